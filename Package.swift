@@ -1,0 +1,121 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Continuous integration treats warnings as errors; a person at work sees them and goes on.
+let strict: [SwiftSetting] = Context.environment["CI"] == nil ? [] : [.treatAllWarnings(as: .error)]
+
+let swiftSettings: [SwiftSetting] =
+    [
+        .swiftLanguageMode(.v6),
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+    ] + strict
+
+let log = Target.Dependency.product(name: "Logging", package: "swift-log")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .testTarget(name: "\(name)Tests", dependencies: dependencies, swiftSettings: swiftSettings)
+}
+
+let package = Package(
+    name: "sluice",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "Sluice", targets: ["Sluice"]),
+        .executable(name: "sluice", targets: ["SluiceCommand"]),
+        .executable(name: "example-worker", targets: ["ExampleWorker"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0"),
+    ],
+    targets: [
+        // The only doors to C.
+        .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
+        .target(name: "CLinux"),
+
+        module("ZeroMQ", ["CZeroMQ", "CLinux"]),
+        module("Commands"),
+        module("Wire", ["Commands"]),
+        module(
+            "Store",
+            [
+                "Commands", "CLinux",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
+        module(
+            "Coordination",
+            [
+                "Commands", "Wire", "Store", "ZeroMQ", "CLinux", log, lifecycle,
+                .product(name: "Collections", package: "swift-collections"),
+                .product(name: "Metrics", package: "swift-metrics"),
+            ]),
+        module(
+            "Work",
+            [
+                "Commands", "Wire", "Store", "ZeroMQ", "CLinux", log, lifecycle,
+                .product(name: "Collections", package: "swift-collections"),
+                .product(name: "Metrics", package: "swift-metrics"),
+            ]),
+        module(
+            "Operations",
+            [
+                "Commands", "Work", "CLinux", log,
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Configuration", package: "swift-configuration"),
+            ]),
+        module(
+            "Supervision",
+            [
+                "CLinux", log, lifecycle,
+                .product(name: "Subprocess", package: "swift-subprocess"),
+            ]),
+        module("Sluice", ["Commands", "Store", "Wire", "Work", "ZeroMQ", log, lifecycle]),
+        .executableTarget(
+            name: "SluiceCommand",
+            dependencies: [
+                "Commands", "Wire", "Store", "ZeroMQ", "CLinux", "Coordination", "Work", "Operations", "Supervision",
+                "Sluice", log, lifecycle,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Configuration", package: "swift-configuration"),
+            ],
+            swiftSettings: swiftSettings),
+        .executableTarget(name: "ExampleWorker", dependencies: ["Sluice", log], swiftSettings: swiftSettings),
+
+        .target(
+            name: "TestSupport",
+            dependencies: ["Commands", "Store", "CLinux"],
+            path: "Tests/Support", swiftSettings: swiftSettings),
+        tests("ZeroMQ", ["ZeroMQ", "TestSupport"]),
+        tests("Commands", ["Commands"]),
+        tests("Wire", ["Wire", "Commands", "TestSupport"]),
+        tests("Store", ["Store", "Commands", "CLinux", "TestSupport"]),
+        tests("Coordination", ["Coordination", "Commands", "Store", "Wire", "TestSupport"]),
+        tests("Work", ["Work", "Commands", "Store", "Wire", "ZeroMQ", "TestSupport"]),
+        tests("Operations", ["Operations", "Work", "Commands", "TestSupport"]),
+        tests("Supervision", ["Supervision", "TestSupport"]),
+        tests("Sluice", ["Sluice", "TestSupport"]),
+        tests("EndToEnd", ["Commands", "Store", "Wire", "ZeroMQ", "Sluice", "TestSupport", "CLinux"]),
+    ]
+)

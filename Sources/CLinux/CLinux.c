@@ -1,0 +1,44 @@
+#define _GNU_SOURCE
+#include "CLinux.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <malloc.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+int clinux_pidfd_open(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
+
+int clinux_pidfd_send_signal(int pidfd, int signal) {
+    return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
+}
+
+int clinux_reflink(int source, int destination) { return ioctl(destination, FICLONE, source); }
+
+int clinux_set_parent_death_signal(int signal) { return prctl(PR_SET_PDEATHSIG, signal); }
+
+int clinux_set_malloc_arenas(int count) { return mallopt(M_ARENA_MAX, count) == 1 ? 0 : -1; }
+
+int clinux_name_thread(const char *name) { return prctl(PR_SET_NAME, name); }
+
+int clinux_open(const char *path, int flags, unsigned mode) { return open(path, flags, mode); }
+
+int clinux_fcntl(int descriptor, int command, int argument) { return fcntl(descriptor, command, argument); }
+
+long long clinux_monotonic(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (long long)now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+int clinux_terminal_size(int descriptor, int *columns, int *rows) {
+    struct winsize size;
+    if (ioctl(descriptor, TIOCGWINSZ, &size) != 0) return -1;
+    *columns = size.ws_col;
+    *rows = size.ws_row;
+    return 0;
+}

@@ -1,0 +1,30 @@
+#ifndef SLUICE_CLINUX_H
+#define SLUICE_CLINUX_H
+
+// What Swift cannot call by itself: variadic system calls, and those that this glibc does not declare.
+// Every function returns what the system call returns: a value, or -1 with errno set.
+
+#include <sys/types.h>
+
+/// A descriptor that becomes readable when process `pid` ends. pidfd_open(2), Linux 5.3.
+int clinux_pidfd_open(pid_t pid);
+/// Sends `signal` to the process behind `pidfd`, never to a later owner of its number. Linux 5.1.
+int clinux_pidfd_send_signal(int pidfd, int signal);
+/// Makes `destination` share the blocks of `source` (FICLONE); EOPNOTSUPP where the file system has no reflinks.
+int clinux_reflink(int source, int destination);
+/// Asks the kernel to send `signal` to the calling process when its parent's thread ends.
+int clinux_set_parent_death_signal(int signal);
+/// Caps the number of malloc arenas, which otherwise grow with the threads and never shrink.
+int clinux_set_malloc_arenas(int count);
+/// Names the calling thread (15 bytes shown by ps, top and gdb).
+int clinux_name_thread(const char *name);
+/// open(2) with a mode: Swift cannot call variadic functions.
+int clinux_open(const char *path, int flags, unsigned mode);
+/// fcntl(2) with an integer argument.
+int clinux_fcntl(int descriptor, int command, int argument);
+/// CLOCK_MONOTONIC in nanoseconds.
+long long clinux_monotonic(void);
+/// Columns and rows of the terminal behind `descriptor`; -1 where it is none.
+int clinux_terminal_size(int descriptor, int *columns, int *rows);
+
+#endif

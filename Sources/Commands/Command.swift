@@ -1,0 +1,151 @@
+/// One durable unit of work, as it stands in the store. The page that tells the data.
+public struct Command: Sendable, Equatable {
+    /// Primary key; also sent to the destination as the idempotency key.
+    public var id: CommandID
+    /// Which operation executes it: `[a-z0-9.-]+`, at most 64 characters.
+    public var type: String
+    public var qos: QualityOfService
+    public var status: CommandStatus
+    public var destination: Destination
+    /// May it be executed again after an ambiguous end?
+    public var idempotent: Bool
+    /// Raised at every claim, never reset: the fence that keeps out earlier executions.
+    public var claim: Int
+    /// A wish that whoever ends or releases the command fulfils.
+    public var cancelRequested: Bool
+    /// Failures charged, 0…retryLimit.
+    public var retries: Int
+    public var retryLimit: Int
+    /// Deaths of workers charged; 3 are the end.
+    public var crashes: Int
+    /// Was executing when a worker died, and nobody knows yet whether it was the reason.
+    public var suspect: Bool
+    /// Not offered earlier; zero: at once.
+    public var notBefore: Timestamp
+    /// Cancelled after, also while running.
+    public var deadline: Timestamp?
+    /// Unique within (type, ordering key) while the command is kept and is neither cancelled nor `tooManyTimes`.
+    public var uniqueKey: String?
+    public var orderingKey: String?
+    /// The order of submission within the shard; assigned by the insert, from 1.
+    public var turn: Int64
+    /// Bytes that the destination has durably acknowledged, as far as known: a hint that may go down.
+    public var offset: Int64
+    /// Bytes in all; 0 when not known.
+    public var total: Int64
+    /// The seat of the worker that claimed it last.
+    public var seat: Int?
+    /// The last error or gate, in a sentence.
+    public var reason: String?
+    public var createdAt: Timestamp
+    public var updatedAt: Timestamp
+
+    package init(
+        id: CommandID, type: String, qos: QualityOfService, status: CommandStatus, destination: Destination,
+        idempotent: Bool, claim: Int = 0, cancelRequested: Bool = false, retries: Int = 0, retryLimit: Int,
+        crashes: Int = 0, suspect: Bool = false, notBefore: Timestamp = .zero, deadline: Timestamp? = nil,
+        uniqueKey: String? = nil, orderingKey: String? = nil, turn: Int64 = 0, offset: Int64 = 0, total: Int64 = 0,
+        seat: Int? = nil, reason: String? = nil, createdAt: Timestamp, updatedAt: Timestamp
+    ) {
+        self.id = id
+        self.type = type
+        self.qos = qos
+        self.status = status
+        self.destination = destination
+        self.idempotent = idempotent
+        self.claim = claim
+        self.cancelRequested = cancelRequested
+        self.retries = retries
+        self.retryLimit = retryLimit
+        self.crashes = crashes
+        self.suspect = suspect
+        self.notBefore = notBefore
+        self.deadline = deadline
+        self.uniqueKey = uniqueKey
+        self.orderingKey = orderingKey
+        self.turn = turn
+        self.offset = offset
+        self.total = total
+        self.seat = seat
+        self.reason = reason
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+    }
+
+    /// Deaths of workers after which a command is given up.
+    package static let crashLimit = 3
+    /// Bytes of JSON that a payload may have: 1 MiB.
+    public static let payloadLimit = 1 << 20
+    /// The default of ``retryLimit``.
+    public static let defaultRetryLimit = 5
+}
+
+/// What a producer submits: the fields of a command that are its to choose.
+public struct CommandDraft: Sendable, Equatable {
+    public var type: String
+    /// JSON for the operation, at most 1 MiB.
+    public var payload: [UInt8]
+    public var destination: Destination
+    public var qos: QualityOfService
+    public var idempotent: Bool
+    public var retryLimit: Int
+    public var notBefore: Timestamp
+    public var deadline: Timestamp?
+    public var uniqueKey: String?
+    /// Bytes in all, where known.
+    public var total: Int64
+
+    public init(
+        type: String, payload: [UInt8], destination: Destination, qos: QualityOfService = .default, idempotent: Bool,
+        retryLimit: Int = Command.defaultRetryLimit, notBefore: Timestamp = .zero, deadline: Timestamp? = nil,
+        uniqueKey: String? = nil, total: Int64 = 0
+    ) {
+        self.type = type
+        self.payload = payload
+        self.destination = destination
+        self.qos = qos
+        self.idempotent = idempotent
+        self.retryLimit = retryLimit
+        self.notBefore = notBefore
+        self.deadline = deadline
+        self.uniqueKey = uniqueKey
+        self.total = total
+    }
+
+    /// Whether `type` has the form of a command type.
+    public static func isType(_ type: String) -> Bool {
+        !type.isEmpty && type.utf8.count <= 64
+            && type.utf8.allSatisfy {
+                switch $0 {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+                case UInt8(ascii: "."), UInt8(ascii: "-"): true
+                default: false
+                }
+            }
+    }
+}
+
+/// One row of a shard's audit trail: a command came to a status.
+public struct Transition: Sendable, Equatable {
+    /// Counts the transitions of the shard, from 1.
+    public var seq: Int64
+    public var id: CommandID
+    public var status: CommandStatus
+    public var at: Timestamp
+    /// Who did it; nil for a producer, a person or the coordinator.
+    public var seat: Int?
+    public var claim: Int
+    public var reason: String?
+
+    package init(
+        seq: Int64, id: CommandID, status: CommandStatus, at: Timestamp, seat: Int?, claim: Int, reason: String?
+    ) {
+        self.seq = seq
+        self.id = id
+        self.status = status
+        self.at = at
+        self.seat = seat
+        self.claim = claim
+        self.reason = reason
+    }
+}

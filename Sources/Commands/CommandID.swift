@@ -1,0 +1,131 @@
+/// The name of a command: a UUID of version 7 (RFC 9562), so that ids sort by the time they were made and inserts stay
+/// at the end of a B-tree. The last byte names the shard, see ``shard(of:)``.
+public struct CommandID: Hashable, Sendable {
+    /// Bytes 0–7, big-endian: 48 bits of Unix milliseconds, the version, 12 random bits.
+    public let high: UInt64
+    /// Bytes 8–15, big-endian: the variant, 54 random bits, and the shard byte.
+    public let low: UInt64
+
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// Draws a new id.
+    /// - Parameters:
+    ///   - now: the time that the id carries.
+    ///   - shardByte: the last byte; random when nil. Kin (same unique key, ordering key or flow) share it.
+    public init(now: Timestamp = .now, shardByte: UInt8? = nil) {
+        var random = SystemRandomNumberGenerator()
+        self.init(now: now, shardByte: shardByte, using: &random)
+    }
+
+    package init(now: Timestamp, shardByte: UInt8?, using random: inout some RandomNumberGenerator) {
+        let time = UInt64(clamping: now.milliseconds) & 0xFFFF_FFFF_FFFF
+        let high = time << 16 | 0x7000 | random.next() & 0x0FFF
+        let noise: UInt64 = random.next()
+        var low = noise & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
+        if let shardByte { low = low & ~0xFF | UInt64(shardByte) }
+        self.init(high: high, low: low)
+    }
+
+    /// Reads the 36 characters `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`, either case; nil for anything else.
+    public init?(_ text: some StringProtocol) {
+        var words: (UInt64, UInt64) = (0, 0)
+        var digits = 0
+        var position = 0
+        for character in text.utf8 {
+            if position == 8 || position == 13 || position == 18 || position == 23 {
+                guard character == UInt8(ascii: "-") else { return nil }
+            } else {
+                guard let nibble = Self.nibble(character), digits < 32 else { return nil }
+                if digits < 16 { words.0 = words.0 << 4 | nibble } else { words.1 = words.1 << 4 | nibble }
+                digits += 1
+            }
+            position += 1
+        }
+        guard digits == 32, position == 36 else { return nil }
+        self.init(high: words.0, low: words.1)
+    }
+
+    /// Reads 16 bytes; nil for any other number of them.
+    package init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == 16 else { return nil }
+        var words: (UInt64, UInt64) = (0, 0)
+        for (index, byte) in bytes.enumerated() {
+            if index < 8 { words.0 = words.0 << 8 | UInt64(byte) } else { words.1 = words.1 << 8 | UInt64(byte) }
+        }
+        self.init(high: words.0, low: words.1)
+    }
+
+    /// The 16 bytes in network order, as they stand in the store.
+    package var bytes: [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: 16) { buffer, count in
+            for index in 0..<8 {
+                buffer[index] = UInt8(truncatingIfNeeded: high >> UInt64(56 - 8 * index))
+                buffer[index + 8] = UInt8(truncatingIfNeeded: low >> UInt64(56 - 8 * index))
+            }
+            count = 16
+        }
+    }
+
+    /// The shard that holds this command: last byte mod `count`.
+    /// - Parameter count: shards of the store, a power of two from 1 to 256.
+    public func shard(of count: Int) -> Int { Int(low & 0xFF) & (count - 1) }
+
+    /// When the id was made, in the maker's clock.
+    public var madeAt: Timestamp { Timestamp(milliseconds: Int64(high >> 16)) }
+
+    private static func nibble(_ character: UInt8) -> UInt64? {
+        switch character {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(character - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(character - UInt8(ascii: "a") + 10)
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt64(character - UInt8(ascii: "A") + 10)
+        default: nil
+        }
+    }
+}
+
+extension CommandID: Comparable {
+    public static func < (left: Self, right: Self) -> Bool { (left.high, left.low) < (right.high, right.low) }
+}
+
+extension CommandID: CustomStringConvertible {
+    public var description: String {
+        String(unsafeUninitializedCapacity: 36) { buffer in
+            write(into: buffer)
+            return 36
+        }
+    }
+
+    /// Writes the 36 characters of the lower-case form at the start of `buffer`.
+    package func write(into buffer: UnsafeMutableBufferPointer<UInt8>) {
+        var position = 0
+        for index in 0..<32 {
+            if index == 8 || index == 12 || index == 16 || index == 20 {
+                buffer[position] = UInt8(ascii: "-")
+                position += 1
+            }
+            let word = index < 16 ? high : low
+            let nibble = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (index & 15))) & 15
+            buffer[position] = nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
+            position += 1
+        }
+    }
+}
+
+extension CommandID: Codable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let id = CommandID(text) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "“\(text)” is not a UUID")
+        }
+        self = id
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}

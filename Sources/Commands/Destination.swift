@@ -1,0 +1,74 @@
+/// Scheme, host and port that a command talks to: the unit of network control. Empty for commands that talk to nobody.
+public struct Destination: Hashable, Sendable {
+    /// `scheme://host:port`, lower case, the port always there (`file://localhost` has none); or the empty string.
+    public let text: String
+
+    package init(unchecked text: String) { self.text = text }
+
+    /// The destination of commands that talk to nobody, such as `noop`.
+    public static let none = Destination(unchecked: "")
+
+    /// Local files: `file:` URLs of any host are this one.
+    public static let file = Destination(unchecked: "file://localhost")
+
+    public init(scheme: String, host: String, port: Int) {
+        let host = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
+        self.init(unchecked: "\(scheme.lowercased())://\(host.lowercased()):\(port)")
+    }
+
+    /// Reads an origin or a URL and keeps scheme, host and port. The port may be left out for http and https.
+    /// - Returns: nil where there is no scheme, no host, or no port to be known.
+    public init?(_ text: some StringProtocol) {
+        let text = String(text)
+        guard let colon = text.firstIndex(of: ":") else { return nil }
+        let scheme = text[..<colon].lowercased()
+        guard !scheme.isEmpty, scheme.utf8.allSatisfy({ $0.isSchemeCharacter }) else { return nil }
+        if scheme == "file" {
+            self = .file
+            return
+        }
+        let rest = text[text.index(after: colon)...]
+        guard rest.hasPrefix("//") else { return nil }
+        var authority = rest.dropFirst(2).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        if let at = authority.lastIndex(of: "@") { authority = authority[authority.index(after: at)...] }
+        let host: Substring
+        var port: Substring = ""
+        if authority.hasPrefix("[") {
+            guard let end = authority.firstIndex(of: "]") else { return nil }
+            host = authority[...end]
+            let after = authority[authority.index(after: end)...]
+            guard after.isEmpty || after.hasPrefix(":") else { return nil }
+            port = after.dropFirst()
+        } else if let separator = authority.firstIndex(of: ":") {
+            host = authority[..<separator]
+            port = authority[authority.index(after: separator)...]
+        } else {
+            host = authority
+        }
+        guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { return nil }
+        let number: Int
+        switch (port.isEmpty, scheme) {
+        case (false, _):
+            guard let given = Int(port), (1...65_535).contains(given) else { return nil }
+            number = given
+        case (true, "http"): number = 80
+        case (true, "https"): number = 443
+        default: return nil
+        }
+        self.init(scheme: scheme, host: String(host), port: number)
+    }
+}
+
+extension Destination: CustomStringConvertible {
+    public var description: String { text.isEmpty ? "none" : text }
+}
+
+extension UInt8 {
+    fileprivate var isSchemeCharacter: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."): true
+        default: false
+        }
+    }
+}

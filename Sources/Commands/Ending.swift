@@ -1,0 +1,116 @@
+/// How an execution ended, as the worker saw it. What becomes of the command is decided by ``Settlement``.
+public enum Ending: Sendable, Equatable {
+    /// The destination said yes. `result` is JSON: HTTP status, chosen headers, up to 64 KiB of body.
+    case success(result: [UInt8]?)
+    case failure(Failure)
+    /// Given back: preempted, drained, or nobody's fault. Nothing is charged.
+    case released(reason: String, ambiguous: Bool)
+    /// Its owner stopped it because a person, a deadline or a policy wished so.
+    case cancelled(reason: String)
+}
+
+/// Why an execution failed, and whose fault it is. Operations throw it.
+public struct Failure: Error, Sendable, Equatable {
+    public enum Fault: Int, Sendable {
+        /// Counts towards the retry limit: 408, 425, 429, most 5xx, a reset while others succeed there.
+        case command = 0
+        /// Not charged: DNS, refused, unreachable, time-outs of connect and TLS, a stall, 503.
+        case link = 1
+        /// No retry can mend it: other 4xx, a changed source, an invalid payload.
+        case final = 2
+        /// Not charged, and the credential is in question: 401.
+        case credential = 3
+    }
+
+    public var fault: Fault
+    /// A sentence that says what happened, to what, and what to do.
+    public var reason: String
+    /// A byte may have left and no final response came, or a 502 or 504 came.
+    public var ambiguous: Bool
+    /// What the destination asked for; a lower bound of the wait.
+    public var retryAfter: Duration?
+
+    public init(_ fault: Fault, reason: String, ambiguous: Bool = false, retryAfter: Duration? = nil) {
+        self.fault = fault
+        self.reason = reason
+        self.ambiguous = ambiguous
+        self.retryAfter = retryAfter
+    }
+}
+
+/// What becomes of a claimed command when its execution ends: the one place where that is decided. Pure.
+package struct Settlement: Sendable, Equatable {
+    /// The statuses to go through, in order; each is a transition row of its own.
+    package var statuses: [CommandStatus]
+    package var retries: Int
+    package var notBefore: Timestamp
+    package var reason: String?
+
+    /// Decides the end of an execution.
+    /// - Parameters:
+    ///   - command: the row as it stands, `queued` or `sent`.
+    ///   - ending: what the worker saw.
+    ///   - now: wall clock.
+    ///   - chance: a number in 0..<1 for the jitter of a backoff.
+    package init(of command: Command, ending: Ending, policy: RetryPolicy = RetryPolicy(), now: Timestamp, chance: Double) {
+        retries = command.retries
+        notBefore = command.notBefore
+        let uncertain = command.status == .sent && !command.idempotent
+        switch ending {
+        case .success:
+            statuses = [.success]
+            reason = nil
+        case .cancelled(let why):
+            statuses = [.cancelled]
+            reason = Self.cancellation(command, because: why)
+        case .released(let why, let ambiguous):
+            (statuses, reason) = Self.back(command, reason: why, inDoubt: ambiguous && uncertain)
+        case .failure(let failure):
+            reason = failure.reason
+            if failure.ambiguous && uncertain && !command.cancelRequested {
+                statuses = [.inDoubt]
+                return
+            }
+            switch failure.fault {
+            case .link, .credential:
+                (statuses, reason) = Self.back(command, reason: failure.reason, inDoubt: false)
+                if let wait = failure.retryAfter { notBefore = now + wait }
+            case .final:
+                statuses = [.error, .tooManyTimes]
+            case .command where command.cancelRequested:
+                statuses = [.cancelled]
+                reason = Self.cancellation(command, because: "cancelled; its last execution failed: \(failure.reason)")
+            case .command where command.retries >= command.retryLimit:
+                statuses = [.error, .tooManyTimes]
+            case .command:
+                let wait = policy.delay(retries: command.retries, retryAfter: failure.retryAfter, chance: chance)
+                statuses = [.error]
+                retries = command.retries + 1
+                notBefore = now + wait
+            }
+        }
+    }
+
+    /// Decides what the death of a worker does to a command that it had claimed.
+    /// - Parameter charged: this one is convicted of the crash.
+    package init(ofDeath command: Command, charged: Bool, reason why: String) {
+        retries = command.retries
+        notBefore = command.notBefore
+        let uncertain = command.status == .sent && !command.idempotent
+        if charged && command.crashes + 1 >= Command.crashLimit && !uncertain && !command.cancelRequested {
+            statuses = [.error, .tooManyTimes]
+            reason = "\(command.crashes + 1) workers died while they executed it; the last: \(why)"
+        } else {
+            (statuses, reason) = Self.back(command, reason: why, inDoubt: uncertain)
+        }
+    }
+
+    private static func back(_ command: Command, reason: String, inDoubt: Bool) -> ([CommandStatus], String) {
+        if command.cancelRequested { return ([.cancelled], cancellation(command, because: "cancelled; \(reason)")) }
+        return inDoubt ? ([.inDoubt], reason) : ([.new], reason)
+    }
+
+    private static func cancellation(_ command: Command, because reason: String) -> String {
+        command.status == .sent ? "\(reason); may have been delivered" : reason
+    }
+}

@@ -1,0 +1,235 @@
+/// Why a text is not JSON, and where.
+public struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// Bytes from the start of the text, from 0.
+    public var position: Int
+    public var problem: String
+
+    public var description: String { "\(problem) at byte \(position + 1)" }
+}
+
+extension JSONValue {
+    /// Reads one JSON text; white space around it is allowed, anything else is not.
+    /// - Throws: ``JSONError`` for malformed text, invalid UTF-8, a name that occurs twice in one object, or nesting
+    ///   deeper than 64.
+    public init(parsing bytes: some Collection<UInt8>) throws(JSONError) {
+        let parsed = bytes.withContiguousStorageIfAvailable { buffer in
+            Result { () throws(JSONError) in try JSONValue(buffer: buffer) }
+        }
+        if let parsed {
+            self = try parsed.get()
+        } else {
+            self = try JSONValue(parsing: Array(bytes))
+        }
+    }
+
+    private init(buffer: UnsafeBufferPointer<UInt8>) throws(JSONError) {
+        var parser = JSONParser(bytes: buffer)
+        self = try parser.value(depth: 0)
+        parser.skipSpace()
+        guard parser.position == buffer.count else { throw parser.error("unexpected text after the value") }
+    }
+}
+
+private struct JSONParser {
+    let bytes: UnsafeBufferPointer<UInt8>
+    var position = 0
+
+    static let deepest = 64
+
+    init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+    func error(_ problem: String) -> JSONError { JSONError(position: position, problem: problem) }
+
+    var next: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    mutating func skipSpace() {
+        while position < bytes.count {
+            switch bytes[position] {
+            case 0x20, 0x09, 0x0A, 0x0D: position += 1
+            default: return
+            }
+        }
+    }
+
+    mutating func value(depth: Int) throws(JSONError) -> JSONValue {
+        guard depth <= Self.deepest else { throw error("nested deeper than \(Self.deepest)") }
+        skipSpace()
+        guard let first = next else { throw error("the text ends where a value should stand") }
+        switch first {
+        case UInt8(ascii: "{"): return try object(depth: depth)
+        case UInt8(ascii: "["): return try array(depth: depth)
+        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "t"): return try literal("true", .bool(true))
+        case UInt8(ascii: "f"): return try literal("false", .bool(false))
+        case UInt8(ascii: "n"): return try literal("null", .null)
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try number()
+        default: throw error("no JSON value starts with this character")
+        }
+    }
+
+    mutating func literal(_ word: StaticString, _ value: JSONValue) throws(JSONError) -> JSONValue {
+        for index in 0..<word.utf8CodeUnitCount {
+            guard next == word.utf8Start[index] else { throw error("expected “\(word)”") }
+            position += 1
+        }
+        return value
+    }
+
+    mutating func object(depth: Int) throws(JSONError) -> JSONValue {
+        position += 1
+        var members: [JSONValue.Member] = []
+        skipSpace()
+        if next == UInt8(ascii: "}") {
+            position += 1
+            return .object(members)
+        }
+        while true {
+            skipSpace()
+            guard next == UInt8(ascii: "\"") else { throw error("expected the name of a member in quotes") }
+            let start = position
+            let name = try string()
+            if members.contains(where: { $0.name == name }) {
+                position = start
+                throw error("the name “\(name)” occurs twice in one object")
+            }
+            skipSpace()
+            guard next == UInt8(ascii: ":") else { throw error("expected “:” after a name") }
+            position += 1
+            members.append(.init(name, try value(depth: depth + 1)))
+            skipSpace()
+            switch next {
+            case UInt8(ascii: ","): position += 1
+            case UInt8(ascii: "}"):
+                position += 1
+                return .object(members)
+            default: throw error("expected “,” or “}” in an object")
+            }
+        }
+    }
+
+    mutating func array(depth: Int) throws(JSONError) -> JSONValue {
+        position += 1
+        var elements: [JSONValue] = []
+        skipSpace()
+        if next == UInt8(ascii: "]") {
+            position += 1
+            return .array(elements)
+        }
+        while true {
+            elements.append(try value(depth: depth + 1))
+            skipSpace()
+            switch next {
+            case UInt8(ascii: ","): position += 1
+            case UInt8(ascii: "]"):
+                position += 1
+                return .array(elements)
+            default: throw error("expected “,” or “]” in an array")
+            }
+        }
+    }
+
+    mutating func string() throws(JSONError) -> String {
+        position += 1
+        let start = position
+        // Most strings have no escape: one scan, one copy.
+        while let byte = next, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\"), byte >= 0x20 { position += 1 }
+        guard next == UInt8(ascii: "\\") else {
+            let text = try text(UnsafeBufferPointer(rebasing: bytes[start..<position]), at: start)
+            try closeString()
+            return text
+        }
+        var unescaped = Array(bytes[start..<position])
+        while let byte = next, byte != UInt8(ascii: "\""), byte >= 0x20 {
+            position += 1
+            if byte == UInt8(ascii: "\\") { try escape(into: &unescaped) } else { unescaped.append(byte) }
+        }
+        let text = try unescaped.withUnsafeBufferPointer { buffer throws(JSONError) in try self.text(buffer, at: start) }
+        try closeString()
+        return text
+    }
+
+    func text(_ bytes: UnsafeBufferPointer<UInt8>, at start: Int) throws(JSONError) -> String {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw JSONError(position: start, problem: "a string is not valid UTF-8")
+        }
+        return text
+    }
+
+    mutating func closeString() throws(JSONError) {
+        guard let byte = next else { throw error("the text ends inside a string") }
+        guard byte == UInt8(ascii: "\"") else { throw error("a control character in a string must be escaped") }
+        position += 1
+    }
+
+    mutating func escape(into text: inout [UInt8]) throws(JSONError) {
+        guard let byte = next else { throw error("the text ends inside a string") }
+        position += 1
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(byte)
+        case UInt8(ascii: "b"): text.append(0x08)
+        case UInt8(ascii: "f"): text.append(0x0C)
+        case UInt8(ascii: "n"): text.append(0x0A)
+        case UInt8(ascii: "r"): text.append(0x0D)
+        case UInt8(ascii: "t"): text.append(0x09)
+        case UInt8(ascii: "u"):
+            var scalar = try hexadecimal()
+            if (0xD800..<0xDC00).contains(scalar) {
+                guard next == UInt8(ascii: "\\") else { throw error("half of a surrogate pair") }
+                position += 1
+                guard next == UInt8(ascii: "u") else { throw error("half of a surrogate pair") }
+                position += 1
+                let low = try hexadecimal()
+                guard (0xDC00..<0xE000).contains(low) else { throw error("half of a surrogate pair") }
+                scalar = 0x10000 + (scalar - 0xD800) << 10 + (low - 0xDC00)
+            }
+            guard let unicode = Unicode.Scalar(scalar) else { throw error("half of a surrogate pair") }
+            text.append(contentsOf: UTF8.encode(unicode)!)
+        default:
+            position -= 1
+            throw error("an escape that JSON does not have")
+        }
+    }
+
+    mutating func hexadecimal() throws(JSONError) -> UInt32 {
+        var value: UInt32 = 0
+        for _ in 0..<4 {
+            guard let byte = next, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
+                throw error("expected four hexadecimal digits")
+            }
+            value = value << 4 | UInt32(digit)
+            position += 1
+        }
+        return value
+    }
+
+    mutating func number() throws(JSONError) -> JSONValue {
+        let start = position
+        if next == UInt8(ascii: "-") { position += 1 }
+        let whole = digits()
+        guard whole > 0 else { throw error("a digit is missing in a number") }
+        let firstDigit = position - whole
+        guard whole == 1 || bytes[firstDigit] != UInt8(ascii: "0") else { throw error("a number starts with 0") }
+        var isInteger = true
+        if next == UInt8(ascii: ".") {
+            isInteger = false
+            position += 1
+            guard digits() > 0 else { throw error("a digit is missing after the point") }
+        }
+        if next == UInt8(ascii: "e") || next == UInt8(ascii: "E") {
+            isInteger = false
+            position += 1
+            if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { position += 1 }
+            guard digits() > 0 else { throw error("a digit is missing in the exponent") }
+        }
+        let text = String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<position]), as: UTF8.self)
+        if isInteger, let value = Int64(text) { return .integer(value) }
+        guard let value = Double(text), value.isFinite else { throw error("a number too large to hold") }
+        return .number(value)
+    }
+
+    mutating func digits() -> Int {
+        let start = position
+        while let byte = next, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") { position += 1 }
+        return position - start
+    }
+}

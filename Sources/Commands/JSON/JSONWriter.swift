@@ -1,0 +1,198 @@
+/// Appends JSON to a buffer of bytes. Used for events, where each costs a microsecond at most.
+public struct JSONWriter: Sendable {
+    public private(set) var bytes: [UInt8] = []
+    private var needsComma = false
+
+    public init(capacity: Int = 256) { bytes.reserveCapacity(capacity) }
+
+    /// Empties the buffer and keeps its memory.
+    public mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        needsComma = false
+    }
+
+    /// Appends text as it is, outside the JSON: a topic before an event.
+    package mutating func raw(_ text: StaticString) {
+        bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    package mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
+    package mutating func raw(_ id: CommandID) { append(id) }
+
+    public mutating func beginObject() { open("{") }
+    public mutating func endObject() { close("}") }
+    public mutating func beginArray() { open("[") }
+    public mutating func endArray() { close("]") }
+
+    /// The name of a member, which must be plain ASCII without quotes: names in this project are literals.
+    public mutating func name(_ name: StaticString) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        raw(name)
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    public mutating func member(_ name: StaticString, _ value: String) {
+        self.name(name)
+        self.value(value)
+    }
+
+    public mutating func member(_ name: StaticString, _ value: String?) {
+        self.name(name)
+        if let value { self.value(value) } else { null() }
+    }
+
+    public mutating func member(_ name: StaticString, _ value: Int64) {
+        self.name(name)
+        self.value(value)
+    }
+
+    public mutating func member(_ name: StaticString, _ value: Int) { member(name, Int64(value)) }
+
+    public mutating func member(_ name: StaticString, _ value: Bool) {
+        self.name(name)
+        self.value(value)
+    }
+
+    public mutating func member(_ name: StaticString, _ value: CommandID) {
+        self.name(name)
+        quote { $0.append(value) }
+    }
+
+    public mutating func member(_ name: StaticString, _ value: Timestamp) {
+        self.name(name)
+        quote { writer in
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 24) {
+                _ = value.write(into: $0)
+                writer.bytes.append(contentsOf: $0)
+            }
+        }
+    }
+
+    public mutating func member(_ name: StaticString, _ value: JSONValue) {
+        self.name(name)
+        self.value(value)
+    }
+
+    public mutating func null() {
+        separate()
+        raw("null" as StaticString)
+        needsComma = true
+    }
+
+    public mutating func value(_ value: Bool) {
+        separate()
+        raw(value ? "true" as StaticString : "false")
+        needsComma = true
+    }
+
+    public mutating func value(_ value: Int64) {
+        separate()
+        if value < 0 { bytes.append(UInt8(ascii: "-")) }
+        var rest = value.magnitude
+        let start = bytes.count
+        repeat {
+            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+            rest /= 10
+        } while rest > 0
+        bytes[start...].reverse()
+        needsComma = true
+    }
+
+    public mutating func value(_ value: String) {
+        quote { $0.escape(value) }
+    }
+
+    public mutating func value(_ value: JSONValue) {
+        switch value {
+        case .null: null()
+        case .bool(let value): self.value(value)
+        case .integer(let value): self.value(value)
+        case .number(let value):
+            separate()
+            raw(value.isFinite ? "\(value)" : "null")
+            needsComma = true
+        case .string(let value): self.value(value)
+        case .array(let elements):
+            beginArray()
+            for element in elements { self.value(element) }
+            endArray()
+        case .object(let members):
+            beginObject()
+            for member in members {
+                self.value(member.name)
+                bytes.append(UInt8(ascii: ":"))
+                needsComma = false
+                self.value(member.value)
+            }
+            endObject()
+        }
+    }
+
+    /// Appends JSON that is already text, such as a stored payload.
+    package mutating func json(_ text: some Sequence<UInt8>) {
+        separate()
+        bytes.append(contentsOf: text)
+        needsComma = true
+    }
+
+    private mutating func separate() { if needsComma { bytes.append(UInt8(ascii: ",")) } }
+
+    private mutating func open(_ bracket: StaticString) {
+        separate()
+        raw(bracket)
+        needsComma = false
+    }
+
+    private mutating func close(_ bracket: StaticString) {
+        raw(bracket)
+        needsComma = true
+    }
+
+    private mutating func quote(_ write: (inout JSONWriter) -> Void) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        write(&self)
+        bytes.append(UInt8(ascii: "\""))
+        needsComma = true
+    }
+
+    private mutating func append(_ id: CommandID) {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 36) {
+            id.write(into: $0)
+            bytes.append(contentsOf: $0)
+        }
+    }
+
+    private mutating func escape(_ text: String) {
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                bytes.append(UInt8(ascii: "\\"))
+                bytes.append(byte)
+            case 0x0A: raw("\\n" as StaticString)
+            case 0x0D: raw("\\r" as StaticString)
+            case 0x09: raw("\\t" as StaticString)
+            case 0..<0x20:
+                raw("\\u00" as StaticString)
+                bytes.append(UInt8(ascii: "0") + byte >> 4)
+                bytes.append(byte & 15 < 10 ? UInt8(ascii: "0") + byte & 15 : UInt8(ascii: "a") + byte & 15 - 10)
+            default: bytes.append(byte)
+            }
+        }
+    }
+}
+
+extension JSONValue {
+    /// The compact text.
+    public var bytes: [UInt8] {
+        var writer = JSONWriter()
+        writer.value(self)
+        return writer.bytes
+    }
+
+    /// The compact text as a string.
+    public var text: String { String(decoding: bytes, as: UTF8.self) }
+}

@@ -1,0 +1,96 @@
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
+/// A point of wall-clock time in Unix milliseconds: the store's unit. Prints as RFC 3339 in UTC with milliseconds.
+public struct Timestamp: Hashable, Sendable {
+    public var milliseconds: Int64
+
+    public init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    /// The wall clock, now.
+    public static var now: Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    /// "Not before" of a command that may run at once.
+    public static let zero = Timestamp(milliseconds: 0)
+
+    public static func + (time: Timestamp, duration: Duration) -> Timestamp {
+        let (sum, overflow) = time.milliseconds.addingReportingOverflow(duration.milliseconds)
+        return Timestamp(milliseconds: overflow ? .max : sum)
+    }
+
+    public static func - (left: Timestamp, right: Timestamp) -> Duration {
+        .milliseconds(left.milliseconds - right.milliseconds)
+    }
+}
+
+extension Timestamp: Comparable {
+    public static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
+}
+
+extension Timestamp: CustomStringConvertible {
+    /// `2026-03-01T12:34:56.789Z`. Days to civil date after Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
+    public var description: String { String(unsafeUninitializedCapacity: 24) { write(into: $0) } }
+
+    /// Writes the 24 characters at the start of `buffer` and returns their number.
+    package func write(into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+        // The years 0 to 9999 have this form; anything outside is shown at the nearest edge.
+        let clamped = min(max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
+        let days = clamped >= 0 ? clamped / 86_400_000 : (clamped - 86_399_999) / 86_400_000
+        let rest = clamped - days * 86_400_000
+        let shifted = days + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+
+        func put(_ value: Int64, _ digits: Int, at position: Int) {
+            var value = value
+            for index in stride(from: position + digits - 1, through: position, by: -1) {
+                buffer[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10)
+                value /= 10
+            }
+        }
+        put(year, 4, at: 0)
+        buffer[4] = UInt8(ascii: "-")
+        put(month, 2, at: 5)
+        buffer[7] = UInt8(ascii: "-")
+        put(day, 2, at: 8)
+        buffer[10] = UInt8(ascii: "T")
+        put(rest / 3_600_000, 2, at: 11)
+        buffer[13] = UInt8(ascii: ":")
+        put(rest / 60_000 % 60, 2, at: 14)
+        buffer[16] = UInt8(ascii: ":")
+        put(rest / 1000 % 60, 2, at: 17)
+        buffer[19] = UInt8(ascii: ".")
+        put(rest % 1000, 3, at: 20)
+        buffer[23] = UInt8(ascii: "Z")
+        return 24
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, towards zero; clamped to what 64 bits hold.
+    package var milliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        if overflow { return seconds > 0 ? .max : .min }
+        return product &+ attoseconds / 1_000_000_000_000_000
+    }
+
+    /// Seconds as a floating-point number, for rates.
+    package var seconds: Double {
+        let (seconds, attoseconds) = components
+        return Double(seconds) + Double(attoseconds) / 1e18
+    }
+}

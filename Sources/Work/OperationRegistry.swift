@@ -1,0 +1,20 @@
+public import Commands
+
+/// Which operation executes which type.
+public struct OperationRegistry: Sendable {
+    private var operations: [String: any Operation] = [:]
+
+    /// - Precondition: no two operations have the same type, and every type has the form `[a-z0-9.-]+`.
+    public init(_ operations: [any Operation]) {
+        for operation in operations {
+            precondition(CommandDraft.isType(operation.type), "“\(operation.type)” is no command type")
+            precondition(self.operations[operation.type] == nil, "two operations for the type “\(operation.type)”")
+            self.operations[operation.type] = operation
+        }
+    }
+
+    public subscript(_ type: String) -> (any Operation)? { operations[type] }
+
+    /// The types it has operations for, sorted.
+    public var types: [String] { operations.keys.sorted() }
+}
