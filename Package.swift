@@ -52,7 +52,7 @@ let package = Package(
 
         module("ZeroMQ", ["CZeroMQ", "CLinux"]),
         module("Commands"),
-        module("Wire", ["Commands"]),
+        .target(name: "Wire", dependencies: ["Commands"], exclude: ["PROTOCOL.md"], swiftSettings: swiftSettings),
         module(
             "Store",
             [

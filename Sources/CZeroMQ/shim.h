@@ -1,1 +1,3 @@
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <zmq.h>

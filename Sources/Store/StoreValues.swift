@@ -71,27 +71,6 @@ package struct ReadyCommand: Sendable, Equatable {
     }
 }
 
-/// A transition with what an event says of its command besides.
-package struct StatusEvent: Sendable, Equatable {
-    package var transition: Transition
-    package var type: String
-    package var qos: QualityOfService
-    package var destination: Destination
-    package var retries: Int
-    package var shard: Int
-
-    package init(
-        transition: Transition, type: String, qos: QualityOfService, destination: Destination, retries: Int, shard: Int
-    ) {
-        self.transition = transition
-        self.type = type
-        self.qos = qos
-        self.destination = destination
-        self.retries = retries
-        self.shard = shard
-    }
-}
-
 /// A command in the hands of a worker.
 package struct ClaimedRow: Sendable, Equatable {
     package var id: CommandID

@@ -1,0 +1,176 @@
+package import Commands
+
+/// UUIDs that a worker may claim.
+package struct Offers: Sendable, Equatable {
+    package struct Offer: Sendable, Equatable {
+        package var id: CommandID
+        package var qos: QualityOfService
+        package var suspect: Bool
+        /// ``group(of:)`` of its destination.
+        package var group: UInt32
+        /// Smaller first, within a class.
+        package var order: Int64
+
+        package init(id: CommandID, qos: QualityOfService, suspect: Bool, group: UInt32, order: Int64) {
+            self.id = id
+            self.qos = qos
+            self.suspect = suspect
+            self.group = group
+            self.order = order
+        }
+    }
+
+    /// The number of the first; the others count on.
+    package var first: Int64
+    package var offers: [Offer]
+
+    /// Offers in one frame at most.
+    package static let most = 0xFFFF
+
+    package init(first: Int64, offers: [Offer]) {
+        self.first = first
+        self.offers = offers
+    }
+
+    /// A number by which destinations are told apart where their names are not needed (FNV-1a of the name; never 0).
+    package static func group(of destination: Destination) -> UInt32 {
+        var hash: UInt32 = 2_166_136_261
+        for byte in destination.text.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
+        return max(hash, 1)
+    }
+
+    func write(to writer: inout ByteWriter) {
+        writer.uint64(first)
+        writer.uint16(min(offers.count, Self.most))
+        for offer in offers.prefix(Self.most) {
+            writer.append(offer.id)
+            writer.append(UInt8(offer.qos.rawValue))
+            writer.append(UInt8(offer.suspect ? 1 : 0))
+            writer.append(offer.group)
+            writer.append(offer.order)
+        }
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        first = try reader.count64("first")
+        let count = try reader.uint16("offers")
+        offers = []
+        offers.reserveCapacity(min(count, reader.remaining / 30))
+        for _ in 0..<count {
+            let id = try reader.id("offer")
+            guard let qos = QualityOfService(rawValue: Int(try reader.uint8("qos"))) else {
+                throw WireError(.badValue, "qos")
+            }
+            offers.append(
+                Offer(
+                    id: id, qos: qos, suspect: try reader.uint8("flags") & 1 == 1, group: try reader.integer("group"),
+                    order: try reader.int64("order")))
+        }
+    }
+}
+
+/// What the coordinator wishes of all workers: state, resent every second.
+package struct ControlState: Sendable, Equatable {
+    package struct Seat: Sendable, Hashable {
+        package var seat: Int
+        package var epoch: Int64
+
+        package init(seat: Int, epoch: Int64) {
+            self.seat = seat
+            self.epoch = epoch
+        }
+    }
+
+    package struct Pause: Sendable, Hashable {
+        /// ``Offers/group(of:)`` of a destination; 0 for all.
+        package var group: UInt32
+        /// Bit n stands for the quality of raw value n.
+        package var qualities: UInt8
+
+        package init(group: UInt32, qualities: UInt8) {
+            self.group = group
+            self.qualities = qualities
+        }
+
+        package func covers(group: UInt32, qos: QualityOfService) -> Bool {
+            (self.group == 0 || self.group == group) && qualities & (1 << UInt8(qos.rawValue)) != 0
+        }
+    }
+
+    /// Workers whose hello has been heard.
+    package var greeted: [Seat] = []
+    package var cancels: [Hello.Held] = []
+    package var pauses: [Pause] = []
+
+    package init() {}
+
+    func write(to writer: inout ByteWriter) {
+        writer.uint16(greeted.count)
+        for seat in greeted.prefix(0xFFFF) {
+            writer.uint16(seat.seat)
+            writer.uint64(seat.epoch)
+        }
+        writer.uint32(cancels.count)
+        for cancel in cancels {
+            writer.append(cancel.id)
+            writer.uint32(cancel.claim)
+        }
+        writer.uint16(pauses.count)
+        for pause in pauses.prefix(0xFFFF) {
+            writer.append(pause.group)
+            writer.append(pause.qualities)
+        }
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        for _ in 0..<(try reader.uint16("greeted")) {
+            greeted.append(Seat(seat: try reader.uint16("seat"), epoch: try reader.count64("epoch")))
+        }
+        for _ in 0..<(try reader.uint32("cancels")) {
+            cancels.append(Hello.Held(id: try reader.id("cancel"), claim: try reader.uint32("claim")))
+        }
+        for _ in 0..<(try reader.uint16("pauses")) {
+            pauses.append(Pause(group: try reader.integer("group"), qualities: try reader.uint8("qualities")))
+        }
+    }
+}
+
+/// Anybody tells the coordinator to look at commands, instead of waiting for the next sweep.
+package struct Hint: Sendable, Equatable {
+    package enum Kind: UInt8, Sendable {
+        /// Submitted or released: may be ready.
+        case ready = 0
+        case cancelWished = 1
+        case settingsChanged = 2
+        /// Cancelled, retried, resolved or requalified by a person.
+        case changed = 3
+    }
+
+    package var kind: Kind
+    package var ids: [CommandID]
+
+    /// Ids in one hint at most; of a larger bulk the sweep and the refill find the rest.
+    package static let most = 4096
+
+    package init(_ kind: Kind, _ ids: [CommandID] = []) {
+        self.kind = kind
+        self.ids = ids
+    }
+
+    func write(to writer: inout ByteWriter) {
+        writer.append(kind.rawValue)
+        let ids = ids.prefix(Self.most)
+        writer.uint16(ids.count)
+        for id in ids { writer.append(id) }
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        guard let kind = Kind(rawValue: try reader.uint8("kind")) else { throw WireError(.badValue, "kind") }
+        self.kind = kind
+        let count = try reader.uint16("ids")
+        guard count <= Self.most else { throw WireError(.badValue, "ids") }
+        ids = []
+        ids.reserveCapacity(min(count, reader.remaining / 16))
+        for _ in 0..<count { ids.append(try reader.id("id")) }
+    }
+}

@@ -1,0 +1,141 @@
+package import Commands
+
+/// What monitors read from `events.sock`: a topic, a space, JSON. Writers append to one buffer, so that an event costs
+/// no allocation.
+package enum Event {
+    /// Topics, in the order of a snapshot.
+    package static let topics = ["worker/", "link/", "bandwidth/", "counts", "status/", "progress/", "gap/"]
+
+    package static func status(_ event: StatusEvent, snapshot: Bool = false, to writer: inout JSONWriter) {
+        let transition = event.transition
+        writer.raw("status/")
+        writer.raw(transition.id)
+        writer.raw(" ")
+        writer.beginObject()
+        writer.member("id", transition.id)
+        writer.member("type", event.type)
+        writer.member("qos", event.qos.name)
+        writer.member("status", transition.status.name)
+        writer.member("claim", transition.claim)
+        writer.member("retries", event.retries)
+        writer.member("worker", transition.seat.map { .integer(Int64($0)) } ?? .null)
+        writer.member("destination", event.destination.text.isEmpty ? nil : event.destination.text)
+        writer.member("reason", transition.reason)
+        writer.member("at", transition.at)
+        writer.member("shard", event.shard)
+        writer.member("seq", transition.seq)
+        finish(&writer, snapshot: snapshot)
+    }
+
+    package static func progress(_ transfer: Transfers.Transfer, at: Timestamp, to writer: inout JSONWriter) {
+        writer.raw("progress/")
+        writer.raw(transfer.id)
+        writer.raw(" ")
+        writer.beginObject()
+        writer.member("offset", transfer.offset)
+        writer.member("total", transfer.total)
+        writer.member("rate", transfer.rate)
+        writer.member("at", at)
+        writer.endObject()
+    }
+
+    package static func bandwidth(
+        _ link: Transfers.Link, worker: Int, at: Timestamp, snapshot: Bool = false, to writer: inout JSONWriter
+    ) {
+        writer.raw("bandwidth/")
+        writer.raw(link.destination.text)
+        writer.raw(" ")
+        writer.beginObject()
+        writer.member("direction", link.direction.name)
+        writer.member("bytes", link.bytes)
+        writer.member("goodput", link.rate)
+        writer.member("srtt", nil as String?)
+        writer.member("inFlight", link.inFlight)
+        writer.member("worker", worker)
+        writer.member("at", at)
+        finish(&writer, snapshot: snapshot)
+    }
+
+    package static func link(
+        _ destination: Destination, level: String, reason: String?, at: Timestamp, snapshot: Bool = false,
+        to writer: inout JSONWriter
+    ) {
+        writer.raw("link/")
+        writer.raw(destination.text)
+        writer.raw(" ")
+        writer.beginObject()
+        writer.member("direction", "up")
+        writer.member("level", level)
+        writer.member("reason", reason)
+        writer.member("at", at)
+        finish(&writer, snapshot: snapshot)
+    }
+
+    package static func worker(
+        seat: Int, pid: Int32, state: String, concurrency: Int, inFlight: Int, at: Timestamp, snapshot: Bool = false,
+        to writer: inout JSONWriter
+    ) {
+        writer.raw("worker/")
+        writer.raw("\(seat)" as String)
+        writer.raw(" ")
+        writer.beginObject()
+        writer.member("pid", Int64(pid))
+        writer.member("state", state)
+        writer.member("concurrency", concurrency)
+        writer.member("inFlight", inFlight)
+        writer.member("at", at)
+        finish(&writer, snapshot: snapshot)
+    }
+
+    package static func counts(
+        _ counts: [(CommandStatus, Int)], at: Timestamp, snapshot: Bool = false, to writer: inout JSONWriter
+    ) {
+        writer.raw("counts ")
+        writer.beginObject()
+        for (status, count) in counts { writer.member(status.memberName, count) }
+        writer.member("at", at)
+        finish(&writer, snapshot: snapshot)
+    }
+
+    package static func gap(shard: Int, from: Int64, to: Int64, writer: inout JSONWriter) {
+        writer.raw("gap/")
+        writer.raw("\(shard)" as String)
+        writer.raw(" ")
+        writer.beginObject()
+        writer.member("shard", shard)
+        writer.member("from", from)
+        writer.member("to", to)
+        writer.endObject()
+    }
+
+    /// Splits a frame into topic and body; nil for bytes that are no event.
+    package static func parse(_ frame: [UInt8]) -> (topic: String, body: JSONValue)? {
+        guard let space = frame.firstIndex(of: UInt8(ascii: " ")),
+            let topic = String(validating: frame[..<space], as: UTF8.self),
+            let body = try? JSONValue(parsing: frame[frame.index(after: space)...])
+        else { return nil }
+        return (topic, body)
+    }
+
+    private static func finish(_ writer: inout JSONWriter, snapshot: Bool) {
+        if snapshot { writer.member("snapshot", true) }
+        writer.endObject()
+    }
+}
+
+extension CommandStatus {
+    /// ``name`` as a literal, for writers of JSON.
+    package var memberName: StaticString {
+        switch self {
+        case .new: "new"
+        case .queued: "queued"
+        case .sent: "sent"
+        case .error: "error"
+        case .success: "success"
+        case .cancelled: "cancelled"
+        case .blocked: "blocked"
+        case .inDoubt: "inDoubt"
+        case .tooManyTimes: "tooManyTimes"
+        }
+    }
+}

@@ -1,0 +1,96 @@
+internal import Commands
+
+/// The fixed head of every frame. See PROTOCOL.md.
+package struct FrameHead: Sendable, Equatable {
+    package static let version: UInt8 = 1
+    package static let nobody = 0xFFFF
+
+    package var seat: Int
+    package var epoch: Int64
+    package var sequence: Int64
+
+    package init(seat: Int = FrameHead.nobody, epoch: Int64, sequence: Int64) {
+        self.seat = seat
+        self.epoch = epoch
+        self.sequence = sequence
+    }
+}
+
+/// Every message between Sluice's processes.
+package enum Message: Sendable, Equatable {
+    case hello(Hello)
+    case state(WorkerState)
+    case statuses(WorkerState, [StatusReport])
+    case transfers(Transfers)
+    case offers(Offers)
+    case control(ControlState)
+    case hint(Hint)
+
+    private var type: UInt8 {
+        switch self {
+        case .hello: 1
+        case .state: 2
+        case .statuses: 3
+        case .transfers: 4
+        case .offers: 16
+        case .control: 17
+        case .hint: 32
+        }
+    }
+}
+
+extension Message {
+    package func encoded(_ head: FrameHead) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.append(FrameHead.version)
+        writer.append(type)
+        writer.uint16(head.seat)
+        writer.uint64(head.epoch)
+        writer.uint64(head.sequence)
+        switch self {
+        case .hello(let body): body.write(to: &writer)
+        case .state(let body): body.write(to: &writer)
+        case .statuses(let state, let reports):
+            state.write(to: &writer)
+            writer.uint16(reports.count)
+            for report in reports.prefix(StatusReport.most) { report.write(to: &writer) }
+        case .transfers(let body): body.write(to: &writer)
+        case .offers(let body): body.write(to: &writer)
+        case .control(let body): body.write(to: &writer)
+        case .hint(let body): body.write(to: &writer)
+        }
+        return writer.bytes
+    }
+
+    /// Reads a frame, whatever the bytes are.
+    /// - Throws: ``WireError`` that names the field which could not be read.
+    package static func decode(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> (FrameHead, Message) {
+        var reader = ByteReader(bytes)
+        let version = try reader.uint8("version")
+        guard version == FrameHead.version else { throw WireError(.unknownVersion(version), "version") }
+        let type = try reader.uint8("type")
+        let head = FrameHead(
+            seat: try reader.uint16("seat"), epoch: try reader.count64("epoch"),
+            sequence: try reader.count64("sequence"))
+        let message: Message
+        switch type {
+        case 1: message = .hello(try Hello(from: &reader))
+        case 2: message = .state(try WorkerState(from: &reader))
+        case 3:
+            let state = try WorkerState(from: &reader)
+            let count = try reader.uint16("statuses")
+            var reports: [StatusReport] = []
+            // The count is a stranger's word: reserve no more than the frame can hold.
+            reports.reserveCapacity(min(count, reader.remaining / StatusReport.smallestSize))
+            for _ in 0..<count { reports.append(try StatusReport(from: &reader)) }
+            message = .statuses(state, reports)
+        case 4: message = .transfers(try Transfers(from: &reader))
+        case 16: message = .offers(try Offers(from: &reader))
+        case 17: message = .control(try ControlState(from: &reader))
+        case 32: message = .hint(try Hint(from: &reader))
+        default: throw WireError(.unknownType(type), "type")
+        }
+        try reader.end(after: "body")
+        return (head, message)
+    }
+}

@@ -1,0 +1,42 @@
+/// Why bytes are no message.
+package struct WireError: Error, Sendable, Equatable, CustomStringConvertible {
+    package enum Problem: Sendable, Equatable {
+        case truncated
+        case trailingBytes
+        case unknownVersion(UInt8)
+        case unknownType(UInt8)
+        case badValue
+        case badText
+    }
+
+    package var problem: Problem
+    /// The field that could not be read.
+    package var field: StaticStringBox
+
+    package init(_ problem: Problem, _ field: StaticString) {
+        self.problem = problem
+        self.field = StaticStringBox(field)
+    }
+
+    package var description: String {
+        switch problem {
+        case .truncated: "the frame ends before “\(field)”"
+        case .trailingBytes: "the frame goes on after “\(field)”"
+        case .unknownVersion(let version): "version \(version) of the protocol is not known here"
+        case .unknownType(let type): "message type \(type) is not known here"
+        case .badValue: "“\(field)” has a value that the protocol does not know"
+        case .badText: "“\(field)” is not valid UTF-8"
+        }
+    }
+}
+
+/// A static string that can be compared.
+package struct StaticStringBox: Sendable, Equatable, CustomStringConvertible {
+    private let text: StaticString
+
+    init(_ text: StaticString) { self.text = text }
+
+    package var description: String { "\(text)" }
+
+    package static func == (left: Self, right: Self) -> Bool { left.description == right.description }
+}

@@ -1,0 +1,263 @@
+package import Commands
+
+/// A worker introduces itself, each second until it is greeted.
+package struct Hello: Sendable, Equatable {
+    package struct Held: Sendable, Equatable {
+        package var id: CommandID
+        package var claim: Int
+
+        package init(id: CommandID, claim: Int) {
+            self.id = id
+            self.claim = claim
+        }
+    }
+
+    package var pid: Int32
+    package var startTime: Int64
+    package var bootID: String
+    package var concurrency: Int
+    package var grace: Duration
+    package var types: [String]
+    package var executing: [Held]
+
+    package init(
+        pid: Int32, startTime: Int64, bootID: String, concurrency: Int, grace: Duration, types: [String],
+        executing: [Held]
+    ) {
+        self.pid = pid
+        self.startTime = startTime
+        self.bootID = bootID
+        self.concurrency = concurrency
+        self.grace = grace
+        self.types = types
+        self.executing = executing
+    }
+
+    func write(to writer: inout ByteWriter) {
+        writer.uint32(Int(pid))
+        writer.append(startTime)
+        writer.text8(bootID)
+        writer.uint16(concurrency)
+        writer.uint32(Int(clamping: grace.milliseconds))
+        writer.append(UInt8(clamping: types.count))
+        for type in types.prefix(255) { writer.text8(type) }
+        let held = executing.prefix(0xFFFF)
+        writer.uint16(held.count)
+        for command in held {
+            writer.append(command.id)
+            writer.uint32(command.claim)
+        }
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        guard let pid = Int32(exactly: try reader.uint32("pid")) else { throw WireError(.badValue, "pid") }
+        self.pid = pid
+        startTime = try reader.int64("start time")
+        bootID = try reader.text8("boot id")
+        concurrency = try reader.uint16("concurrency")
+        grace = .milliseconds(try reader.uint32("grace"))
+        types = []
+        for _ in 0..<(try reader.uint8("types")) { types.append(try reader.text8("type")) }
+        executing = []
+        for _ in 0..<(try reader.uint16("executing")) {
+            executing.append(Held(id: try reader.id("executing id"), claim: try reader.uint32("executing claim")))
+        }
+    }
+}
+
+/// What a worker holds, as cumulative state: losing any number of reports loses nothing.
+package struct WorkerState: Sendable, Equatable {
+    package enum Phase: UInt8, Sendable { case ready = 0, draining = 1 }
+
+    package var phase: Phase = .ready
+    /// Highest offer number seen; skipped numbers are lost and count as seen and resolved.
+    package var seen: Int64 = 0
+    package var resolved: Int64 = 0
+    /// Executions ended since the worker started.
+    package var completed: Int64 = 0
+    package var executing = 0
+    package var free = 0
+    package var freeHigh = 0
+    package var holdsSuspect = false
+    /// Raised by the worker's loop.
+    package var progress: Int64 = 0
+
+    package init() {}
+
+    func write(to writer: inout ByteWriter) {
+        writer.append(phase.rawValue)
+        writer.uint64(seen)
+        writer.uint64(resolved)
+        writer.uint64(completed)
+        writer.uint16(executing)
+        writer.uint16(free)
+        writer.uint16(freeHigh)
+        writer.append(UInt8(holdsSuspect ? 1 : 0))
+        writer.uint64(progress)
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        guard let phase = Phase(rawValue: try reader.uint8("phase")) else { throw WireError(.badValue, "phase") }
+        self.phase = phase
+        seen = try reader.count64("seen")
+        resolved = try reader.count64("resolved")
+        completed = try reader.count64("completed")
+        executing = try reader.uint16("executing")
+        free = try reader.uint16("free")
+        freeHigh = try reader.uint16("free high")
+        holdsSuspect = try reader.uint8("suspect") != 0
+        progress = try reader.count64("progress")
+    }
+}
+
+/// A transition that a worker has committed, and whose fault it was where it is a failure.
+package struct StatusReport: Sendable, Equatable {
+    package var event: StatusEvent
+    package var fault: Failure.Fault?
+
+    /// Reports in one frame at most.
+    package static let most = 0xFFFF
+    static let smallestSize = 54
+
+    package init(event: StatusEvent, fault: Failure.Fault? = nil) {
+        self.event = event
+        self.fault = fault
+    }
+
+    func write(to writer: inout ByteWriter) {
+        let transition = event.transition
+        writer.append(transition.id)
+        writer.append(transition.seq)
+        writer.uint16(event.shard)
+        writer.append(UInt8(transition.status.rawValue))
+        writer.append(UInt8(event.qos.rawValue))
+        writer.append(fault.map { UInt8($0.rawValue + 1) } ?? 0)
+        writer.uint32(transition.claim)
+        writer.uint16(event.retries)
+        writer.append(transition.at.milliseconds)
+        writer.text8(event.type)
+        writer.text16(event.destination.text)
+        writer.text16(transition.reason)
+    }
+
+    /// The seat is the frame's; ``Message/decode(_:)`` leaves it empty and the receiver fills it in.
+    init(from reader: inout ByteReader) throws(WireError) {
+        let id = try reader.id("id")
+        let seq = try reader.int64("seq")
+        let shard = try reader.uint16("shard")
+        guard let status = CommandStatus(rawValue: Int(try reader.uint8("status"))) else {
+            throw WireError(.badValue, "status")
+        }
+        guard let qos = QualityOfService(rawValue: Int(try reader.uint8("qos"))) else {
+            throw WireError(.badValue, "qos")
+        }
+        let faultByte = Int(try reader.uint8("fault"))
+        let fault = Failure.Fault(rawValue: faultByte - 1)
+        guard faultByte == 0 || fault != nil else { throw WireError(.badValue, "fault") }
+        let claim = try reader.uint32("claim")
+        let retries = try reader.uint16("retries")
+        let at = Timestamp(milliseconds: try reader.int64("at"))
+        let type = try reader.text8("type")
+        let destination = Destination(unchecked: try reader.text16("destination"))
+        let reason = try reader.optionalText16("reason")
+        self.init(
+            event: StatusEvent(
+                transition: Transition(
+                    seq: seq, id: id, status: status, at: at, seat: nil, claim: claim, reason: reason),
+                type: type, qos: qos, destination: destination, retries: retries, shard: shard),
+            fault: fault)
+    }
+}
+
+/// What a worker moves: 4 times a second while bytes flow.
+package struct Transfers: Sendable, Equatable {
+    package enum Direction: UInt8, Sendable {
+        case up = 0
+        case down = 1
+
+        package var name: String { self == .up ? "up" : "down" }
+    }
+
+    package struct Link: Sendable, Equatable {
+        package var destination: Destination
+        package var direction: Direction
+        /// Cumulative of this worker.
+        package var bytes: Int64
+        /// Bytes per second since the last report.
+        package var rate: Int64
+        package var inFlight: Int
+
+        package init(destination: Destination, direction: Direction, bytes: Int64, rate: Int64, inFlight: Int) {
+            self.destination = destination
+            self.direction = direction
+            self.bytes = bytes
+            self.rate = rate
+            self.inFlight = inFlight
+        }
+    }
+
+    package struct Transfer: Sendable, Equatable {
+        package var id: CommandID
+        package var claim: Int
+        package var offset: Int64
+        package var total: Int64
+        package var rate: Int64
+
+        package init(id: CommandID, claim: Int, offset: Int64, total: Int64, rate: Int64) {
+            self.id = id
+            self.claim = claim
+            self.offset = offset
+            self.total = total
+            self.rate = rate
+        }
+    }
+
+    package var links: [Link]
+    package var transfers: [Transfer]
+
+    package init(links: [Link], transfers: [Transfer]) {
+        self.links = links
+        self.transfers = transfers
+    }
+
+    func write(to writer: inout ByteWriter) {
+        writer.uint16(min(links.count, 0xFFFF))
+        for link in links.prefix(0xFFFF) {
+            writer.text16(link.destination.text)
+            writer.append(link.direction.rawValue)
+            writer.uint64(link.bytes)
+            writer.uint64(link.rate)
+            writer.uint16(link.inFlight)
+        }
+        writer.uint16(min(transfers.count, 0xFFFF))
+        for transfer in transfers.prefix(0xFFFF) {
+            writer.append(transfer.id)
+            writer.uint32(transfer.claim)
+            writer.uint64(transfer.offset)
+            writer.uint64(transfer.total)
+            writer.uint64(transfer.rate)
+        }
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        links = []
+        for _ in 0..<(try reader.uint16("links")) {
+            let destination = Destination(unchecked: try reader.text16("destination"))
+            guard let direction = Direction(rawValue: try reader.uint8("direction")) else {
+                throw WireError(.badValue, "direction")
+            }
+            links.append(
+                Link(
+                    destination: destination, direction: direction, bytes: try reader.count64("bytes"),
+                    rate: try reader.count64("rate"), inFlight: try reader.uint16("in flight")))
+        }
+        transfers = []
+        for _ in 0..<(try reader.uint16("transfers")) {
+            transfers.append(
+                Transfer(
+                    id: try reader.id("transfer"), claim: try reader.uint32("claim"),
+                    offset: try reader.count64("offset"), total: try reader.count64("total"),
+                    rate: try reader.count64("rate")))
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import Glibc
+
+/// Where a socket binds or connects.
+package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
+    /// The longest path of a Unix domain socket in bytes: `sun_path` less its final zero.
+    package static let maximumPathLength = 107
+
+    /// As libzmq takes it: `ipc:///run/x.sock`, `tcp://127.0.0.1:5555`, `inproc://x`.
+    package let address: String
+    /// The path of the socket file; nil for other transports.
+    let path: String?
+
+    package var description: String {
+        address
+    }
+
+    private init(address: String, path: String? = nil) {
+        self.address = address
+        self.path = path
+    }
+
+    /// A Unix domain socket at `path`, which may have 107 bytes (checked by `bind` and `connect`).
+    package static func ipc(path: String) -> Endpoint {
+        Endpoint(address: "ipc://\(path)", path: path)
+    }
+
+    /// A Unix domain socket named `name` in an open directory, whatever the length of that directory's own path.
+    ///
+    /// The descriptor must stay open as long as the socket: libzmq uses the path again at each reconnect and at close.
+    package static func ipc(directoryDescriptor: CInt, name: String) -> Endpoint {
+        ipc(path: "/proc/self/fd/\(directoryDescriptor)/\(name)")
+    }
+
+    /// - Parameter port: 0 lets the system choose one; `Socket.lastEndpoint` tells it. Choose fixed ports below 32768:
+    ///   a connecting socket that hits itself on an ephemeral port never reconnects (libzmq 4588, until 4.3.5).
+    package static func tcp(host: String, port: UInt16) -> Endpoint {
+        Endpoint(address: "tcp://\(host):\(port)")
+    }
+
+    /// Within one context only.
+    package static func inproc(_ name: String) -> Endpoint {
+        Endpoint(address: "inproc://\(name)")
+    }
+
+    func checkLength() throws(ZeroMQError) {
+        guard let path else { return }
+        let length = path.utf8.count
+        guard length > 0, !path.utf8.contains(0) else {
+            throw ZeroMQError(.invalid, "the path of a socket is empty or has a zero byte: \(self)", endpoint: self)
+        }
+        guard length <= Self.maximumPathLength else {
+            throw ZeroMQError(
+                .pathTooLong,
+                "the path of a socket may have \(Self.maximumPathLength) bytes, \(path) has \(length): "
+                    + "use a shorter directory, or bind through a descriptor of it",
+                endpoint: self)
+        }
+    }
+
+    /// libzmq unlinks whatever stands at the path before it binds, so that a file there would be lost.
+    func checkReplaceable() throws(ZeroMQError) {
+        guard let path else { return }
+        var information = stat()
+        guard lstat(path, &information) == 0, information.st_mode & S_IFMT != S_IFSOCK else { return }
+        throw ZeroMQError(
+            .notASocket, "\(path) stands where a socket is to be bound and is none: move it away first", endpoint: self)
+    }
+}

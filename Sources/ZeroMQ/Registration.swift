@@ -1,0 +1,4 @@
+/// What `PollLoop.whenReadable` returns and `PollLoop.remove` takes.
+package struct Registration: Hashable, Sendable {
+    let number: Int
+}

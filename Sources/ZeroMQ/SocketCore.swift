@@ -1,0 +1,68 @@
+import CZeroMQ
+
+/// What a `Socket` and the loop that polls it share.
+///
+/// `@unchecked Sendable`: every member that changes is touched on the loop's thread only, which `Socket` checks at
+/// each call; the exception is `abandon`, which runs when nobody else refers to the socket any more.
+final class SocketCore: @unchecked Sendable {
+    let handle: UnsafeMutableRawPointer
+    let loop: PollLoop
+    let kind: Socket.Kind
+    let maximumMessageSize: Int
+    private let context: Context
+    var isClosed = false
+    /// There may be something to receive that the edge of the socket's descriptor no longer announces: any call may have
+    /// consumed it. The loop asks again before it sleeps.
+    var mayBeReadable = true
+    var droppedFrames = 0
+    var dice: FaultInjection.Dice?
+
+    init(_ kind: Socket.Kind, context: Context, loop: PollLoop, maximumMessageSize: Int) throws(ZeroMQError) {
+        let made = try context.makeSocket(kind.type)
+        handle = made.handle
+        dice = made.dice
+        self.kind = kind
+        self.context = context
+        self.loop = loop
+        self.maximumMessageSize = maximumMessageSize
+    }
+
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        loop.forget(self)
+        zmq_close(handle)
+    }
+
+    /// The owner is gone, on whichever thread its last reference was.
+    func abandon() {
+        if isClosed { return }
+        if loop.isCurrent {
+            close()
+        } else {
+            loop.perform { self.close() }
+        }
+    }
+
+    func set(_ option: CInt, _ value: CInt) throws(ZeroMQError) {
+        try withUnsafeBytes(of: value) { bytes throws(ZeroMQError) in try set(option, bytes) }
+    }
+
+    func set(_ option: CInt, _ value: Int64) throws(ZeroMQError) {
+        try withUnsafeBytes(of: value) { bytes throws(ZeroMQError) in try set(option, bytes) }
+    }
+
+    func set(_ option: CInt, _ bytes: UnsafeRawBufferPointer) throws(ZeroMQError) {
+        guard zmq_setsockopt(handle, option, bytes.baseAddress, bytes.count) == 0 else {
+            throw .last("set option \(option) of a \(kind) socket")
+        }
+    }
+
+    /// The descriptor that announces, by an edge, that something about the socket has changed.
+    func descriptor() -> CInt {
+        var descriptor: CInt = -1
+        var size = MemoryLayout<CInt>.size
+        zmq_getsockopt(handle, ZMQ_FD, &descriptor, &size)
+        return descriptor
+    }
+}
