@@ -32,6 +32,13 @@ package final class PollLoop: SerialExecutor, Sendable {
         var phase = Phase.awake
         var isStopping = false
         var waitingForEnd: [@Sendable () -> Void] = []
+
+        /// True where the caller has to wake the thread; the next caller need not.
+        mutating func wakes() -> Bool {
+            guard case .asleep = phase else { return false }
+            phase = .awake
+            return true
+        }
     }
 
     /// Called with CLOCK_MONOTONIC in nanoseconds; returns the next deadline on that clock, or nil for none.
@@ -51,7 +58,7 @@ package final class PollLoop: SerialExecutor, Sendable {
     /// Throws where the process has no more descriptors or threads.
     package init(name: String) throws(ZeroMQError) {
         self.name = name
-        wakeDescriptor = eventfd(0, CInt(EFD_CLOEXEC.rawValue | EFD_NONBLOCK.rawValue))
+        wakeDescriptor = eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
         guard wakeDescriptor >= 0 else { throw .from(errno, "make the wake-up descriptor of loop \(name)") }
         unchecked = PollSet(wakeDescriptor: wakeDescriptor)
         try startThread { $0.run() }
@@ -72,7 +79,8 @@ package final class PollLoop: SerialExecutor, Sendable {
     package func run<Value: Sendable, Failure: Error>(
         _ body: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {
-        let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, Failure>, Never>) in
+        let result = await withCheckedContinuation {
+            (continuation: CheckedContinuation<Result<Value, Failure>, Never>) in
             perform {
                 do throws(Failure) {
                     continuation.resume(returning: .success(try body()))
@@ -323,14 +331,5 @@ package final class PollLoop: SerialExecutor, Sendable {
             self.loop = loop
             self.main = main
         }
-    }
-}
-
-extension PollLoop.Inbox {
-    /// True where the caller has to wake the thread; the next caller need not.
-    fileprivate mutating func wakes() -> Bool {
-        guard case .asleep = phase else { return false }
-        phase = .awake
-        return true
     }
 }

@@ -77,7 +77,8 @@ final class PollSet {
         for (index, entry) in entries.enumerated() where !entry.isRemoved {
             let revents = events[index + 1].revents
             if revents & Int16(POLLNVAL) != 0 {
-                fatalError("descriptor \(events[index + 1].fd) was closed while registered with loop \(name): remove it first")
+                fatalError(
+                    "descriptor \(events[index + 1].fd) was closed while registered with loop \(name): remove it first")
             }
             if revents != 0 || entry.core?.mayBeReadable == true { entry.body() }
         }

@@ -58,12 +58,12 @@ package struct Socket: ~Copyable, @unchecked Sendable {
         try core.set(ZMQ_RCVHWM, options.receiveHighWaterMark)
         try core.set(ZMQ_LINGER, options.linger.wholeMilliseconds)
         try core.set(ZMQ_MAXMSGSIZE, options.maximumMessageSize)
-        try core.set(ZMQ_IMMEDIATE, options.immediate ? 1 : 0)
+        try core.set(ZMQ_IMMEDIATE, options.immediate ? CInt(1) : 0)
         try core.set(ZMQ_RECONNECT_IVL, options.reconnectInterval.wholeMilliseconds)
         try core.set(ZMQ_RECONNECT_IVL_MAX, options.reconnectIntervalMaximum.wholeMilliseconds)
         try core.set(ZMQ_HANDSHAKE_IVL, options.handshakeInterval.wholeMilliseconds)
         if kind == .extendedPublish, options.verboseSubscriptions {
-            try core.set(ZMQ_XPUB_VERBOSE, 1)
+            try core.set(ZMQ_XPUB_VERBOSE, CInt(1))
         }
     }
 
@@ -110,13 +110,17 @@ package struct Socket: ~Copyable, @unchecked Sendable {
     package borrowing func subscribe(_ prefix: [UInt8] = []) throws(ZeroMQError) {
         let core = checked()
         core.mayBeReadable = true
-        try prefix.withUnsafeBytes { bytes throws(ZeroMQError) in try core.set(ZMQ_SUBSCRIBE, bytes) }
+        try prefix.withUnsafeBufferPointer { prefix throws(ZeroMQError) in
+            try core.set(ZMQ_SUBSCRIBE, bytes: UnsafeRawBufferPointer(prefix))
+        }
     }
 
     package borrowing func unsubscribe(_ prefix: [UInt8] = []) throws(ZeroMQError) {
         let core = checked()
         core.mayBeReadable = true
-        try prefix.withUnsafeBytes { bytes throws(ZeroMQError) in try core.set(ZMQ_UNSUBSCRIBE, bytes) }
+        try prefix.withUnsafeBufferPointer { prefix throws(ZeroMQError) in
+            try core.set(ZMQ_UNSUBSCRIBE, bytes: UnsafeRawBufferPointer(prefix))
+        }
     }
 
     /// Sends one message without waiting. The bytes are copied.
@@ -145,7 +149,7 @@ package struct Socket: ~Copyable, @unchecked Sendable {
     /// As `send` of a buffer.
     @discardableResult
     package borrowing func send(_ bytes: [UInt8]) throws(ZeroMQError) -> Bool {
-        try bytes.withUnsafeBytes { bytes throws(ZeroMQError) in try send(bytes) }
+        try bytes.withUnsafeBufferPointer { bytes throws(ZeroMQError) in try send(UnsafeRawBufferPointer(bytes)) }
     }
 
     /// Takes the next message, if there is one, and hands its first frame to `body`; the bytes are gone afterwards.

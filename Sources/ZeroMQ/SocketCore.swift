@@ -45,14 +45,14 @@ final class SocketCore: @unchecked Sendable {
     }
 
     func set(_ option: CInt, _ value: CInt) throws(ZeroMQError) {
-        try withUnsafeBytes(of: value) { bytes throws(ZeroMQError) in try set(option, bytes) }
+        try withUnsafeBytes(of: value) { bytes throws(ZeroMQError) in try set(option, bytes: bytes) }
     }
 
     func set(_ option: CInt, _ value: Int64) throws(ZeroMQError) {
-        try withUnsafeBytes(of: value) { bytes throws(ZeroMQError) in try set(option, bytes) }
+        try withUnsafeBytes(of: value) { bytes throws(ZeroMQError) in try set(option, bytes: bytes) }
     }
 
-    func set(_ option: CInt, _ bytes: UnsafeRawBufferPointer) throws(ZeroMQError) {
+    func set(_ option: CInt, bytes: UnsafeRawBufferPointer) throws(ZeroMQError) {
         guard zmq_setsockopt(handle, option, bytes.baseAddress, bytes.count) == 0 else {
             throw .last("set option \(option) of a \(kind) socket")
         }

@@ -22,14 +22,11 @@ package struct ZeroMQError: Error, Equatable, CustomStringConvertible {
         package static let permissionDenied = Code(rawValue: EACCES)
         /// The message passes `Socket.Options.maximumMessageSize`.
         package static let messageTooLong = Code(rawValue: EMSGSIZE)
-        /// The context was terminated.
-        package static let terminated = Code(rawValue: ETERM_)
+        /// The context was terminated. ETERM is an expression in C, which Swift does not import.
+        package static let terminated = Code(rawValue: ZMQ_HAUSNUMERO + 53)
         /// The process or the context has no more descriptors or sockets.
         package static let tooManySockets = Code(rawValue: EMFILE)
         package static let invalid = Code(rawValue: EINVAL)
-
-        /// ETERM is an expression in C, which Swift does not import.
-        private static let ETERM_: CInt = 156_384_712 + 53
 
         /// The name of the constant where this module has a case for it, else `errno N`.
         package var description: String {
