@@ -53,18 +53,13 @@ package struct Socket: ~Copyable, @unchecked Sendable {
         loop.checkCurrent("a \(kind) socket is made on the loop that will own it")
         let core = try SocketCore(
             kind, context: context, loop: loop, maximumMessageSize: Int(clamping: options.maximumMessageSize))
-        self.core = core
-        try core.set(ZMQ_SNDHWM, options.sendHighWaterMark)
-        try core.set(ZMQ_RCVHWM, options.receiveHighWaterMark)
-        try core.set(ZMQ_LINGER, options.linger.wholeMilliseconds)
-        try core.set(ZMQ_MAXMSGSIZE, options.maximumMessageSize)
-        try core.set(ZMQ_IMMEDIATE, options.immediate ? CInt(1) : 0)
-        try core.set(ZMQ_RECONNECT_IVL, options.reconnectInterval.wholeMilliseconds)
-        try core.set(ZMQ_RECONNECT_IVL_MAX, options.reconnectIntervalMaximum.wholeMilliseconds)
-        try core.set(ZMQ_HANDSHAKE_IVL, options.handshakeInterval.wholeMilliseconds)
-        if kind == .extendedPublish, options.verboseSubscriptions {
-            try core.set(ZMQ_XPUB_VERBOSE, CInt(1))
+        do throws(ZeroMQError) {
+            try core.configure(options)
+        } catch {
+            core.close()
+            throw error
         }
+        self.core = core
     }
 
     deinit {

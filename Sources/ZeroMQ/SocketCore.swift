@@ -27,6 +27,20 @@ final class SocketCore: @unchecked Sendable {
         self.maximumMessageSize = maximumMessageSize
     }
 
+    func configure(_ options: Socket.Options) throws(ZeroMQError) {
+        try set(ZMQ_SNDHWM, options.sendHighWaterMark)
+        try set(ZMQ_RCVHWM, options.receiveHighWaterMark)
+        try set(ZMQ_LINGER, options.linger.wholeMilliseconds)
+        try set(ZMQ_MAXMSGSIZE, options.maximumMessageSize)
+        try set(ZMQ_IMMEDIATE, options.immediate ? CInt(1) : 0)
+        try set(ZMQ_RECONNECT_IVL, options.reconnectInterval.wholeMilliseconds)
+        try set(ZMQ_RECONNECT_IVL_MAX, options.reconnectIntervalMaximum.wholeMilliseconds)
+        try set(ZMQ_HANDSHAKE_IVL, options.handshakeInterval.wholeMilliseconds)
+        if kind == .extendedPublish, options.verboseSubscriptions {
+            try set(ZMQ_XPUB_VERBOSE, CInt(1))
+        }
+    }
+
     func close() {
         guard !isClosed else { return }
         isClosed = true
