@@ -92,11 +92,12 @@ let package = Package(
                 .product(name: "Subprocess", package: "swift-subprocess"),
             ]),
         module("Sluice", ["Commands", "Store", "Wire", "Work", "ZeroMQ", log, lifecycle]),
+        module("Console", ["Commands"]),
         .executableTarget(
             name: "SluiceCommand",
             dependencies: [
                 "Commands", "Wire", "Store", "ZeroMQ", "CLinux", "Coordination", "Work", "Operations", "Supervision",
-                "Sluice", log, lifecycle,
+                "Sluice", "Console", log, lifecycle,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ],
@@ -108,7 +109,7 @@ let package = Package(
             dependencies: ["Commands", "Store", "CLinux"],
             path: "Tests/Support", swiftSettings: swiftSettings),
         tests("ZeroMQ", ["ZeroMQ", "TestSupport"]),
-        tests("Commands", ["Commands"]),
+        tests("Commands", ["Commands", "TestSupport"]),
         tests("Wire", ["Wire", "Commands", "TestSupport"]),
         tests("Store", ["Store", "Commands", "CLinux", "TestSupport"]),
         tests("Coordination", ["Coordination", "Commands", "Store", "Wire", "TestSupport"]),
@@ -116,6 +117,7 @@ let package = Package(
         tests("Operations", ["Operations", "Work", "Commands", "TestSupport"]),
         tests("Supervision", ["Supervision", "TestSupport"]),
         tests("Sluice", ["Sluice", "TestSupport"]),
+        tests("Console", ["Console", "Commands"]),
         tests("EndToEnd", ["Commands", "Store", "Wire", "ZeroMQ", "Sluice", "TestSupport", "CLinux"]),
     ]
 )

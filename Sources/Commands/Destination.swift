@@ -22,7 +22,9 @@ public struct Destination: Hashable, Sendable {
         let text = String(text)
         guard let colon = text.firstIndex(of: ":") else { return nil }
         let scheme = text[..<colon].lowercased()
-        guard !scheme.isEmpty, scheme.utf8.allSatisfy({ $0.isSchemeCharacter }) else { return nil }
+        guard let first = scheme.utf8.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first),
+            scheme.utf8.allSatisfy({ $0.isSchemeCharacter })
+        else { return nil }
         if scheme == "file" {
             self = .file
             return
@@ -49,7 +51,9 @@ public struct Destination: Hashable, Sendable {
         let number: Int
         switch (port.isEmpty, scheme) {
         case (false, _):
-            guard let given = Int(port), (1...65_535).contains(given) else { return nil }
+            guard port.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+                let given = Int(port), (1...65_535).contains(given)
+            else { return nil }
             number = given
         case (true, "http"): number = 80
         case (true, "https"): number = 443

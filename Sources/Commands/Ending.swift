@@ -52,7 +52,9 @@ package struct Settlement: Sendable, Equatable {
     ///   - ending: what the worker saw.
     ///   - now: wall clock.
     ///   - chance: a number in 0..<1 for the jitter of a backoff.
-    package init(of command: Command, ending: Ending, policy: RetryPolicy = RetryPolicy(), now: Timestamp, chance: Double) {
+    package init(
+        of command: Command, ending: Ending, policy: RetryPolicy = RetryPolicy(), now: Timestamp, chance: Double
+    ) {
         retries = command.retries
         notBefore = command.notBefore
         let uncertain = command.status == .sent && !command.idempotent

@@ -22,11 +22,12 @@ public struct Timestamp: Hashable, Sendable {
 
     public static func + (time: Timestamp, duration: Duration) -> Timestamp {
         let (sum, overflow) = time.milliseconds.addingReportingOverflow(duration.milliseconds)
-        return Timestamp(milliseconds: overflow ? .max : sum)
+        return Timestamp(milliseconds: overflow ? (duration > .zero ? .max : .min) : sum)
     }
 
     public static func - (left: Timestamp, right: Timestamp) -> Duration {
-        .milliseconds(left.milliseconds - right.milliseconds)
+        let (difference, overflow) = left.milliseconds.subtractingReportingOverflow(right.milliseconds)
+        return .milliseconds(overflow ? (left > right ? .max : .min) : difference)
     }
 }
 
@@ -84,8 +85,8 @@ extension Duration {
     package var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        if overflow { return seconds > 0 ? .max : .min }
-        return product &+ attoseconds / 1_000_000_000_000_000
+        let (sum, tooMuch) = product.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
+        return overflow || tooMuch ? (seconds > 0 ? .max : .min) : sum
     }
 
     /// Seconds as a floating-point number, for rates.

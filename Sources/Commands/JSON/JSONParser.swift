@@ -143,7 +143,8 @@ private struct JSONParser {
             position += 1
             if byte == UInt8(ascii: "\\") { try escape(into: &unescaped) } else { unescaped.append(byte) }
         }
-        let text = try unescaped.withUnsafeBufferPointer { buffer throws(JSONError) in try self.text(buffer, at: start) }
+        let text = try unescaped.withUnsafeBufferPointer { buffer throws(JSONError) in try self.text(buffer, at: start)
+        }
         try closeString()
         return text
     }

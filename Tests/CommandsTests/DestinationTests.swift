@@ -1,0 +1,57 @@
+import Commands
+import TestSupport
+import Testing
+
+struct DestinationTests {
+    @Test(arguments: [
+        ("http://example.org/a/b", "http://example.org:80"), ("https://example.org", "https://example.org:443"),
+        ("HTTP://Example.ORG:8080/x?y#z", "http://example.org:8080"), ("http://h?q", "http://h:80"),
+        ("http://h#f", "http://h:80"), ("http://user:secret@h:81/", "http://h:81"),
+        ("http://a@b@h/", "http://h:80"), ("http://[::1]/", "http://[::1]:80"),
+        ("https://[2001:DB8::1]:8443/x", "https://[2001:db8::1]:8443"), ("http://127.0.0.1:1/", "http://127.0.0.1:1"),
+        ("http://h:65535", "http://h:65535"), ("file:///tmp/x", "file://localhost"),
+        ("file:/tmp/x", "file://localhost"),
+        ("FILE://elsewhere/x", "file://localhost"), ("ftp://h:21/x", "ftp://h:21"),
+        ("svn+ssh://h:22", "svn+ssh://h:22"),
+    ])
+    func `is scheme, host and port of a URL`(url: String, destination: String) {
+        #expect(Destination(url)?.text == destination)
+    }
+
+    @Test(arguments: [
+        "", ":", "//", "http", "http:", "http:/", "http://", "http:///path", "http://:80/", "http://h:0/",
+        "http://h:65536/",
+        "http://h:port/", "http://h:-1/", "http://h:80:80/", "http://[::1/", "http://[::1]80/", "http://[]x/",
+        "ftp://h/",
+        "http//h", "://h/", "1http://h/", "-a://h:1", "ht tp://h/", "http://h h/", "http://h\u{0}/", "http://user@/",
+        "http://h:9999999999999999999999/", "example.org", "/tmp/x", "http://h:+80/",
+    ])
+    func `is nil for what is no URL with a host`(url: String) {
+        #expect(Destination(url) == nil, "\(Destination(url)?.text ?? "")")
+    }
+
+    @Test func `meets any text without a trap`() {
+        var random = SeededRandom.announced("Destination")
+        let pieces = [
+            "http", "https", "file", ":", "/", "//", "[", "]", "@", "80", "::1", "h", "é", "\u{0}", " ", "?", "#", "-",
+        ]
+        for _ in 0..<50_000 {
+            var url = ""
+            for _ in 0..<random.number(in: 0..<10) { url += pieces[random.number(in: 0..<pieces.count)] }
+            if let destination = Destination(url), destination != .file {
+                // What it prints is a URL of the same destination.
+                #expect(Destination(destination.text) == destination, "\(url)")
+            }
+        }
+    }
+
+    @Test func `writes IPv6 hosts in brackets, once`() {
+        #expect(Destination(scheme: "HTTP", host: "::1", port: 8080).text == "http://[::1]:8080")
+        #expect(Destination(scheme: "http", host: "[::1]", port: 8080).text == "http://[::1]:8080")
+    }
+
+    @Test func `calls nobody none`() {
+        #expect(Destination.none.description == "none")
+        #expect(Destination.none.text.isEmpty)
+    }
+}

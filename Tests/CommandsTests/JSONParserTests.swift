@@ -1,0 +1,101 @@
+import Commands
+import TestSupport
+import Testing
+
+struct JSONParserTests {
+    static func parse(_ text: String) throws(JSONError) -> JSONValue { try JSONValue(parsing: Array(text.utf8)) }
+
+    static let accepted: [(String, JSONValue)] = [
+        ("null", .null), ("true", true), (" false\n", false), ("0", 0), ("-0", 0), ("-1", -1),
+        ("9223372036854775807", .integer(.max)), ("-9223372036854775808", .integer(.min)),
+        ("9223372036854775808", .number(9_223_372_036_854_775_808)), ("1.5", .number(1.5)), ("1e3", .number(1000)),
+        ("1E+2", .number(100)), ("-2.5e-1", .number(-0.25)), ("0.0", .number(0)), ("1e-400", .number(0)),
+        ("\"\"", ""), ("\"a\"", "a"), ("\"é😀\"", "é😀"), (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{c}\n\r\t"),
+        (#""\u0041\u00e9\u20AC""#, "Aé€"), (#""\ud83d\uDE00""#, "😀"), (#""\u0000""#, "\0"),
+        ("\"\u{7F}\u{2028}\"", "\u{7F}\u{2028}"),
+        ("[]", []), ("[ ]", []), ("[1,2]", [1, 2]), ("[[],{}]", [[], [:]]), ("{}", [:]), ("{ }", [:]),
+        (#"{"a":1,"b":[true,null]}"#, ["a": 1, "b": [true, nil]]), (#"{"":0}"#, ["": 0]),
+        (" \t\r\n{\"a\" : 1 } \n", ["a": 1]), (#"{"a":1,"A":2}"#, ["a": 1, "A": 2]),
+    ]
+
+    @Test(arguments: accepted.indices)
+    func `reads what RFC 8259 allows`(index: Int) throws {
+        let (text, value) = Self.accepted[index]
+        #expect(try Self.parse(text) == value, "\(text)")
+    }
+
+    @Test(arguments: [
+        "", " ", "nul", "nulll", "True", "tru", "+1", "01", "-", "-a", "1.", ".5", "1e", "1e+", "0x10", "1_000", "NaN",
+        "Infinity", "-Infinity", "1e999", "\"", "\"a", "'a'", "\"\n\"", "\"\t\"", "\"\0\"", #""\x41""#, #""\u12""#,
+        #""\u123g""#, #""\ud800""#, #""\ud800x""#, #""\ud800\n""#, #""\ud800\u0041""#, #""\udc00""#, #""\""#, "[", "[1",
+        "[1,",
+        "[1,]", "[,1]", "[1 2]", "]", "{", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,", "{\"a\":1,}", "{,}", "{a:1}",
+        "{\"a\" 1}", "{1:1}", "{\"a\":1 \"b\":2}", "}", "1 2", "[] []", "null,", "// a\n1", "/*a*/1", "\u{FEFF}1",
+        "\u{A0}1",
+        #"{"a":1,"a":2}"#, #"{"a":1,"\u0061":2}"#,
+    ])
+    func `refuses what it does not allow, and says where`(text: String) {
+        do throws(JSONError) {
+            let value = try Self.parse(text)
+            Issue.record("“\(text)” was read as \(value)")
+        } catch {
+            #expect(!error.problem.isEmpty)
+            #expect((0...text.utf8.count).contains(error.position))
+        }
+    }
+
+    @Test func `refuses bytes that are no UTF-8 in strings and names`() {
+        let broken: [[UInt8]] = [
+            [0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xC3], [0xE2, 0x82], [0x80],
+        ]
+        for bytes in broken {
+            #expect(throws: JSONError.self) { try JSONValue(parsing: [0x22] + bytes + [0x22]) }
+            #expect(throws: JSONError.self) { try JSONValue(parsing: [0x22, 0x5C, 0x6E] + bytes + [0x22]) }
+            #expect(throws: JSONError.self) { try JSONValue(parsing: [0x7B, 0x22] + bytes + Array("\":1}".utf8)) }
+            #expect(throws: JSONError.self) { try JSONValue(parsing: bytes) }
+        }
+    }
+
+    @Test func `goes 64 deep and refuses a million brackets without using the stack up`() throws {
+        let deep = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
+        #expect(throws: Never.self) { try Self.parse(deep) }
+        for open in ["[", "{\"a\":"] {
+            let error = #expect(throws: JSONError.self) { try Self.parse(String(repeating: open, count: 1_000_000)) }
+            #expect(error?.problem.contains("deep") == true)
+        }
+    }
+
+    @Test func `counts bytes from one in what it prints`() {
+        let error = #expect(throws: JSONError.self) { try Self.parse("[1,x]") }
+        #expect(error?.description.contains("byte 4") == true, "\(String(describing: error))")
+    }
+
+    @Test func `reads a collection that is not contiguous`() throws {
+        let bytes = Array("{\"a\":[1,2]}".utf8)
+        #expect(try JSONValue(parsing: bytes.lazy.map { $0 }) == ["a": [1, 2]])
+        #expect(try JSONValue(parsing: bytes[5..<10]) == [1, 2])
+        #expect(try JSONValue(parsing: "true".utf8) == true)
+    }
+
+    @Test func `meets random bytes and mutated texts without a trap`() {
+        var random = SeededRandom.announced("JSON fuzz")
+        let alphabet = Array(#"{}[]",:\u0123456789abcdefE+-. tfnrl"#.utf8) + [0x00, 0x0A, 0x7F, 0x80, 0xC3, 0xFF]
+        for _ in 0..<50_000 {
+            var bytes: [UInt8]
+            switch random.number(in: 0..<3) {
+            case 0: bytes = random.bytes(random.number(in: 0..<40))
+            case 1:
+                bytes = (0..<random.number(in: 0..<40)).map { _ in alphabet[random.number(in: 0..<alphabet.count)] }
+            default:
+                bytes = Array(Self.accepted[random.number(in: 0..<Self.accepted.count)].0.utf8)
+                for _ in 0..<random.number(in: 1..<4) where !bytes.isEmpty {
+                    bytes[random.number(in: 0..<bytes.count)] = alphabet[random.number(in: 0..<alphabet.count)]
+                }
+            }
+            if let value = try? JSONValue(parsing: bytes) {
+                // What was read is written as JSON that reads as the same.
+                #expect((try? JSONValue(parsing: value.bytes)) == value)
+            }
+        }
+    }
+}

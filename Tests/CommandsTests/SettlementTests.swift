@@ -1,0 +1,215 @@
+import Commands
+import Testing
+
+/// What becomes of a command when its execution ends: the table, row by row.
+struct SettlementTests {
+    static let now = Timestamp(milliseconds: 1_000_000)
+    static let earlier = Timestamp(milliseconds: 5)
+
+    static func command(
+        _ status: CommandStatus, idempotent: Bool = true, wished: Bool = false, retries: Int = 0, crashes: Int = 0
+    ) -> Command {
+        Command(
+            id: CommandID(), type: "upload", qos: .default, status: status, destination: .none, idempotent: idempotent,
+            claim: 1, cancelRequested: wished, retries: retries, retryLimit: 5, crashes: crashes, notBefore: earlier,
+            createdAt: .zero, updatedAt: .zero)
+    }
+
+    static func settle(_ command: Command, _ ending: Ending) -> Settlement {
+        Settlement(of: command, ending: ending, now: now, chance: 0.5)
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        var name: String
+        var command: Command
+        var ending: Ending
+        var statuses: [CommandStatus]
+        var retries = 0
+        /// Milliseconds after ``now``; nil: as it was.
+        var wait: Int64?
+
+        var testDescription: String { name }
+    }
+
+    static func failed(_ fault: Failure.Fault, ambiguous: Bool = false, after: Duration? = nil) -> Ending {
+        .failure(Failure(fault, reason: "it failed", ambiguous: ambiguous, retryAfter: after))
+    }
+
+    static let rows: [Row] = [
+        Row(name: "success", command: command(.sent), ending: .success(result: nil), statuses: [.success]),
+        Row(
+            name: "a success wins over a wish", command: command(.sent, wished: true), ending: .success(result: nil),
+            statuses: [.success]),
+        Row(
+            name: "cancelled before anything left", command: command(.queued, wished: true),
+            ending: .cancelled(reason: "by a person"), statuses: [.cancelled]),
+        Row(
+            name: "cancelled on the way", command: command(.sent, wished: true),
+            ending: .cancelled(reason: "by a person"),
+            statuses: [.cancelled]),
+        Row(
+            name: "released before anything left", command: command(.queued),
+            ending: .released(reason: "drained", ambiguous: false), statuses: [.new]),
+        Row(
+            name: "released, idempotent, ambiguous", command: command(.sent),
+            ending: .released(reason: "drained", ambiguous: true), statuses: [.new]),
+        Row(
+            name: "released, not idempotent, nothing left", command: command(.sent, idempotent: false),
+            ending: .released(reason: "drained", ambiguous: false), statuses: [.new]),
+        Row(
+            name: "released, not idempotent, ambiguous", command: command(.sent, idempotent: false),
+            ending: .released(reason: "drained", ambiguous: true), statuses: [.inDoubt]),
+        Row(
+            name: "released, ambiguous, but only queued", command: command(.queued, idempotent: false),
+            ending: .released(reason: "drained", ambiguous: true), statuses: [.new]),
+        Row(
+            name: "released with a wish", command: command(.sent, wished: true),
+            ending: .released(reason: "drained", ambiguous: true), statuses: [.cancelled]),
+        Row(
+            name: "released with a wish, in doubt otherwise", command: command(.sent, idempotent: false, wished: true),
+            ending: .released(reason: "drained", ambiguous: true), statuses: [.cancelled]),
+        Row(name: "the link's fault", command: command(.sent), ending: failed(.link), statuses: [.new]),
+        Row(
+            name: "the link's fault with Retry-After", command: command(.sent),
+            ending: failed(.link, after: .seconds(30)),
+            statuses: [.new], wait: 30_000),
+        Row(
+            name: "the link's fault at the limit of retries", command: command(.sent, retries: 5),
+            ending: failed(.link),
+            statuses: [.new], retries: 5),
+        Row(
+            name: "the link's fault with a wish", command: command(.sent, wished: true), ending: failed(.link),
+            statuses: [.cancelled]),
+        Row(
+            name: "the link's fault, not idempotent, ambiguous", command: command(.sent, idempotent: false),
+            ending: failed(.link, ambiguous: true), statuses: [.inDoubt]),
+        Row(
+            name: "the link's fault, not idempotent, nothing left", command: command(.sent, idempotent: false),
+            ending: failed(.link), statuses: [.new]),
+        Row(name: "the credential", command: command(.sent), ending: failed(.credential), statuses: [.new]),
+        Row(
+            name: "the first charged failure", command: command(.sent), ending: failed(.command), statuses: [.error],
+            retries: 1, wait: 5000),
+        Row(
+            name: "the third charged failure", command: command(.sent, retries: 2), ending: failed(.command),
+            statuses: [.error], retries: 3, wait: 45_000),
+        Row(
+            name: "the last charged failure but one", command: command(.sent, retries: 4), ending: failed(.command),
+            statuses: [.error], retries: 5, wait: 405_000),
+        Row(
+            name: "retries used up", command: command(.sent, retries: 5), ending: failed(.command),
+            statuses: [.error, .tooManyTimes], retries: 5),
+        Row(
+            name: "a charged failure with Retry-After", command: command(.sent),
+            ending: failed(.command, after: .seconds(120)), statuses: [.error], retries: 1, wait: 120_000),
+        Row(
+            name: "a charged failure with a wish", command: command(.sent, wished: true), ending: failed(.command),
+            statuses: [.cancelled]),
+        Row(
+            name: "a charged failure while preparing", command: command(.queued), ending: failed(.command),
+            statuses: [.error], retries: 1, wait: 5000),
+        Row(
+            name: "a charged failure, idempotent, ambiguous", command: command(.sent),
+            ending: failed(.command, ambiguous: true), statuses: [.error], retries: 1, wait: 5000),
+        Row(
+            name: "a charged failure, not idempotent, ambiguous", command: command(.sent, idempotent: false),
+            ending: failed(.command, ambiguous: true), statuses: [.inDoubt]),
+        Row(
+            name: "an ambiguous failure with a wish", command: command(.sent, idempotent: false, wished: true),
+            ending: failed(.command, ambiguous: true), statuses: [.cancelled]),
+        Row(
+            name: "no retry can mend it", command: command(.sent), ending: failed(.final),
+            statuses: [.error, .tooManyTimes]),
+        Row(
+            name: "no retry can mend what was being prepared", command: command(.queued), ending: failed(.final),
+            statuses: [.error, .tooManyTimes]),
+    ]
+
+    @Test(arguments: rows)
+    func `decides by status, idempotence, wish and fault`(row: Row) {
+        let settlement = Self.settle(row.command, row.ending)
+        #expect(settlement.statuses == row.statuses)
+        #expect(settlement.retries == row.retries)
+        #expect(settlement.notBefore == (row.wait.map { Self.now + .milliseconds($0) } ?? Self.earlier))
+    }
+
+    @Test func `goes only through legal transitions, whatever happens`() {
+        var endings: [Ending] = [.success(result: nil), .cancelled(reason: "wished")]
+        for ambiguous in [false, true] {
+            endings.append(.released(reason: "drained", ambiguous: ambiguous))
+            for fault in [Failure.Fault.command, .link, .final, .credential] {
+                endings.append(Self.failed(fault, ambiguous: ambiguous))
+            }
+        }
+        for idempotent in [false, true] {
+            for wished in [false, true] {
+                for retries in 0...6 {
+                    for status in [CommandStatus.queued, .sent] {
+                        let command = Self.command(status, idempotent: idempotent, wished: wished, retries: retries)
+                        for ending in endings where status == .sent || ending != .success(result: nil) {
+                            var at = status
+                            for next in Self.settle(command, ending).statuses {
+                                #expect(at.mayBecome(next), "\(at) → \(next) after \(ending)")
+                                at = next
+                            }
+                        }
+                        for charged in [false, true] {
+                            for crashes in 0...3 {
+                                let command = Self.command(
+                                    status, idempotent: idempotent, wished: wished, retries: retries, crashes: crashes)
+                                var at = status
+                                for next in Settlement(ofDeath: command, charged: charged, reason: "died").statuses {
+                                    #expect(at.mayBecome(next), "\(at) → \(next) after a death")
+                                    at = next
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `says that a cancelled command may have been delivered once it was sent`() {
+        let queued = Self.settle(Self.command(.queued, wished: true), .cancelled(reason: "by a person"))
+        let sent = Self.settle(Self.command(.sent, wished: true), .cancelled(reason: "by a person"))
+        #expect(queued.reason == "by a person")
+        #expect(sent.reason == "by a person; may have been delivered")
+    }
+
+    @Test func `keeps the reason of a failure and forgets it after a success`() {
+        #expect(Self.settle(Self.command(.sent), Self.failed(.command)).reason == "it failed")
+        #expect(Self.settle(Self.command(.sent), .success(result: nil)).reason == nil)
+    }
+
+    struct Death: Sendable {
+        var command: Command
+        var charged: Bool
+        var statuses: [CommandStatus]
+    }
+
+    static let deaths: [Death] = [
+        Death(command: command(.queued), charged: false, statuses: [.new]),
+        Death(command: command(.sent), charged: false, statuses: [.new]),
+        Death(command: command(.sent, idempotent: false), charged: false, statuses: [.inDoubt]),
+        Death(command: command(.queued, idempotent: false), charged: false, statuses: [.new]),
+        Death(command: command(.sent, wished: true), charged: false, statuses: [.cancelled]),
+        Death(command: command(.sent, idempotent: false, wished: true), charged: false, statuses: [.cancelled]),
+        Death(command: command(.sent, crashes: 1), charged: true, statuses: [.new]),
+        Death(command: command(.sent, crashes: 2), charged: true, statuses: [.error, .tooManyTimes]),
+        Death(command: command(.queued, crashes: 2), charged: true, statuses: [.error, .tooManyTimes]),
+        Death(command: command(.sent, crashes: 2), charged: false, statuses: [.new]),
+        Death(command: command(.sent, idempotent: false, crashes: 2), charged: true, statuses: [.inDoubt]),
+        Death(command: command(.sent, wished: true, crashes: 2), charged: true, statuses: [.cancelled]),
+    ]
+
+    @Test(arguments: deaths.indices)
+    func `decides what a worker's death does`(index: Int) {
+        let death = Self.deaths[index]
+        let settlement = Settlement(ofDeath: death.command, charged: death.charged, reason: "the worker died")
+        #expect(settlement.statuses == death.statuses)
+        #expect(settlement.retries == death.command.retries)
+        #expect(settlement.notBefore == death.command.notBefore)
+        #expect(settlement.reason?.contains("the worker died") == true)
+    }
+}

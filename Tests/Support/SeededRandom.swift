@@ -1,0 +1,41 @@
+package import Commands
+
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
+/// Random numbers that a seed repeats (SplitMix64). Print ``seed`` where a test uses it: `SLUICE_SEED` replays it.
+package struct SeededRandom: RandomNumberGenerator, Sendable {
+    package let seed: UInt64
+    private var state: UInt64
+
+    package init(seed: UInt64) {
+        self.seed = seed
+        state = seed
+    }
+
+    /// The seed of `SLUICE_SEED`, or a new one; prints it with the name of the test.
+    package static func announced(_ test: String) -> SeededRandom {
+        let given = getenv("SLUICE_SEED").flatMap { UInt64(String(cString: $0)) }
+        let random = SeededRandom(seed: given ?? UInt64.random(in: 0...UInt64(Int64.max)))
+        print("\(test): SLUICE_SEED=\(random.seed) replays this run")
+        return random
+    }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    package mutating func number(in range: Range<Int>) -> Int { Int.random(in: range, using: &self) }
+    package mutating func chance(_ probability: Double) -> Bool { Double.random(in: 0..<1, using: &self) < probability }
+    package mutating func bytes(_ count: Int) -> [UInt8] {
+        (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
+    }
+    package mutating func id() -> CommandID { CommandID(high: next(), low: next()) }
+}

@@ -1,0 +1,114 @@
+import Commands
+import TestSupport
+import Testing
+import Wire
+
+struct EventTests {
+    static let at = Timestamp(milliseconds: 1_772_368_496_789)
+    static let id = CommandID(high: 0x018F_3C5E_9A7B_7C1D, low: 0x8E2F_0A1B_2C3D_4E5F)
+    static let destination = Destination(scheme: "http", host: "h", port: 80)
+
+    func written(_ write: (inout JSONWriter) -> Void) throws -> (topic: String, body: JSONValue) {
+        var writer = JSONWriter()
+        write(&writer)
+        return try #require(Event.parse(writer.bytes))
+    }
+
+    func names(_ body: JSONValue) -> [String] { body.members?.map(\.name) ?? [] }
+
+    func event(reason: String?, seat: Int?, destination: Destination = destination) -> StatusEvent {
+        StatusEvent(
+            transition: Transition(
+                seq: 17, id: Self.id, status: .sent, at: Self.at, seat: seat, claim: 2, reason: reason),
+            type: "upload", qos: .utility, destination: destination, retries: 1, shard: 3)
+    }
+
+    @Test func `a status event has the documented keys`() throws {
+        let (topic, body) = try written { Event.status(event(reason: "say \"no\"", seat: 0), to: &$0) }
+        #expect(topic == "status/\(Self.id)")
+        #expect(
+            body == [
+                "id": .string("\(Self.id)"), "type": "upload", "qos": "utility", "status": "sent", "claim": 2,
+                "retries": 1,
+                "worker": 0, "destination": "http://h:80", "reason": "say \"no\"", "at": "2026-03-01T12:34:56.789Z",
+                "shard": 3, "seq": 17,
+            ])
+    }
+
+    @Test func `nobody, no destination and no reason are null`() throws {
+        let (_, body) = try written { Event.status(event(reason: nil, seat: nil, destination: .none), to: &$0) }
+        #expect(body["worker"] == .null)
+        #expect(body["destination"] == .null)
+        #expect(body["reason"] == .null)
+        #expect(body["snapshot"] == nil)
+    }
+
+    @Test func `a snapshot is marked`() throws {
+        let events = [
+            try written { Event.status(event(reason: nil, seat: 1), snapshot: true, to: &$0) },
+            try written {
+                Event.worker(
+                    seat: 1, pid: 2, state: "ready", concurrency: 3, inFlight: 4, at: Self.at, snapshot: true, to: &$0)
+            },
+            try written {
+                Event.link(Self.destination, level: "good", reason: nil, at: Self.at, snapshot: true, to: &$0)
+            },
+            try written { Event.counts([(.new, 1)], at: Self.at, snapshot: true, to: &$0) },
+        ]
+        for event in events { #expect(event.body["snapshot"] == true, "\(event.topic)") }
+    }
+
+    @Test func `progress, bandwidth, link, worker, counts and gap have the documented topics and keys`() throws {
+        let transfer = Transfers.Transfer(id: Self.id, claim: 1, offset: 5, total: 10, rate: 2)
+        let progress = try written { Event.progress(transfer, at: Self.at, to: &$0) }
+        #expect(progress.topic == "progress/\(Self.id)")
+        #expect(names(progress.body) == ["offset", "total", "rate", "at"])
+
+        let flow = Transfers.Link(destination: Self.destination, direction: .up, bytes: 7, rate: 8, inFlight: 9)
+        let bandwidth = try written { Event.bandwidth(flow, worker: 1, at: Self.at, to: &$0) }
+        #expect(bandwidth.topic == "bandwidth/http://h:80")
+        #expect(names(bandwidth.body) == ["direction", "bytes", "goodput", "srtt", "inFlight", "worker", "at"])
+        #expect(bandwidth.body["bytes"] == 7 && bandwidth.body["goodput"] == 8)
+
+        let link = try written {
+            Event.link(Self.destination, level: "offline", reason: "refused", at: Self.at, to: &$0)
+        }
+        #expect(link.topic == "link/http://h:80")
+        for name in ["direction", "level", "reason", "at"] { #expect(link.body[name] != nil, "\(name)") }
+
+        let worker = try written {
+            Event.worker(seat: 3, pid: 42, state: "draining", concurrency: 16, inFlight: 2, at: Self.at, to: &$0)
+        }
+        #expect(worker.topic == "worker/3")
+        #expect(names(worker.body) == ["pid", "state", "concurrency", "inFlight", "at"])
+
+        let counts = try written { Event.counts(CommandStatus.allCases.map { ($0, 1) }, at: Self.at, to: &$0) }
+        #expect(counts.topic == "counts")
+        #expect(names(counts.body) == CommandStatus.allCases.map(\.name) + ["at"])
+
+        let gap = try written { Event.gap(shard: 2, from: 5, to: 9, writer: &$0) }
+        #expect(gap.topic == "gap/2")
+        #expect(gap.body == ["shard": 2, "from": 5, "to": 9])
+
+        for topic in [progress, bandwidth, link, worker, counts, gap].map(\.topic) {
+            #expect(Event.topics.contains { topic.hasPrefix($0) }, "\(topic)")
+        }
+    }
+
+    @Test func `parses nothing that is no event`() {
+        for frame in ["", "status/x", "status/x ", "status/x {", "status/x {} {}"] {
+            #expect(Event.parse(Array(frame.utf8)) == nil, "\(frame)")
+        }
+        #expect(Event.parse([0xFF, 0x20, 0x7B, 0x7D]) == nil)
+    }
+
+    @Test func `survives reasons of any text`() throws {
+        var random = SeededRandom.announced("events")
+        for _ in 0..<2000 {
+            var report = Samples.report(&random).event
+            report.transition.reason = String(decoding: random.bytes(random.number(in: 0..<30)), as: UTF8.self)
+            let (_, body) = try written { Event.status(report, to: &$0) }
+            #expect(body["reason"]?.string == report.transition.reason)
+        }
+    }
+}

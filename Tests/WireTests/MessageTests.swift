@@ -1,0 +1,157 @@
+import Commands
+import TestSupport
+import Testing
+import Wire
+
+struct MessageTests {
+    @Test func `reads back every message that it writes`() throws {
+        var random = SeededRandom.announced("messages")
+        for _ in 0..<500 {
+            for message in Samples.all(&random) {
+                let head = Samples.head(&random)
+                let (readHead, read) = try Message.decode(message.encoded(head))
+                #expect(readHead == head)
+                #expect(read == message)
+            }
+        }
+    }
+
+    @Test func `refuses every prefix of every frame, and every frame with a byte too many`() {
+        var random = SeededRandom.announced("prefixes")
+        for _ in 0..<20 {
+            for message in Samples.all(&random) {
+                let frame = message.encoded(Samples.head(&random))
+                for length in 0..<frame.count {
+                    let error = #expect(throws: WireError.self) { try Message.decode(Array(frame[..<length])) }
+                    #expect(error?.problem == .truncated)
+                }
+                let error = #expect(throws: WireError.self) { try Message.decode(frame + [0]) }
+                #expect(error?.problem == .trailingBytes)
+            }
+        }
+    }
+
+    @Test func `names the version, the type and the field that it does not know`() {
+        var frame = Message.state(WorkerState()).encoded(FrameHead(seat: 1, epoch: 2, sequence: 3))
+        func problem(at index: Int, _ value: UInt8) -> String? {
+            var bytes = frame
+            bytes[index] = value
+            return (#expect(throws: WireError.self) { try Message.decode(bytes) })?.description
+        }
+        #expect(problem(at: 0, 9) == "version 9 of the protocol is not known here")
+        #expect(problem(at: 1, 99) == "message type 99 is not known here")
+        #expect(problem(at: 20, 2) == "“phase” has a value that the protocol does not know")
+        // The highest bit of the epoch: a number that no signed 64 bits hold.
+        #expect(problem(at: 11, 0x80) == "“epoch” has a value that the protocol does not know")
+        frame = Message.hint(Hint(.ready)).encoded(FrameHead(epoch: 0, sequence: 0))
+        #expect(problem(at: 20, 4) == "“kind” has a value that the protocol does not know")
+    }
+
+    @Test func `refuses text that is no UTF-8`() throws {
+        let hello = Hello(
+            pid: 1, startTime: 0, bootID: "abc", concurrency: 1, grace: .zero, types: [], executing: [])
+        var frame = Message.hello(hello).encoded(FrameHead(epoch: 0, sequence: 0))
+        let position = try #require(frame.firstIndex(of: UInt8(ascii: "b")))
+        frame[position] = 0xFF
+        let error = #expect(throws: WireError.self) { try Message.decode(frame) }
+        #expect(error?.description == "“boot id” is not valid UTF-8")
+    }
+
+    @Test func `refuses more ids in a hint than the protocol allows, before it reads them`() {
+        var frame = Message.hint(Hint(.ready)).encoded(FrameHead(epoch: 0, sequence: 0))
+        frame[21] = 0x01
+        frame[22] = 0x10
+        let error = #expect(throws: WireError.self) { try Message.decode(frame) }
+        #expect(error == WireError(.badValue, "ids"))
+    }
+
+    @Test func `writes no more of anything than a reader accepts`() throws {
+        let many = (0..<70_000).map { CommandID(high: UInt64($0), low: 0) }
+        let head = FrameHead(seat: 70_000, epoch: -1, sequence: 0)
+
+        guard case .hint(let hint) = try Message.decode(Message.hint(Hint(.ready, many)).encoded(head)).1 else {
+            Issue.record("no hint")
+            return
+        }
+        #expect(hint.ids == Array(many[..<Hint.most]))
+
+        let offers = Offers(
+            first: 0,
+            offers: many.map { .init(id: $0, type: "noop", qos: .default, suspect: false, group: 1, order: 0) })
+        guard case .offers(let offered) = try Message.decode(Message.offers(offers).encoded(head)).1 else {
+            Issue.record("no offers")
+            return
+        }
+        #expect(offered.offers.count == Offers.most)
+
+        var control = ControlState()
+        control.greeted = (0..<70_000).map { .init(seat: $0, epoch: 1) }
+        control.cancels = many.map { .init(id: $0, claim: 1) }
+        control.pauses = (0..<70_000).map { .init(group: UInt32($0), qualities: 1) }
+        guard case .control(let read) = try Message.decode(Message.control(control).encoded(head)).1 else {
+            Issue.record("no control")
+            return
+        }
+        #expect(read.cancels.count == 70_000)
+        #expect(read.greeted.count == 0xFFFF)
+        #expect(read.pauses.count == 0xFFFF)
+
+        let hello = Hello(
+            pid: 1, startTime: 0, bootID: String(repeating: "é", count: 200), concurrency: 70_000,
+            grace: .seconds(Int64.max),
+            types: (0..<300).map { "t\($0)" }, executing: many.map { .init(id: $0, claim: 1) })
+        guard case .hello(let greeting) = try Message.decode(Message.hello(hello).encoded(head)).1 else {
+            Issue.record("no hello")
+            return
+        }
+        #expect(greeting.bootID == String(repeating: "é", count: 127))
+        #expect(greeting.types.count == 255)
+        #expect(greeting.executing.count == 0xFFFF)
+
+        let event = StatusEvent(
+            transition: Transition(
+                seq: 1, id: many[0], status: .error, at: .zero, seat: nil, claim: 1,
+                reason: String(repeating: "€", count: 30_000)),
+            type: "upload", qos: .default, destination: .none, retries: 0, shard: 0)
+        let reports = [StatusReport](repeating: StatusReport(event: event), count: 3)
+        let statuses = Message.statuses(WorkerState(), reports)
+        guard case .statuses(_, let told) = try Message.decode(statuses.encoded(head)).1 else {
+            Issue.record("no statuses")
+            return
+        }
+        #expect(told.first?.event.transition.reason == String(repeating: "€", count: 21_844))
+    }
+
+    @Test func `keeps 70,000 reports, links or transfers from making an unreadable frame`() throws {
+        let event = StatusEvent(
+            transition: Transition(
+                seq: 1, id: CommandID(), status: .success, at: .zero, seat: nil, claim: 1, reason: nil),
+            type: "noop", qos: .default, destination: .none, retries: 0, shard: 0)
+        let reports = [StatusReport](repeating: StatusReport(event: event), count: 70_000)
+        let transfers = Transfers(
+            links: .init(
+                repeating: .init(destination: .none, direction: .up, bytes: 0, rate: 0, inFlight: 0), count: 70_000),
+            transfers: .init(repeating: .init(id: CommandID(), claim: 1, offset: 0, total: 0, rate: 0), count: 70_000))
+        for message in [Message.statuses(WorkerState(), reports), .transfers(transfers)] {
+            #expect(throws: Never.self) { try Message.decode(message.encoded(FrameHead(epoch: 0, sequence: 0))) }
+        }
+    }
+
+    @Test func `groups destinations by name and never as nobody's`() {
+        let one = Destination(scheme: "http", host: "a", port: 80)
+        #expect(Offers.group(of: one) == Offers.group(of: Destination(scheme: "HTTP", host: "A", port: 80)))
+        #expect(Offers.group(of: one) != Offers.group(of: Destination(scheme: "http", host: "b", port: 80)))
+        #expect(Offers.group(of: .none) != 0)
+    }
+
+    @Test func `pauses what it names`() {
+        let group = Offers.group(of: Destination(scheme: "http", host: "a", port: 80))
+        let all = ControlState.Pause(group: 0, qualities: 0b11111)
+        let low = ControlState.Pause(group: group, qualities: 0b11000)
+        for quality in QualityOfService.allCases {
+            #expect(all.covers(group: group, qos: quality))
+            #expect(low.covers(group: group, qos: quality) == (quality.serviceClass == .low))
+            #expect(!low.covers(group: group &+ 1, qos: quality))
+        }
+    }
+}

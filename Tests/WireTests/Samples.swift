@@ -1,0 +1,127 @@
+import Commands
+import TestSupport
+import Wire
+
+/// Random messages of every type.
+enum Samples {
+    static func head(_ random: inout SeededRandom) -> FrameHead {
+        FrameHead(seat: random.number(in: 0..<0x10000), epoch: number(&random), sequence: number(&random))
+    }
+
+    /// A random number that is not negative, small and large ones alike.
+    static func number(_ random: inout SeededRandom) -> Int64 {
+        Int64(random.next() >> UInt64(random.number(in: 1..<64)))
+    }
+
+    static func text(_ random: inout SeededRandom) -> String {
+        let words = [
+            "", "a", "http://127.0.0.1:8080", "é😀", "no route to host", String(repeating: "ü", count: 100), "\0",
+        ]
+        return words[random.number(in: 0..<words.count)]
+    }
+
+    static func many<Element>(_ random: inout SeededRandom, _ make: (inout SeededRandom) -> Element) -> [Element] {
+        (0..<random.number(in: 0..<5)).map { _ in make(&random) }
+    }
+
+    static func state(_ random: inout SeededRandom) -> WorkerState {
+        var state = WorkerState()
+        state.phase = random.chance(0.5) ? .ready : .draining
+        state.seen = number(&random)
+        state.resolved = number(&random)
+        state.completed = number(&random)
+        state.executing = random.number(in: 0..<0x10000)
+        state.free = random.number(in: 0..<0x10000)
+        state.freeHigh = random.number(in: 0..<0x10000)
+        state.holdsSuspect = random.chance(0.5)
+        state.progress = number(&random)
+        return state
+    }
+
+    static func report(_ random: inout SeededRandom) -> StatusReport {
+        let faults: [Failure.Fault?] = [nil, .command, .link, .final, .credential]
+        let transition = Transition(
+            seq: Int64(bitPattern: random.next()), id: random.id(),
+            status: CommandStatus.allCases[random.number(in: 0..<9)],
+            at: Timestamp(milliseconds: Int64(bitPattern: random.next())), seat: nil,
+            claim: Int(UInt32(truncatingIfNeeded: random.next())), reason: random.chance(0.3) ? nil : text(&random))
+        return StatusReport(
+            event: StatusEvent(
+                transition: transition, type: "upload", qos: QualityOfService.allCases[random.number(in: 0..<5)],
+                destination: Destination(unchecked: text(&random)), retries: random.number(in: 0..<0x10000),
+                shard: random.number(in: 0..<256)),
+            fault: faults[random.number(in: 0..<faults.count)])
+    }
+
+    static func held(_ random: inout SeededRandom) -> Hello.Held {
+        Hello.Held(id: random.id(), claim: Int(UInt32(truncatingIfNeeded: random.next())))
+    }
+
+    static func hello(_ random: inout SeededRandom) -> Hello {
+        Hello(
+            pid: Int32.random(in: 0...Int32.max, using: &random), startTime: Int64(bitPattern: random.next()),
+            bootID: text(&random), concurrency: random.number(in: 0..<0x10000),
+            grace: .milliseconds(Int64(UInt32(truncatingIfNeeded: random.next()))), types: many(&random, text),
+            executing: many(&random, held))
+    }
+
+    static func transfers(_ random: inout SeededRandom) -> Transfers {
+        Transfers(
+            links: many(&random) { random in
+                Transfers.Link(
+                    destination: Destination(unchecked: text(&random)), direction: random.chance(0.5) ? .up : .down,
+                    bytes: number(&random), rate: number(&random), inFlight: random.number(in: 0..<0x10000))
+            },
+            transfers: many(&random) { random in
+                Transfers.Transfer(
+                    id: random.id(), claim: Int(UInt32(truncatingIfNeeded: random.next())), offset: number(&random),
+                    total: number(&random), rate: number(&random))
+            })
+    }
+
+    static func offers(_ random: inout SeededRandom) -> Offers {
+        Offers(
+            first: number(&random),
+            offers: many(&random) { random in
+                Offers.Offer(
+                    id: random.id(), type: text(&random), qos: QualityOfService.allCases[random.number(in: 0..<5)],
+                    suspect: random.chance(0.2), group: UInt32(truncatingIfNeeded: random.next()),
+                    order: Int64(bitPattern: random.next()))
+            })
+    }
+
+    static func control(_ random: inout SeededRandom) -> ControlState {
+        var control = ControlState()
+        control.greeted = many(&random) { random in
+            ControlState.Seat(seat: random.number(in: 0..<0x10000), epoch: number(&random))
+        }
+        control.cancels = many(&random, held)
+        control.pauses = many(&random) { random in
+            ControlState.Pause(
+                group: UInt32(truncatingIfNeeded: random.next()), qualities: UInt8(truncatingIfNeeded: random.next()))
+        }
+        return control
+    }
+
+    static func hint(_ random: inout SeededRandom) -> Hint {
+        let kinds: [Hint.Kind] = [.ready, .cancelWished, .settingsChanged, .changed]
+        return Hint(kinds[random.number(in: 0..<kinds.count)], many(&random) { $0.id() })
+    }
+
+    /// One of each type.
+    static func all(_ random: inout SeededRandom) -> [Message] {
+        [
+            .hello(hello(&random)), .state(state(&random)), .statuses(state(&random), many(&random, report)),
+            .transfers(transfers(&random)), .offers(offers(&random)), .control(control(&random)), .hint(hint(&random)),
+        ]
+    }
+}
+
+extension Message {
+    static func decode(_ bytes: [UInt8]) throws(WireError) -> (FrameHead, Message) {
+        let result: Result<(FrameHead, Message), WireError> = bytes.withUnsafeBytes { buffer in
+            do throws(WireError) { return .success(try decode(buffer)) } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+}
