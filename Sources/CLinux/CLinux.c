@@ -42,3 +42,11 @@ int clinux_terminal_size(int descriptor, int *columns, int *rows) {
     *rows = size.ws_row;
     return 0;
 }
+
+int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+
+int clinux_spawn_change_directory(posix_spawn_file_actions_t *actions, const char *directory) {
+    return posix_spawn_file_actions_addchdir_np(actions, directory);
+}

@@ -4,6 +4,7 @@
 // What Swift cannot call by itself: variadic system calls, and those that this glibc does not declare.
 // Every function returns what the system call returns: a value, or -1 with errno set.
 
+#include <spawn.h>
 #include <sys/types.h>
 
 /// A descriptor that becomes readable when process `pid` ends. pidfd_open(2), Linux 5.3.
@@ -26,5 +27,9 @@ int clinux_fcntl(int descriptor, int command, int argument);
 long long clinux_monotonic(void);
 /// Columns and rows of the terminal behind `descriptor`; -1 where it is none.
 int clinux_terminal_size(int descriptor, int *columns, int *rows);
+/// Closes every descriptor from `first` on in a process to be spawned. glibc 2.34; not visible to Swift.
+int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
+/// Makes a process to be spawned start in `directory`. glibc 2.29; not visible to Swift.
+int clinux_spawn_change_directory(posix_spawn_file_actions_t *actions, const char *directory);
 
 #endif

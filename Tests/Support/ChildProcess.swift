@@ -1,0 +1,154 @@
+internal import CLinux
+internal import Foundation
+internal import Synchronization
+
+/// A process that a test started, its output in files. It is killed with its group by ``finish()`` at the latest.
+package final class ChildProcess: Sendable {
+    /// How a process ended.
+    package enum Ending: Sendable, Equatable, CustomStringConvertible {
+        case exited(Int32)
+        case signalled(Int32)
+
+        package var description: String {
+            switch self {
+            case .exited(let code): "exit code \(code)"
+            case .signalled(let signal): "signal \(signal)"
+            }
+        }
+    }
+
+    private struct State {
+        var ending: Ending?
+        var waiters: [CheckedContinuation<Ending, Never>] = []
+    }
+
+    package let pid: Int32
+    package let arguments: [String]
+    private let outputPath: String
+    private let errorPath: String
+    private let state = Mutex(State())
+
+    /// Starts a program in a process group of its own.
+    /// - Parameters:
+    ///   - arguments: with the program's path first.
+    ///   - environment: replaces single variables of this process's environment; nil removes one.
+    ///   - directory: where it runs; here when nil.
+    ///   - input: what it reads from standard input; nothing when nil.
+    ///   - log: path of its output without the endings `.out` and `.err`.
+    package init(
+        _ arguments: [String], environment: [String: String?] = [:], directory: String? = nil, input: [UInt8]? = nil,
+        log: String
+    ) throws {
+        self.arguments = arguments
+        outputPath = "\(log).out"
+        errorPath = "\(log).err"
+        var inputPath = "/dev/null"
+        if let input {
+            inputPath = "\(log).in"
+            try Data(input).write(to: URL(fileURLWithPath: inputPath))
+        }
+
+        var variables = ProcessInfo.processInfo.environment
+        for (name, value) in environment { variables[name] = value }
+
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, inputPath, O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, outputPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        posix_spawn_file_actions_addopen(&actions, 2, errorPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        // Descriptors of other tests must not live on in this child.
+        clinux_spawn_close_from(&actions, 3)
+        if let directory { clinux_spawn_change_directory(&actions, directory) }
+
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var noSignals = sigset_t()
+        sigemptyset(&noSignals)
+        var allSignals = sigset_t()
+        sigfillset(&allSignals)
+        posix_spawnattr_setsigmask(&attributes, &noSignals)
+        posix_spawnattr_setsigdefault(&attributes, &allSignals)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
+
+        var pid: pid_t = 0
+        let status = withCStrings(arguments) { argv in
+            withCStrings(variables.map { "\($0.key)=\($0.value)" }) { envp in
+                posix_spawn(&pid, arguments[0], &actions, &attributes, argv, envp)
+            }
+        }
+        guard status == 0 else { throw Missed("cannot start \(arguments[0]): \(String(cString: strerror(status)))") }
+        self.pid = pid
+        Thread.detachNewThread { [self] in reap() }
+    }
+
+    /// Waits without collecting first, so that ``signal(_:)`` never meets a number that has been given away.
+    private func reap() {
+        var information = siginfo_t()
+        while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+        let (ending, waiters) = state.withLock { state in
+            var status: Int32 = 0
+            while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+            let ending: Ending = status & 0x7F == 0 ? .exited(status >> 8 & 0xFF) : .signalled(status & 0x7F)
+            state.ending = ending
+            defer { state.waiters = [] }
+            return (ending, state.waiters)
+        }
+        for waiter in waiters { waiter.resume(returning: ending) }
+    }
+
+    /// How it ended; nil while it runs.
+    package var ending: Ending? { state.withLock { $0.ending } }
+
+    /// Waits for its end.
+    package var end: Ending {
+        get async {
+            await withCheckedContinuation { continuation in
+                let ending = state.withLock { state -> Ending? in
+                    if state.ending == nil { state.waiters.append(continuation) }
+                    return state.ending
+                }
+                if let ending { continuation.resume(returning: ending) }
+            }
+        }
+    }
+
+    /// Waits for its end, but not for ever.
+    package func end(within limit: Duration) async throws -> Ending {
+        try await awaited("the end of \(name)", within: limit) { ending }
+    }
+
+    /// Sends a signal, unless it has ended. - Returns: whether it was sent.
+    @discardableResult
+    package func signal(_ signal: Int32) -> Bool {
+        state.withLock { $0.ending == nil && kill(pid, signal) == 0 }
+    }
+
+    /// Kills its whole group and waits for its end.
+    package func finish() async {
+        _ = state.withLock { $0.ending == nil ? kill(-pid, SIGKILL) : 0 }
+        _ = await end
+    }
+
+    package var output: String { String(decoding: contents(of: outputPath) ?? [], as: UTF8.self) }
+    package var errors: String { String(decoding: contents(of: errorPath) ?? [], as: UTF8.self) }
+
+    /// The program and its first arguments, for messages.
+    package var name: String {
+        ([arguments[0].split(separator: "/").last.map(String.init) ?? ""] + arguments.dropFirst().prefix(2))
+            .joined(separator: " ")
+    }
+}
+
+/// Calls `body` with a null-terminated array of C strings.
+private func withCStrings<Result>(
+    _ strings: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+) -> Result {
+    var pointers: [UnsafeMutablePointer<CChar>?] = strings.map { strdup($0) }
+    pointers.append(nil)
+    defer { for pointer in pointers { free(pointer) } }
+    return pointers.withUnsafeMutableBufferPointer { body($0.baseAddress!) }
+}

@@ -1,0 +1,52 @@
+internal import Foundation
+
+/// A directory of one test, private to its user, removed by ``remove()``.
+package struct TemporaryDirectory: Sendable {
+    package let path: String
+
+    package init(_ name: String = "test") throws {
+        var template = Array((NSTemporaryDirectory() + "/sluice-\(name).XXXXXX").utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw Missed("no temporary directory: \(String(cString: strerror(errno)))")
+        }
+        let made = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        // Without symbolic links and double slashes, so that it compares equal to what programs print.
+        path = URL(fileURLWithPath: made).resolvingSymlinksInPath().path
+    }
+
+    package func remove() { try? FileManager.default.removeItem(atPath: path) }
+
+    /// Makes a directory inside and returns its path.
+    package func directory(_ name: String) throws -> String {
+        let path = "\(path)/\(name)"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        return path
+    }
+
+    /// Makes a file inside and returns its path.
+    package func file(_ name: String, _ bytes: [UInt8]) throws -> String {
+        let path = "\(path)/\(name)"
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+}
+
+/// Reads a whole file; nil where there is none.
+package func contents(of path: String) -> [UInt8]? {
+    FileManager.default.contents(atPath: path).map { [UInt8]($0) }
+}
+
+/// The path of an installed program, nil where there is none.
+package func program(_ name: String) -> String? {
+    // Debian's own come first: their Python has Debian's modules.
+    for directory in ["/usr/bin", "/usr/sbin", "/bin", "/sbin", "/usr/local/bin"] {
+        let path = "\(directory)/\(name)"
+        if access(path, X_OK) == 0 { return path }
+    }
+    return nil
+}
+
+/// Whether a peer is missing that a test can do without. Where `SLUICE_REQUIRE_PEERS` is set, none may be.
+package func isAvailable(_ peer: @autoclosure () -> Bool) -> Bool {
+    peer() || ProcessInfo.processInfo.environment["SLUICE_REQUIRE_PEERS"] != nil
+}
