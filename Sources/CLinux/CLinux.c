@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
@@ -49,4 +50,14 @@ int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
 
 int clinux_spawn_change_directory(posix_spawn_file_actions_t *actions, const char *directory) {
     return posix_spawn_file_actions_addchdir_np(actions, directory);
+}
+
+ssize_t clinux_read_cached(int descriptor, void *buffer, size_t count, off_t offset) {
+    struct iovec vector = {.iov_base = buffer, .iov_len = count};
+    return preadv2(descriptor, &vector, 1, offset, RWF_NOWAIT);
+}
+
+ssize_t clinux_copy_range(int source, int target, size_t count, off_t offset) {
+    off_t from = offset, to = offset;
+    return copy_file_range(source, &from, target, &to, count, 0);
 }

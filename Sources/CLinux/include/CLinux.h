@@ -31,5 +31,10 @@ int clinux_terminal_size(int descriptor, int *columns, int *rows);
 int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 /// Makes a process to be spawned start in `directory`. glibc 2.29; not visible to Swift.
 int clinux_spawn_change_directory(posix_spawn_file_actions_t *actions, const char *directory);
+/// Reads at `offset` what the page cache holds, without waiting for a disk: -1 with EAGAIN where it would have to wait,
+/// EOPNOTSUPP where the file system cannot tell. preadv2(2) with RWF_NOWAIT, Linux 4.14.
+ssize_t clinux_read_cached(int descriptor, void *buffer, size_t count, off_t offset);
+/// Copies within the kernel, at the same offset of both files. copy_file_range(2), Linux 4.5.
+ssize_t clinux_copy_range(int source, int target, size_t count, off_t offset);
 
 #endif

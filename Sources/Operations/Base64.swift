@@ -1,0 +1,27 @@
+/// RFC 4648 with padding. Foundation's would cost 10 MB of resident memory in every process.
+enum Base64 {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+    static func encode(_ bytes: some Sequence<UInt8>) -> String {
+        var text: [UInt8] = []
+        var word: UInt32 = 0
+        var held = 0
+        for byte in bytes {
+            word = word << 8 | UInt32(byte)
+            held += 1
+            if held == 3 {
+                append(word, digits: 4, to: &text)
+                (word, held) = (0, 0)
+            }
+        }
+        if held > 0 {
+            append(word << UInt32(8 * (3 - held)), digits: held + 1, to: &text)
+            text.append(contentsOf: repeatElement(UInt8(ascii: "="), count: 3 - held))
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func append(_ word: UInt32, digits: Int, to text: inout [UInt8]) {
+        for index in 0..<digits { text.append(alphabet[Int(word >> UInt32(18 - 6 * index) & 63)]) }
+    }
+}

@@ -1,0 +1,62 @@
+package import Configuration
+package import Work
+
+/// The operations that come with Sluice.
+package enum BuiltInOperations {
+    /// For a worker. Costs next to nothing until the first upload: threads, client and certificates come with it.
+    package static func registry(_ configuration: OperationsConfiguration = OperationsConfiguration())
+        -> OperationRegistry
+    {
+        OperationRegistry([
+            NoopOperation(),
+            UploadOperation(configuration: configuration.http, credentials: configuration.credentials),
+        ])
+    }
+}
+
+/// What `sluice.yaml` says to the built-in operations.
+package struct OperationsConfiguration: Sendable, Equatable {
+    package var http = HTTPConfiguration()
+    package var credentials = CredentialStore()
+
+    package init() {}
+
+    /// Reads the section `upload` and the credentials (``CredentialStore/init(reading:)``):
+    ///
+    /// | key | default | meaning |
+    /// |---|---|---|
+    /// | `upload.connectTimeout` | 10 | seconds for name lookup, connection and TLS handshake together |
+    /// | `upload.idleTimeout` | 30 | seconds in which no byte may move either way |
+    /// | `upload.connectionsPerHost` | 1024 | connections to one scheme, host and port |
+    /// | `upload.trustRootsFile` | none | PEM file of certificates to trust besides the system's |
+    ///
+    /// - Throws: ``ConfigurationError`` naming the key.
+    package init(reading configuration: ConfigReader) throws(ConfigurationError) {
+        let upload = configuration.scoped(to: "upload")
+        http.connectTimeout = try Self.seconds(upload, "connectTimeout", default: http.connectTimeout)
+        http.idleTimeout = try Self.seconds(upload, "idleTimeout", default: http.idleTimeout)
+        let connections = upload.int(forKey: "connectionsPerHost", default: http.connectionsPerHost)
+        guard (1...65_535).contains(connections) else {
+            throw ConfigurationError(key: "upload.connectionsPerHost", "must be from 1 to 65535, not \(connections)")
+        }
+        http.connectionsPerHost = connections
+        http.trustRootsFile = upload.string(forKey: "trustRootsFile")
+        if let file = http.trustRootsFile {
+            do { _ = try SourceFile(path: file) } catch {
+                throw ConfigurationError(key: "upload.trustRootsFile", error.message)
+            }
+        }
+        credentials = try CredentialStore(reading: configuration)
+    }
+
+    private static func seconds(
+        _ section: ConfigReader, _ key: String, default fallback: Duration
+    ) throws(ConfigurationError) -> Duration {
+        let configKey = ConfigKey([key])
+        guard let seconds = section.double(forKey: configKey) else { return fallback }
+        guard seconds >= 0.05, seconds <= 86_400 else {
+            throw ConfigurationError(key: "upload.\(key)", "must be seconds from 0.05 to 86400, not \(seconds)")
+        }
+        return .milliseconds(Int64(seconds * 1000))
+    }
+}

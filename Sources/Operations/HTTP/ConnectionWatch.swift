@@ -1,0 +1,193 @@
+internal import Glibc
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+
+/// The connection has moved no byte either way for too long.
+struct StallError: Error {}
+
+/// What the connections and transfers of one event loop know of each other. Confined to that loop.
+final class ConnectionBoard {
+    /// The connection that wrote a request head last. The client tells a request's delegate in the same turn of the loop
+    /// that its head was sent, but not where; this is how it learns.
+    var latest: ConnectionWatch?
+    /// Transfers under way; they share the memory for chunks.
+    var transfers = 0
+}
+
+/// Stands between the client's request handler and the HTTP codec of each connection, and does what the client leaves out:
+/// * sends the head together with the first bytes of the body, in one system call and one packet,
+/// * notices a stall by the peer's acknowledgements, so that slow is not taken for dead,
+/// * tells the transfer when the channel takes more bytes, and when the response is complete,
+/// * closes a connection in mid-request with a reset, so that what the kernel still holds never reaches the peer.
+final class ConnectionWatch: ChannelDuplexHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias InboundOut = HTTPClientResponsePart
+    typealias OutboundIn = HTTPClientRequestPart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    private let board: ConnectionBoard
+    private let idleTimeout: TimeAmount
+    private var transfer: HTTPTransfer?
+    private var context: ChannelHandlerContext?
+    private var requests = 0
+    private var isBusy = false
+    private var requestEnded = false
+    private var responseEnded = false
+    private var responseBegan = false
+    private var holdsHead = false
+    private var isTicking = false
+    private var lastProgress = NIODeadline.now()
+    private var lastBytes = TCPProgress()
+
+    init(board: ConnectionBoard, idleTimeout: TimeAmount) {
+        self.board = board
+        self.idleTimeout = idleTimeout
+    }
+
+    /// Puts a watch into a new connection of the client. On its event loop.
+    static func install(in channel: any Channel, board: ConnectionBoard, idleTimeout: TimeAmount) throws {
+        let pipeline = channel.pipeline.syncOperations
+        let decoder = try pipeline.context(handlerType: ByteToMessageHandler<HTTPResponseDecoder>.self)
+        let watch = ConnectionWatch(board: board, idleTimeout: idleTimeout)
+        try pipeline.addHandler(watch, position: .after(decoder.handler))
+        // The kernel takes no more than this ahead of what it has sent: what was accepted is soon on the wire, so that
+        // bandwidth and cancellation mean something.
+        guard let options = channel as? any SocketOptionProvider else { return }
+        _ = options.unsafeSetSocketOption(level: .tcp, name: .init(rawValue: 25), value: HTTPTransfer.unsentLimit)
+    }
+
+    /// Whether the channel takes more bytes without piling them up.
+    var isWritable: Bool { context?.channel.isWritable ?? false }
+
+    /// Binds the request whose head has just been written.
+    func attach(_ transfer: HTTPTransfer) { self.transfer = transfer }
+
+    // MARK: Life
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        transfer = nil
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        noteDeath()
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        noteDeath()
+        context.fireErrorCaught(error)
+    }
+
+    /// A kept connection that ends before the first byte of an answer was most likely closed by the peer while it was idle.
+    private func noteDeath() {
+        if isBusy, requests > 1, !responseBegan { transfer?.connectionWasStale = true }
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        if isBusy, mode == .all {
+            _ = (context.channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+        }
+        context.close(mode: mode, promise: promise)
+    }
+
+    // MARK: Request
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch unwrapOutboundIn(data) {
+        case .head(let head):
+            requests += 1
+            isBusy = true
+            (requestEnded, responseEnded, responseBegan) = (false, false, false)
+            holdsHead = head.headers.first(name: "content-length").map { $0 != "0" } ?? false
+            board.latest = self
+            noteProgress()
+            scheduleTick(context)
+        case .body: holdsHead = false
+        case .end:
+            holdsHead = false
+            requestEnded = true
+            if responseEnded { isBusy = false }
+        }
+        context.write(data, promise: promise)
+    }
+
+    func flush(context: ChannelHandlerContext) { if !holdsHead { context.flush() } }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        context.fireChannelWritabilityChanged()
+        if context.channel.isWritable { transfer?.pump() }
+    }
+
+    // MARK: Response
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        responseBegan = true
+        noteProgress()
+        guard case .end = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
+        responseEnded = true
+        let ended = transfer
+        if requestEnded {
+            isBusy = false
+            transfer = nil
+        }
+        // The next request may be written to this connection before this call returns.
+        context.fireChannelRead(data)
+        ended?.responseEnded()
+    }
+
+    // MARK: Stalls
+
+    private func noteProgress() { lastProgress = .now() }
+
+    private func scheduleTick(_ context: ChannelHandlerContext) {
+        guard !isTicking else { return }
+        isTicking = true
+        let loop = context.eventLoop.assumeIsolated()
+        loop.scheduleTask(in: .nanoseconds(max(idleTimeout.nanoseconds / 4, 1_000_000))) { [weak self] in self?.tick() }
+    }
+
+    private func tick() {
+        isTicking = false
+        guard let context, isBusy else { return }
+        readProgress(context)
+        let allowance = idleTimeout + (transfer?.extraPatience ?? .zero)
+        if let transfer, transfer.isWaitingForSource {
+            noteProgress()
+        } else if .now() - lastProgress >= allowance {
+            context.fireErrorCaught(StallError())
+            return
+        }
+        scheduleTick(context)
+    }
+
+    /// Bytes count when the peer's kernel has acknowledged them: what this host has merely buffered is no progress, and a
+    /// full buffer that drains slowly is no stall.
+    private func readProgress(_ context: ChannelHandlerContext) {
+        guard let provider = context.channel as? any SocketOptionProvider else { return }
+        let reading: EventLoopFuture<TCPProgress> = provider.unsafeGetSocketOption(
+            level: .tcp, name: .init(rawValue: 11))
+        reading.assumeIsolated().whenSuccess { bytes in
+            if bytes.acknowledged != self.lastBytes.acknowledged || bytes.received != self.lastBytes.received {
+                self.lastBytes = bytes
+                self.noteProgress()
+            }
+        }
+    }
+}
+
+/// The first 136 bytes of the kernel's `struct tcp_info` (linux/tcp.h), which only ever grows at its end. glibc's own
+/// declaration ends before these fields.
+struct TCPProgress: Sendable {
+    private var head: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
+    private var more: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0)
+    /// tcpi_bytes_acked, at byte 120.
+    private(set) var acknowledged: UInt64 = 0
+    /// tcpi_bytes_received, at byte 128.
+    private(set) var received: UInt64 = 0
+
+    init() {}
+}

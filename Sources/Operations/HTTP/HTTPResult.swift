@@ -1,0 +1,71 @@
+internal import Commands
+internal import NIOCore
+internal import NIOHTTP1
+
+/// What is kept of a successful response: `{"status": 201, "headers": {"etag": …}, "body": …}`.
+///
+/// `body` is text where the response is UTF-8 without control characters, otherwise base64 with `"bodyEncoding":
+/// "base64"`; `"bodyTruncated": true` where more came than is kept, or less than was announced. `sourceRemoved` stands
+/// where removal was asked for, with `sourceProblem` where it failed.
+enum HTTPResult {
+    /// Headers that say what became of the upload.
+    static let keptHeaders = [
+        "etag", "location", "content-location", "content-type", "last-modified", "server", "date", "x-request-id",
+        "repr-digest",
+    ]
+    /// Bytes of one header's value that are kept.
+    static let headerLimit = 2048
+
+    static func json(_ record: HTTPRecord, removal: SourceRemoval?) -> [UInt8] {
+        var writer = JSONWriter(capacity: 512)
+        writer.beginObject()
+        if let head = record.head {
+            writer.member("status", Int(head.status.code))
+            writer.member("headers", headers(head.headers))
+            body(record, &writer)
+        }
+        removal?.write(to: &writer)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    private static func headers(_ headers: HTTPHeaders) -> JSONValue {
+        .object(
+            keptHeaders.compactMap { name in
+                guard let value = headers.first(name: name) else { return nil }
+                return JSONValue.Member(name, .string(String(value.prefix(headerLimit))))
+            })
+    }
+
+    private static func body(_ record: HTTPRecord, _ writer: inout JSONWriter) {
+        var bytes = record.body.readableBytesView[...]
+        let isTruncated = record.bodyBytes > record.body.readableBytes || !record.isComplete
+        if record.bodyBytes > record.body.readableBytes {
+            // The cut may be in the middle of a character.
+            while let last = bytes.last, last & 0xC0 == 0x80, record.body.readableBytes - bytes.count < 3 {
+                bytes.removeLast()
+            }
+            if let last = bytes.last, last >= 0xC0 { bytes.removeLast() }
+        }
+        if let text = String(validating: bytes, as: UTF8.self),
+            bytes.allSatisfy({ $0 >= 0x20 || (9...13).contains($0) })
+        {
+            writer.member("body", text)
+        } else {
+            writer.member("body", Base64.encode(record.body.readableBytesView))
+            writer.member("bodyEncoding", "base64")
+        }
+        if isTruncated { writer.member("bodyTruncated", true) }
+    }
+}
+
+/// What became of the wish to delete the source after success.
+struct SourceRemoval: Sendable {
+    /// Why it is still there; nil when it is gone.
+    var problem: String?
+
+    func write(to writer: inout JSONWriter) {
+        writer.member("sourceRemoved", problem == nil)
+        if let problem { writer.member("sourceProblem", problem) }
+    }
+}

@@ -1,0 +1,273 @@
+internal import AsyncHTTPClient
+internal import Commands
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import Work
+
+/// What came of one HTTP request.
+struct HTTPRecord: Sendable {
+    /// The final response's head; nil where none came.
+    var head: HTTPResponseHead?
+    /// Its body, up to ``HTTPTransfer/bodyLimit``.
+    var body = ByteBuffer()
+    /// Bytes of body that came.
+    var bodyBytes = 0
+    /// The response ended as it should.
+    var isComplete = false
+    /// A byte may have left.
+    var began = false
+    /// The whole body was handed to the connection.
+    var sentAll = false
+    /// A kept connection turned out to be closed.
+    var connectionWasStale = false
+    /// Why the request ended early, where it did.
+    var error: (any Error)?
+}
+
+/// The answer is final and complete, and the rest of the request is not wanted.
+struct EarlyAnswer: Error {}
+
+/// One request on its way: reads the source as fast as the connection takes it, and keeps what comes back.
+///
+/// Everything happens on the client's one event loop, also the reading: what is in the page cache is read there without
+/// waiting, what is not is read by ``BlockingIO``. A chunk crosses no thread on its way from cache to socket.
+final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
+    // Unchecked: after `init` every member is touched on the event loop of the client alone (asserted in `began`).
+    typealias Response = Void
+
+    enum Body: Sendable {
+        case none
+        /// All of a small file.
+        case whole(ByteBuffer)
+        /// The start of a large one, and where the rest is.
+        case file(SourceFile, start: ByteBuffer)
+    }
+
+    /// Bytes of a response's body that are kept.
+    static let bodyLimit = 64 << 10
+    /// Bytes of a response's body after which the rest is not waited for.
+    static let bodyPatience = 1 << 20
+    /// Files up to this size are read before the request begins, in one piece.
+    static let smallFile = 256 << 10
+    /// Memory for chunks that all transfers share.
+    static let chunkBudget = 8 << 20
+    static let chunkSizes = (64 << 10)...(512 << 10)
+    /// TCP_NOTSENT_LOWAT.
+    static let unsentLimit: CInt = 256 << 10
+    /// How long the rest of an early refusal is waited for.
+    static let earlyAnswerPatience: TimeAmount = .seconds(2)
+
+    let size: Int64
+    private let execution: Execution
+    private let source: SourceFile?
+    private let board: NIOLoopBoundBox<ConnectionBoard>
+    private let loop: any EventLoop
+    private var record = HTTPRecord()
+    private var writer: HTTPClient.Body.StreamWriter?
+    private var bodySent: EventLoopPromise<Void>?
+    private var watch: ConnectionWatch?
+    private var offset: Int64 = 0
+    private var ready: ByteBuffer?
+    private var spare = ByteBuffer()
+    private var isPumping = false
+    private var isPumpScheduled = false
+    private var isReading = false
+    private var isFinished = false
+
+    init(execution: Execution, body: Body, size: Int64, board: NIOLoopBoundBox<ConnectionBoard>, loop: any EventLoop) {
+        self.execution = execution
+        self.size = size
+        self.board = board
+        self.loop = loop
+        switch body {
+        case .none: source = nil
+        case .whole(let bytes):
+            source = nil
+            ready = bytes
+        case .file(let file, let start):
+            source = file
+            ready = start
+        }
+    }
+
+    var connectionWasStale: Bool {
+        get { record.connectionWasStale }
+        set { record.connectionWasStale = newValue }
+    }
+
+    /// A disk, not the destination, is what is waited for.
+    var isWaitingForSource: Bool { isReading }
+
+    /// A destination may need time to check and move a large file before it answers: a second for every 64 MiB.
+    var extraPatience: TimeAmount { record.sentAll ? .milliseconds(size / (64 << 10)) : .zero }
+
+    /// The body for the client's request; nil for an empty one.
+    func makeBody() -> HTTPClient.Body? {
+        guard size > 0 else { return nil }
+        return .stream(contentLength: size) { writer in self.begin(writer) }
+    }
+
+    /// The last word: what came of it. On the event loop.
+    func finish(_ result: Result<Void, any Error>) -> HTTPRecord {
+        loop.preconditionInEventLoop()
+        if !isFinished {
+            isFinished = true
+            if watch != nil { board.value.transfers -= 1 }
+        }
+        if case .failure(let error) = result { record.error = error } else { record.isComplete = true }
+        bodySent?.fail(EarlyAnswer())
+        bodySent = nil
+        writer = nil
+        watch = nil
+        ready = nil
+        return record
+    }
+
+    // MARK: Request
+
+    func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
+        loop.preconditionInEventLoop()
+        record.began = true
+        watch = board.value.latest
+        board.value.latest = nil
+        watch?.attach(self)
+        if watch != nil { board.value.transfers += 1 }
+        if size == 0 { record.sentAll = true }
+    }
+
+    private func begin(_ writer: HTTPClient.Body.StreamWriter) -> EventLoopFuture<Void> {
+        loop.preconditionInEventLoop()
+        let promise = loop.makePromise(of: Void.self)
+        bodySent = promise
+        self.writer = writer
+        pump()
+        return promise.futureResult
+    }
+
+    /// Writes chunks for as long as the connection takes them.
+    func pump() {
+        guard !isPumping, !isReading, !isPumpScheduled, !isFinished, let writer, let watch else { return }
+        isPumping = true
+        defer { isPumping = false }
+        var chunks = 0
+        while offset < size, bodySent != nil, watch.isWritable, (record.head?.status.code ?? 0) < 300 {
+            guard chunks < 4 else { return pumpInNextTurn() }
+            chunks += 1
+            let chunk: ByteBuffer
+            if let bytes = ready {
+                ready = nil
+                chunk = bytes
+            } else if let bytes = readCached() {
+                chunk = bytes
+            } else {
+                return readInBackground()
+            }
+            guard chunk.readableBytes > 0 else { return endBody(Self.truncated(source, at: offset)) }
+            offset += Int64(chunk.readableBytes)
+            if offset >= size, let source {
+                // Before the last byte is out, so that a receiver never has the whole of a file that changed.
+                do { try source.requireUnchanged() } catch { return endBody(error) }
+            }
+            execution.transferred(chunk.readableBytes)
+            execution.progress(offset: offset, total: size)
+            _ = writer.write(.byteBuffer(chunk))
+        }
+        if offset >= size {
+            record.sentAll = true
+            endBody(nil)
+        }
+    }
+
+    private func pumpInNextTurn() {
+        isPumpScheduled = true
+        loop.execute {
+            self.isPumpScheduled = false
+            self.pump()
+        }
+    }
+
+    private func endBody(_ error: (any Error)?) {
+        guard let promise = bodySent else { return }
+        bodySent = nil
+        if let error { promise.fail(error) } else { promise.succeed(()) }
+    }
+
+    private var nextChunk: Int {
+        let share = Self.chunkBudget / max(board.value.transfers, 1)
+        let size = min(max(share, Self.chunkSizes.lowerBound), Self.chunkSizes.upperBound)
+        return Int(min(Int64(size), self.size - offset))
+    }
+
+    private func readCached() -> ByteBuffer? {
+        guard let source else { return nil }
+        let count = nextChunk
+        spare.clear(minimumCapacity: count)
+        var waits = false
+        spare.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { buffer in
+            guard let read = source.readCached(into: .init(rebasing: buffer.prefix(count)), at: offset) else {
+                waits = true
+                return 0
+            }
+            return read
+        }
+        return waits ? nil : spare
+    }
+
+    private func readInBackground() {
+        guard let source else { return }
+        isReading = true
+        let (offset, count) = (offset, nextChunk)
+        BlockingIO.sources.run(on: loop) {
+            var bytes = ByteBuffer()
+            try bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: count) {
+                try source.read(into: .init(rebasing: $0.prefix(count)), at: offset)
+            }
+            return bytes
+        }.whenComplete { result in
+            self.isReading = false
+            guard !self.isFinished else { return }
+            switch result {
+            case .success(let bytes):
+                self.ready = bytes
+                self.pump()
+            case .failure(let error):
+                let reason = "the source \(source.path) cannot be read: \(error)"
+                self.endBody(Failure(.command, reason: reason))
+            }
+        }
+    }
+
+    private static func truncated(_ source: SourceFile?, at offset: Int64) -> Failure {
+        SourceFile.changed(source?.path ?? "the source", "while it was sent: it ends after \(offset) bytes now")
+    }
+
+    // MARK: Response
+
+    func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
+        record.head = head
+        if head.status.code >= 300, bodySent != nil {
+            loop.scheduleTask(in: Self.earlyAnswerPatience) { self.responseEnded() }
+        }
+        return loop.makeSucceededVoidFuture()
+    }
+
+    func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
+        record.bodyBytes += buffer.readableBytes
+        let room = Self.bodyLimit - record.body.readableBytes
+        if room > 0, let kept = buffer.getSlice(at: buffer.readerIndex, length: min(room, buffer.readableBytes)) {
+            record.body.writeImmutableBuffer(kept)
+        }
+        if record.bodyBytes > Self.bodyPatience { return loop.makeFailedFuture(EarlyAnswer()) }
+        return loop.makeSucceededVoidFuture()
+    }
+
+    /// The response is complete. Where it refuses the rest of the body, the request ends here: the client would wait for
+    /// ever for a body that nobody takes.
+    func responseEnded() {
+        guard !isFinished, let head = record.head, head.status.code >= 300 else { return }
+        endBody(EarlyAnswer())
+    }
+
+    func didFinishRequest(task: HTTPClient.Task<Void>) throws {}
+}

@@ -1,0 +1,115 @@
+internal import AsyncHTTPClient
+internal import Commands
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import NIOSSL
+internal import Synchronization
+internal import Work
+
+/// How uploads use the network.
+package struct HTTPConfiguration: Sendable, Equatable {
+    /// Name lookup, connection and TLS handshake together.
+    package var connectTimeout: Duration = .seconds(10)
+    /// How long no byte may move either way.
+    package var idleTimeout: Duration = .seconds(30)
+    /// How long an unused connection is kept. Below the 5 s after which many servers close theirs, so that a request
+    /// seldom meets a connection that is just being closed.
+    package var keepAlive: Duration = .seconds(4)
+    /// Connections per scheme, host and port.
+    package var connectionsPerHost = 1024
+    /// A PEM file of certificates that are trusted besides the system's.
+    package var trustRootsFile: String?
+
+    package init() {}
+}
+
+/// The one HTTP client of a process. It comes to life with the first request: an idle worker has neither its thread nor
+/// its certificates in memory.
+final class HTTPTransport: Sendable {
+    private struct Engine: Sendable {
+        let group: MultiThreadedEventLoopGroup
+        let loop: any EventLoop
+        let client: HTTPClient
+        let board: NIOLoopBoundBox<ConnectionBoard>
+    }
+
+    private let configuration: HTTPConfiguration
+    private let engine = Mutex<Engine?>(nil)
+
+    init(configuration: HTTPConfiguration) { self.configuration = configuration }
+
+    deinit {
+        guard let engine = engine.withLock({ $0 }) else { return }
+        Task.detached {
+            try? await engine.client.shutdown()
+            try? await engine.group.shutdownGracefully()
+        }
+    }
+
+    /// Sends one request and waits for its end. Cancelling the task resets the connection.
+    func send(
+        _ method: HTTPMethod, _ url: UploadURL, headers: HTTPHeaders, body: HTTPTransfer.Body, size: Int64,
+        for execution: Execution
+    ) async -> HTTPRecord {
+        let engine = running()
+        let transfer = HTTPTransfer(
+            execution: execution, body: body, size: size, board: engine.board, loop: engine.loop)
+        let request: HTTPClient.Request
+        do {
+            request = try HTTPClient.Request(
+                url: url.text, method: method, headers: headers, body: transfer.makeBody())
+        } catch {
+            var record = HTTPRecord()
+            record.error = error
+            return record
+        }
+        let task = engine.client.execute(
+            request: request, delegate: transfer, eventLoop: .delegateAndChannel(on: engine.loop))
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                task.futureResult.whenComplete { continuation.resume(returning: transfer.finish($0)) }
+            }
+        } onCancel: {
+            task.fail(reason: CancellationError())
+        }
+    }
+
+    private func running() -> Engine {
+        engine.withLock { engine in
+            if let engine { return engine }
+            let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+            let loop = group.next()
+            let board = NIOLoopBoundBox.makeBoxSendingValue(ConnectionBoard(), eventLoop: loop)
+            let new = Engine(group: group, loop: loop, client: makeClient(group, board), board: board)
+            engine = new
+            return new
+        }
+    }
+
+    private func makeClient(_ group: MultiThreadedEventLoopGroup, _ board: NIOLoopBoundBox<ConnectionBoard>)
+        -> HTTPClient
+    {
+        var settings = HTTPClient.Configuration(
+            redirectConfiguration: .disallow,
+            timeout: .init(connect: .init(configuration.connectTimeout)),
+            connectionPool: .init(
+                idleTimeout: .init(configuration.keepAlive),
+                concurrentHTTP1ConnectionsPerHostSoftLimit: configuration.connectionsPerHost))
+        settings.httpVersion = .http1Only
+        // A refused connection is the worker's to retry: it tells everybody that the destination is down.
+        settings.connectionPool.retryConnectionEstablishment = false
+        if let file = configuration.trustRootsFile {
+            var tls = TLSConfiguration.makeClientConfiguration()
+            tls.additionalTrustRoots = [.file(file)]
+            settings.tlsConfiguration = tls
+        }
+        let idleTimeout = TimeAmount(configuration.idleTimeout)
+        settings.http1_1ConnectionDebugInitializer = { channel in
+            channel.eventLoop.makeCompletedFuture {
+                try ConnectionWatch.install(in: channel, board: board.value, idleTimeout: idleTimeout)
+            }
+        }
+        return HTTPClient(eventLoopGroupProvider: .shared(group), configuration: settings)
+    }
+}

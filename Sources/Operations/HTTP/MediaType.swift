@@ -1,0 +1,43 @@
+/// What a file is, by the end of its name: for `Content-Type` where the producer says nothing.
+enum MediaType {
+    static let unknown = "application/octet-stream"
+
+    /// A short table on purpose: what servers ingest. Anything else is told with `--header`.
+    static func of(fileName: some StringProtocol) -> String {
+        guard let dot = fileName.lastIndex(of: "."), dot != fileName.startIndex else { return unknown }
+        return switch fileName[fileName.index(after: dot)...].lowercased() {
+        case "txt", "log", "md": "text/plain; charset=utf-8"
+        case "html", "htm": "text/html; charset=utf-8"
+        case "css": "text/css; charset=utf-8"
+        case "csv": "text/csv; charset=utf-8"
+        case "js", "mjs": "text/javascript; charset=utf-8"
+        case "json": "application/json"
+        case "xml": "application/xml"
+        case "pdf": "application/pdf"
+        case "zip": "application/zip"
+        case "gz", "tgz": "application/gzip"
+        case "tar": "application/x-tar"
+        case "zst": "application/zstd"
+        case "jpg", "jpeg": "image/jpeg"
+        case "png": "image/png"
+        case "gif": "image/gif"
+        case "webp": "image/webp"
+        case "avif": "image/avif"
+        case "heic": "image/heic"
+        case "svg": "image/svg+xml"
+        case "tif", "tiff": "image/tiff"
+        case "mp3": "audio/mpeg"
+        case "m4a": "audio/mp4"
+        case "wav": "audio/wav"
+        case "flac": "audio/flac"
+        case "ogg", "oga": "audio/ogg"
+        case "mp4", "m4v": "video/mp4"
+        case "mov": "video/quicktime"
+        case "mkv": "video/matroska"
+        case "webm": "video/webm"
+        case "ts": "video/mp2t"
+        case "m3u8": "application/vnd.apple.mpegurl"
+        default: unknown
+        }
+    }
+}

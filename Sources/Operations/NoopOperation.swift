@@ -1,0 +1,52 @@
+public import Commands
+public import Work
+
+/// Does nothing for so long: `{"milliseconds": 0}`. For measuring what the queue itself costs.
+public struct NoopOperation: Operation {
+    public let type = "noop"
+
+    /// A day: whoever wants to wait longer wants `notBefore`.
+    static let longest: Int64 = 86_400_000
+
+    public init() {}
+
+    public func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadFacts {
+        _ = try Self.milliseconds(payload)
+        return PayloadFacts(destination: .none, idempotent: true)
+    }
+
+    public func execute(_ execution: Execution) async throws -> [UInt8]? {
+        if Self.isInstant(execution.payload) { return nil }
+        let milliseconds: Int64
+        do {
+            milliseconds = try Self.milliseconds(try JSONValue(parsing: execution.payload))
+        } catch {
+            throw Failure(.final, reason: "the payload of this noop cannot be read: \(error)")
+        }
+        if milliseconds > 0 { try await Task.sleep(for: .milliseconds(milliseconds)) }
+        return nil
+    }
+
+    /// The two texts that nearly every noop has; comparing them costs a hundredth of parsing them.
+    private static func isInstant(_ payload: [UInt8]) -> Bool {
+        payload.elementsEqual("{\"milliseconds\":0}".utf8) || payload.elementsEqual("{}".utf8)
+    }
+
+    private static func milliseconds(_ payload: JSONValue) throws(PayloadError) -> Int64 {
+        guard let members = payload.members else {
+            throw PayloadError(.data, "the payload of a noop must be an object, not \(payload.kind)")
+        }
+        var milliseconds: Int64 = 0
+        for member in members {
+            guard member.name == "milliseconds" else {
+                throw PayloadError(
+                    .data, "unknown key “\(member.name)” in the payload of a noop; it has only “milliseconds”")
+            }
+            guard let value = member.value.integer, (0...longest).contains(value) else {
+                throw PayloadError(.data, "“milliseconds” must be a whole number from 0 to \(longest)")
+            }
+            milliseconds = value
+        }
+        return milliseconds
+    }
+}

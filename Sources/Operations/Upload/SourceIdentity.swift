@@ -1,0 +1,70 @@
+internal import Commands
+internal import Glibc
+internal import Work
+
+/// What tells one state of a file from another: recorded when a command is submitted, compared when its bytes are sent.
+struct SourceIdentity: Sendable, Equatable {
+    /// Bytes.
+    var size: Int64
+    /// Last change of the content, in nanoseconds since 1970.
+    var modified: Int64
+    var inode: Int64
+    /// Recorded, not compared: network and overlay file systems number their devices anew at every boot.
+    var device: Int64
+
+    init(size: Int64, modified: Int64, inode: Int64, device: Int64) {
+        self.size = size
+        self.modified = modified
+        self.inode = inode
+        self.device = device
+    }
+
+    init(_ status: stat) {
+        size = Int64(status.st_size)
+        modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
+        inode = Int64(truncatingIfNeeded: status.st_ino)
+        device = Int64(truncatingIfNeeded: status.st_dev)
+    }
+
+    /// In words, what is different from what was `recorded`; nil for nothing.
+    func difference(from recorded: SourceIdentity) -> String? {
+        if inode != recorded.inode { return "it is another file now (inode \(inode), was \(recorded.inode))" }
+        if size != recorded.size { return "it has \(size) bytes now, had \(recorded.size)" }
+        if modified != recorded.modified {
+            let time = Timestamp(milliseconds: modified / 1_000_000)
+            return "it was written to at \(time)"
+        }
+        return nil
+    }
+}
+
+extension SourceIdentity {
+    /// As it stands under `source` in the payload.
+    var json: JSONValue {
+        [
+            "size": .integer(size), "mtime": .integer(modified), "inode": .integer(inode), "device": .integer(device),
+        ]
+    }
+
+    init(_ value: JSONValue) throws(PayloadError) {
+        guard let members = value.members else {
+            throw PayloadError(.data, "“source” must be an object, not \(value.kind)")
+        }
+        self.init(size: 0, modified: 0, inode: 0, device: 0)
+        for name in ["size", "mtime", "inode"] where value[name] == nil {
+            throw PayloadError(.data, "“source” lacks “\(name)”; leave “source” out, it is recorded at submit")
+        }
+        for member in members {
+            guard let number = member.value.integer else {
+                throw PayloadError(.data, "“\(member.name)” in “source” must be a whole number")
+            }
+            switch member.name {
+            case "size": size = number
+            case "mtime": modified = number
+            case "inode": inode = number
+            case "device": device = number
+            default: throw PayloadError(.data, "unknown key “\(member.name)” in “source”")
+            }
+        }
+    }
+}

@@ -1,0 +1,26 @@
+internal import Commands
+internal import Work
+
+/// The source is gone, and its removal was asked for: an earlier execution may have done it.
+struct MissingSource: Error {
+    let failure: Failure
+}
+
+extension UploadPayload {
+    /// Opens the source and compares it with what was recorded at submit. Blocks.
+    /// - Throws: a final ``Failure``, or ``MissingSource``.
+    func openSource() throws -> SourceFile {
+        let opened: SourceFile
+        do {
+            opened = try SourceFile(path: file)
+        } catch {
+            let failure = Failure(.final, reason: "source changed since it was submitted: \(error)")
+            if removeSource { throw MissingSource(failure: failure) }
+            throw failure
+        }
+        if let source, let difference = opened.identity.difference(from: source) {
+            throw SourceFile.changed(file, "since it was submitted: \(difference)")
+        }
+        return opened
+    }
+}
