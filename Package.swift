@@ -106,7 +106,13 @@ let package = Package(
 
         .target(
             name: "TestSupport",
-            dependencies: ["Commands", "Store", "CLinux"],
+            dependencies: [
+                "Commands", "Store", "CLinux",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
             path: "Tests/Support", swiftSettings: swiftSettings),
         tests("ZeroMQ", ["ZeroMQ", "TestSupport"]),
         tests("Commands", ["Commands", "TestSupport"]),
@@ -114,7 +120,14 @@ let package = Package(
         tests("Store", ["Store", "Commands", "CLinux", "TestSupport"]),
         tests("Coordination", ["Coordination", "Commands", "Store", "Wire", "TestSupport"]),
         tests("Work", ["Work", "Commands", "Store", "Wire", "ZeroMQ", "TestSupport"]),
-        tests("Operations", ["Operations", "Work", "Commands", "TestSupport"]),
+        tests(
+            "Operations",
+            [
+                "Operations", "Work", "Commands", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "Configuration", package: "swift-configuration"),
+            ]),
         tests("Supervision", ["Supervision", "TestSupport"]),
         tests("Sluice", ["Sluice", "TestSupport"]),
         tests("Console", ["Console", "Commands"]),

@@ -1,0 +1,47 @@
+/// Numbers as people read them.
+package enum Figures {
+    /// `0 B`, `999 B`, `1.2 kB`, `64 kB`, `3.4 GB`: decimal units, at most three digits.
+    package static func bytes(_ count: Int64) -> String {
+        scaled(count, units: [" B", " kB", " MB", " GB", " TB", " PB", " EB"])
+    }
+
+    /// `950`, `1.2k`, `40k`, `3.4M`.
+    package static func count(_ count: Int64) -> String { scaled(count, units: ["", "k", "M", "G", "T", "P", "E"]) }
+
+    /// `1,234,567`.
+    package static func grouped(_ count: Int64) -> String {
+        let digits = Array(String(count.magnitude))
+        var text = count < 0 ? "-" : ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index) % 3 == 0 { text.append(",") }
+            text.append(digit)
+        }
+        return text
+    }
+
+    /// A decimal number with `digits` places after the point, without Foundation.
+    package static func decimal(_ value: Double, digits: Int) -> String {
+        guard value.isFinite else { return "-" }
+        var factor = 1.0
+        for _ in 0..<digits { factor *= 10 }
+        let scaled = (value.magnitude * factor).rounded()
+        guard scaled < 9e15 else { return "\(value)" }
+        let whole = Int64(scaled) / Int64(factor)
+        let fraction = Int64(scaled) % Int64(factor)
+        let sign = value < 0 && scaled > 0 ? "-" : ""
+        if digits == 0 { return "\(sign)\(whole)" }
+        let text = String(fraction)
+        return "\(sign)\(whole)." + String(repeating: "0", count: digits - text.count) + text
+    }
+
+    private static func scaled(_ count: Int64, units: [String]) -> String {
+        var value = Double(count.magnitude)
+        var unit = 0
+        while value >= 999.5, unit < units.count - 1 {
+            value /= 1000
+            unit += 1
+        }
+        let digits = unit == 0 || value >= 9.95 ? 0 : 1
+        return (count < 0 ? "-" : "") + decimal(value, digits: digits) + units[unit]
+    }
+}

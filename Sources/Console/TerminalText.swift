@@ -1,0 +1,49 @@
+/// Text in the cells of a terminal.
+package enum TerminalText {
+    /// Cells that the text takes. Approximate: wide are the East Asian and emoji blocks; what combines takes none.
+    package static func width(_ text: String) -> Int { text.reduce(0) { $0 + width($1) } }
+
+    /// The text without control characters and cut to `width` cells, the last one an ellipsis where something is cut.
+    package static func cut(_ text: String, width limit: Int) -> String {
+        guard limit > 0 else { return "" }
+        var cells = 0
+        var result = ""
+        for character in text {
+            let shown = isControl(character) ? " " : character
+            let width = width(shown)
+            if cells + width > limit {
+                while cells >= limit, let last = result.popLast() { cells -= self.width(last) }
+                return result + "…"
+            }
+            result.append(shown)
+            cells += width
+        }
+        return result
+    }
+
+    /// Cut or filled with spaces to exactly `width` cells.
+    package static func fit(_ text: String, width limit: Int, alignRight: Bool = false) -> String {
+        let text = cut(text, width: limit)
+        let space = String(repeating: " ", count: max(limit - width(text), 0))
+        return alignRight ? space + text : text + space
+    }
+
+    private static func isControl(_ character: Character) -> Bool {
+        character.unicodeScalars.contains {
+            $0.properties.generalCategory == .control || $0.properties.generalCategory == .format
+                || $0.properties.generalCategory == .lineSeparator
+                || $0.properties.generalCategory == .paragraphSeparator
+        }
+    }
+
+    private static func width(_ character: Character) -> Int {
+        guard let scalar = character.unicodeScalars.first else { return 0 }
+        if scalar.isASCII { return 1 }
+        switch scalar.value {
+        case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
+            0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F900...0x1F9FF, 0x20000...0x3FFFD:
+            return 2
+        default: return scalar.properties.generalCategory == .nonspacingMark ? 0 : 1
+        }
+    }
+}

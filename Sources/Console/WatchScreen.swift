@@ -1,0 +1,129 @@
+internal import Commands
+
+/// Draws a ``WatchState`` into the cells of a terminal. Pure.
+package enum WatchScreen {
+    /// - Returns: at most `rows` lines of at most `columns` cells, without escape sequences.
+    package static func render(_ state: WatchState, columns: Int, rows: Int) -> [String] {
+        guard columns > 0, rows > 0 else { return [] }
+        var lines = [title(state, columns)]
+        lines += counts(state, columns)
+        lines += rates(state, columns)
+        lines += notes(state)
+        // Errors get a third of what is left, the workers the rest, and what one does not need goes to the other.
+        let left = rows - lines.count
+        let errors = problems(state, columns)
+        let workers = workers(state, columns)
+        let errorRoom = max(min(errors.count, max(left / 3, left - workers.count)), 0)
+        lines += shortened(workers, to: left - errorRoom)
+        lines += errors.prefix(errorRoom)
+        return lines.prefix(rows).map { TerminalText.cut($0, width: columns) }
+    }
+
+    // MARK: The head
+
+    private static func title(_ state: WatchState, _ columns: Int) -> String {
+        let time = state.now.description.dropFirst(11).prefix(8)
+        let coordinator =
+            state.hasCoordinator
+            ? "coordinator\(state.coordinatorPID.map { " pid \($0)" } ?? " running")" : "waiting for the coordinator"
+        let right = "\(coordinator)  \(time)Z"
+        let left = TerminalText.cut("sluice \(state.path)", width: max(columns - right.count - 2, 6))
+        let space = max(columns - TerminalText.width(left) - right.count, 1)
+        return left + String(repeating: " ", count: space) + right
+    }
+
+    private static func counts(_ state: WatchState, _ columns: Int) -> [String] {
+        let cells = CommandStatus.allCases.map { status in
+            let count = Int64(state.counts[status] ?? 0)
+            return (status.name, columns >= 100 ? Figures.grouped(count) : Figures.count(count))
+        }
+        var lines: [String] = [""]
+        var names = ""
+        var values = ""
+        for (name, value) in cells {
+            let width = max(name.count, value.count)
+            if !names.isEmpty, names.count + width + 1 > columns {
+                lines += [names, values]
+                (names, values) = ("", "")
+            }
+            let separator = names.isEmpty ? "" : " "
+            names += separator + TerminalText.fit(name, width: width, alignRight: true)
+            values += separator + TerminalText.fit(value, width: width, alignRight: true)
+        }
+        return lines + [names, values, ""]
+    }
+
+    private static func rates(_ state: WatchState, _ columns: Int) -> [String] {
+        let width = min(max(columns - 24, 0), WatchState.historyLength)
+        func line(_ name: String, _ value: String, _ history: [Double]) -> String {
+            TerminalText.fit(name, width: 12) + TerminalText.fit(value, width: 9, alignRight: true) + "  "
+                + Sparkline.text(history, width: width)
+        }
+        // The last second alone jumps; three are still quick.
+        func recent(_ history: [Double]) -> Int64 {
+            let last = history.suffix(3)
+            return last.isEmpty ? 0 : Int64((last.reduce(0, +) / Double(last.count)).rounded())
+        }
+        return [
+            line("commands/s", Figures.count(recent(state.commandRates)), state.commandRates),
+            line("bytes/s", Figures.bytes(recent(state.byteRates)), state.byteRates),
+        ]
+    }
+
+    private static func notes(_ state: WatchState) -> [String] {
+        let notes =
+            state.pauses.map { "paused: \($0)" }
+            + state.links.map { "\($0.destination) is \($0.state)\($0.reason.map { ": \($0)" } ?? "")" }
+        guard notes.count > 4 else { return notes }
+        return notes.prefix(3) + ["and \(notes.count - 3) more: see “sluice status”"]
+    }
+
+    // MARK: Workers
+
+    private static func workers(_ state: WatchState, _ columns: Int) -> [String] {
+        guard !state.workers.isEmpty else {
+            return ["", "no worker is running"]
+        }
+        var lines = [""]
+        for worker in state.workers {
+            let places = worker.concurrency.map { " of \($0)" } ?? ""
+            lines.append(
+                "worker \(worker.seat)  pid \(worker.pid)  \(worker.state)  \(worker.running.count)\(places) running")
+            lines += worker.running.map { running($0, state.now, columns) }
+        }
+        return lines
+    }
+
+    private static func running(_ command: WatchState.Running, _ now: Timestamp, _ columns: Int) -> String {
+        let id = command.id.description.suffix(12)
+        let age = (now - command.since).shortText
+        var figures = age
+        var bar = ""
+        if command.total > 0 {
+            let fraction = Double(command.offset) / Double(command.total)
+            let rate = command.rate > 0 ? "  \(Figures.bytes(command.rate))/s" : ""
+            figures = "\(Int(min(max(fraction, 0), 1) * 100))%  \(Figures.bytes(command.total))\(rate)  \(age)"
+            bar = ProgressBar.bar(fraction, width: columns >= 72 ? 16 : 8) + " "
+        }
+        let room = columns - 4 - bar.count - figures.count
+        let what = "\(command.type) …\(id) \(command.destination == .none ? "" : command.destination.text)"
+        return "  " + TerminalText.fit(what, width: max(room, 8)) + "  " + bar + figures
+    }
+
+    /// Keeps the first lines and says how many are missing.
+    private static func shortened(_ lines: [String], to room: Int) -> [String] {
+        guard room > 0 else { return [] }
+        guard lines.count > room else { return lines }
+        return lines.prefix(room - 1) + ["  and \(lines.count - room + 1) more lines"]
+    }
+
+    // MARK: Errors
+
+    private static func problems(_ state: WatchState, _ columns: Int) -> [String] {
+        guard !state.problems.isEmpty else { return [] }
+        return ["", "last errors"]
+            + state.problems.map { problem in
+                "  \(problem.at.dropFirst(11).prefix(8)) …\(problem.id.suffix(12)) \(problem.status) \(problem.reason)"
+            }
+    }
+}

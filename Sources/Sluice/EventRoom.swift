@@ -1,0 +1,232 @@
+internal import Commands
+internal import Store
+internal import Synchronization
+internal import ZeroMQ
+
+/// Who listens to events and who waits for commands, on a thread of its own.
+///
+/// An event is a hint: a waiter is also looked up in the store once a second.
+actor EventRoom {
+    private struct Listener {
+        let prefix: [UInt8]
+        let continuation: AsyncStream<SluiceEvent>.Continuation
+    }
+
+    private let loop: PollLoop
+    private let store: any CommandStore
+    private let endpoint: Endpoint
+    private let context: Context
+    private var socket: Socket?
+    private var listeners: [Int: Listener] = [:]
+    private var waiters: [CommandID: [Int: CheckedContinuation<Outcome, any Error>]] = [:]
+    private var lastNumber = 0
+    private var isClosed = false
+
+    private static let pollInterval: Int64 = 1_000_000_000
+    /// Events kept for a listener that is behind; the oldest go first.
+    private static let buffered = 65_536
+    private static let statusPrefix = Array("status/".utf8)
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    init(store: any CommandStore, endpoint: Endpoint, context: Context) throws(ZeroMQError) {
+        loop = try PollLoop(name: "sluice-events")
+        self.store = store
+        self.endpoint = endpoint
+        self.context = context
+    }
+
+    deinit {
+        loop.stop()
+    }
+
+    // MARK: Listeners
+
+    nonisolated func events(prefix: String) -> AsyncStream<SluiceEvent> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: SluiceEvent.self, bufferingPolicy: .bufferingNewest(Self.buffered))
+        loop.perform { self.assumeIsolated { $0.listen(Array(prefix.utf8), continuation) } }
+        return stream
+    }
+
+    private func listen(_ prefix: [UInt8], _ continuation: AsyncStream<SluiceEvent>.Continuation) {
+        guard !isClosed, subscribe(prefix) else { return continuation.finish() }
+        lastNumber += 1
+        let number = lastNumber
+        listeners[number] = Listener(prefix: prefix, continuation: continuation)
+        continuation.onTermination = { [loop, weak self] _ in
+            loop.perform { self?.assumeIsolated { $0.leave(number) } }
+        }
+    }
+
+    private func leave(_ number: Int) {
+        guard let listener = listeners.removeValue(forKey: number) else { return }
+        // libzmq counts subscriptions of the same prefix, so each goes by itself.
+        _ = try? socket?.unsubscribe(listener.prefix)
+    }
+
+    // MARK: Waiters
+
+    /// Returns when the command has ended.
+    nonisolated func wait(for id: CommandID) async throws -> Outcome {
+        let number = await newNumber()
+        let wish = CancellationWish()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                loop.perform { self.assumeIsolated { $0.wait(id, number, continuation, wish) } }
+            }
+        } onCancel: {
+            wish.stands.store(true, ordering: .sequentiallyConsistent)
+            loop.perform { self.assumeIsolated { $0.abandon(id, number) } }
+        }
+    }
+
+    /// A cancellation may come before the waiter has been registered.
+    private final class CancellationWish: Sendable {
+        let stands = Atomic<Bool>(false)
+    }
+
+    private func newNumber() -> Int {
+        lastNumber += 1
+        return lastNumber
+    }
+
+    private func wait(
+        _ id: CommandID, _ number: Int, _ continuation: CheckedContinuation<Outcome, any Error>,
+        _ wish: CancellationWish
+    ) {
+        guard !isClosed, !wish.stands.load(ordering: .sequentiallyConsistent) else {
+            return continuation.resume(throwing: CancellationError())
+        }
+        if waiters.isEmpty {
+            // One prefix for all: what nobody waits for is dropped before it is parsed.
+            _ = subscribe(Self.statusPrefix)
+            loop.tick = { [weak self] now in
+                self?.assumeIsolated { $0.poll(now) } ?? nil
+            }
+            nextPoll = 0
+        }
+        waiters[id, default: [:]][number] = continuation
+        settleIfEnded(id)
+    }
+
+    private func abandon(_ id: CommandID, _ number: Int) {
+        guard let continuation = waiters[id]?.removeValue(forKey: number) else { return }
+        if waiters[id]?.isEmpty == true { forget(id) }
+        continuation.resume(throwing: CancellationError())
+    }
+
+    private func settleIfEnded(_ id: CommandID) {
+        let found: Result<Outcome?, SluiceError>
+        do throws(StoreError) {
+            guard let command = try store.command(id) else {
+                return settle(id, .failure(SluiceError.unknown(id)))
+            }
+            guard command.status.isFinal else { return }
+            let result = try store.result(id)
+            found = .success(Outcome(id: id, status: command.status, reason: command.reason, result: result))
+        } catch {
+            // A store that is busy now is asked again with the next poll.
+            if error.code == .busy { return }
+            found = .failure(SluiceError(error))
+        }
+        settle(id, found)
+    }
+
+    private func settle(_ id: CommandID, _ result: Result<Outcome?, SluiceError>) {
+        guard let continuations = waiters[id] else { return }
+        forget(id)
+        for continuation in continuations.values {
+            switch result {
+            case .success(let outcome?): continuation.resume(returning: outcome)
+            case .success(nil): continuation.resume(throwing: CancellationError())
+            case .failure(let error): continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    private func forget(_ id: CommandID) {
+        waiters[id] = nil
+        if waiters.isEmpty {
+            loop.tick = nil
+            _ = try? socket?.unsubscribe(Self.statusPrefix)
+        }
+    }
+
+    private var nextPoll: Int64 = 0
+
+    /// - Returns: when to come again.
+    private func poll(_ now: Int64) -> Int64? {
+        if nextPoll == 0 { nextPoll = now + Self.pollInterval }
+        guard now >= nextPoll else { return nextPoll }
+        for id in Array(waiters.keys) { settleIfEnded(id) }
+        nextPoll = now + Self.pollInterval
+        return waiters.isEmpty ? nil : nextPoll
+    }
+
+    // MARK: The socket
+
+    private func subscribe(_ prefix: [UInt8]) -> Bool {
+        do throws(ZeroMQError) {
+            if socket == nil {
+                var options = Socket.Options()
+                options.reconnectInterval = .milliseconds(50)
+                options.reconnectIntervalMaximum = .milliseconds(200)
+                let made = try Socket(.subscribe, context: context, loop: loop, options: options)
+                try made.connect(endpoint)
+                loop.whenReadable(made) { [weak self] in self?.assumeIsolated { $0.receive() } }
+                socket = consume made
+            }
+            try socket?.subscribe(prefix)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func receive() {
+        // A bounded turn, so that the loop's other work is not starved by a flood.
+        for _ in 0..<1000 {
+            guard let frame = try? socket?.receive({ Array($0) }) else { return }
+            dispatch(frame)
+        }
+    }
+
+    private func dispatch(_ frame: [UInt8]) {
+        if !waiters.isEmpty, let id = Self.statusID(frame), waiters[id] != nil, let event = SluiceEvent(frame: frame),
+            event.status?.isFinal == true
+        {
+            settleIfEnded(id)
+        }
+        guard listeners.values.contains(where: { frame.starts(with: $0.prefix) }),
+            let event = SluiceEvent(frame: frame)
+        else { return }
+        for listener in listeners.values where frame.starts(with: listener.prefix) {
+            listener.continuation.yield(event)
+        }
+    }
+
+    private static func statusID(_ frame: [UInt8]) -> CommandID? {
+        guard frame.count > statusPrefix.count + 36, frame.starts(with: statusPrefix) else { return nil }
+        let text = frame[statusPrefix.count..<statusPrefix.count + 36]
+        return CommandID(String(decoding: text, as: UTF8.self))
+    }
+
+    // MARK: The end
+
+    nonisolated func close() async {
+        loop.perform { self.assumeIsolated { $0.end() } }
+        loop.stop()
+        await loop.stopped()
+    }
+
+    private func end() {
+        isClosed = true
+        for listener in listeners.values { listener.continuation.finish() }
+        listeners = [:]
+        for continuation in waiters.values.flatMap(\.values) { continuation.resume(throwing: CancellationError()) }
+        waiters = [:]
+        loop.tick = nil
+        socket = nil
+    }
+}

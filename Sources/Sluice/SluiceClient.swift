@@ -1,0 +1,247 @@
+internal import Dispatch
+package import Store
+internal import Synchronization
+internal import Wire
+internal import ZeroMQ
+
+/// A producer and observer of commands: submit, wait, look, wish.
+///
+/// It needs only the data directory: what is submitted while nothing runs is durable and is executed later. Any number of
+/// tasks may use one client; the more of them submit at the same time, the more commands share a commit.
+public final class SluiceClient: Sendable {
+    package let store: any CommandStore
+    package let directory: DataDirectory
+    private let registry: OperationRegistry
+    private let context: Context
+    private let run: RunDirectory
+    private let lane: SubmitLane
+    private let room = Mutex<EventRoom?>(nil)
+    /// Reads block, so they have threads of their own.
+    private let readers = DispatchQueue(label: "sluice.read", attributes: .concurrent)
+
+    /// Opens the store of a data directory.
+    ///
+    /// - Parameters:
+    ///   - path: the data directory, `./sluice-data` for the command line.
+    ///   - operations: operations whose payloads this client submits: they check a payload and read its destination.
+    ///   - create: make the directory and its store where there is none.
+    /// - Throws: ``SluiceError``.
+    public convenience init(
+        data path: String, operations: [any Operation] = [], create: Bool = true
+    ) throws(SluiceError) {
+        try self.init(data: path, registry: OperationRegistry(operations), create: create)
+    }
+
+    package convenience init(data path: String, registry: OperationRegistry, create: Bool) throws(SluiceError) {
+        do throws(StoreError) {
+            let directory = try DataDirectory(path: path)
+            let store = try SQLiteStore(directory: directory, create: create)
+            try self.init(directory: directory, store: store, registry: registry)
+        } catch {
+            throw SluiceError(error)
+        }
+    }
+
+    package init(
+        directory: DataDirectory, store: any CommandStore, registry: OperationRegistry
+    ) throws(StoreError) {
+        self.directory = directory
+        self.store = store
+        self.registry = registry
+        do throws(ZeroMQError) {
+            run = try RunDirectory(directory)
+            context = try Context()
+            lane = try SubmitLane(store: store, endpoint: run.endpoint("intake.sock"), context: context)
+        } catch {
+            throw StoreError(.failed, error.sentence)
+        }
+        lane.start()
+    }
+
+    // MARK: Submitting
+
+    /// Makes a command durable and tells the coordinator. When this returns, the command is on disk.
+    /// - Throws: ``SluiceError``; `conflict` where the unique key belongs to another command.
+    @discardableResult
+    public func submit(_ draft: CommandDraft, allowUnknownType: Bool = false) async throws -> CommandID {
+        let results = await lane.submit([draft], allowUnknownTypes: allowUnknownType)
+        return try Self.id(results[0])
+    }
+
+    /// Checks a payload, makes its command durable and tells the coordinator.
+    /// - Throws: ``SluiceError``; `invalid` where the payload does not fit its operation.
+    @discardableResult
+    public func submit(
+        _ type: String, payload: JSONValue, options: SubmitOptions = SubmitOptions()
+    ) async throws -> CommandID {
+        try await submit(draft(type, payload: payload, options: options), allowUnknownType: options.allowUnknownType)
+    }
+
+    /// Makes many commands durable, some thousands in a transaction.
+    /// - Returns: one result for each draft, in order: one that is refused does not keep the others from being accepted.
+    public func submit(
+        bulk drafts: [CommandDraft], allowUnknownTypes: Bool = false
+    ) async -> [Result<CommandID, SluiceError>] {
+        await lane.submit(drafts, allowUnknownTypes: allowUnknownTypes).map { $0.map(\.id).mapError(SluiceError.init) }
+    }
+
+    /// Checks a payload against its operation and makes a draft, without submitting it.
+    public func draft(
+        _ type: String, payload: JSONValue, options: SubmitOptions = SubmitOptions()
+    ) throws(SluiceError) -> CommandDraft {
+        do throws(PayloadError) {
+            return try CommandDraft(type: type, payload: payload, options: options, registry: registry)
+        } catch {
+            throw SluiceError(error)
+        }
+    }
+
+    /// Tells the coordinator of commands that were submitted past the client. Of many, the first are enough: the
+    /// coordinator finds the others when its window runs low.
+    package func hint(ready ids: [CommandID]) {
+        if !ids.isEmpty { lane.send(.ready, Array(ids.prefix(256))) }
+    }
+
+    private static func id(_ result: Result<Submission, StoreError>) throws(SluiceError) -> CommandID {
+        switch result {
+        case .success(let submission): return submission.id
+        case .failure(let error): throw SluiceError(error)
+        }
+    }
+
+    // MARK: Looking
+
+    /// The command as it stands; nil where there is none of that id.
+    public func command(_ id: CommandID) async throws -> Command? {
+        try await read { store throws(StoreError) in try store.command(id) }
+    }
+
+    /// Its transitions, oldest first.
+    public func timeline(_ id: CommandID) async throws -> [Transition] {
+        try await read { store throws(StoreError) in try store.timeline(id) }
+    }
+
+    /// Its payload, as JSON.
+    public func payload(_ id: CommandID) async throws -> [UInt8]? {
+        try await read { store throws(StoreError) in try store.payload(id) }
+    }
+
+    /// What its operation left, as JSON; nil before it has ended, or where it left nothing.
+    public func result(_ id: CommandID) async throws -> [UInt8]? {
+        try await read { store throws(StoreError) in try store.result(id) }
+    }
+
+    /// How many commands stand in each status.
+    public func counts() async throws -> [CommandStatus: Int] {
+        let counts = try await read { store throws(StoreError) in try store.counts() }
+        return Dictionary(uniqueKeysWithValues: CommandStatus.allCases.map { ($0, counts[$0]) })
+    }
+
+    /// Returns when the command has ended: success, cancelled, tooManyTimes or inDoubt. Without a coordinator it waits on.
+    /// - Throws: ``SluiceError``; `CancellationError` when the task or the client ends first.
+    public func wait(for id: CommandID) async throws -> Outcome {
+        try await openRoom().wait(for: id)
+    }
+
+    /// What the coordinator tells monitors, from a snapshot on, for as long as the stream is read.
+    ///
+    /// Goes on when the coordinator restarts. A reader that is 65,536 events behind loses the oldest.
+    /// - Parameter prefix: of the topic: `status/`, `progress/`, `status/<uuid>`; empty for everything.
+    public func events(prefix: String = "") throws -> AsyncStream<SluiceEvent> {
+        try openRoom().events(prefix: prefix)
+    }
+
+    private func openRoom() throws(SluiceError) -> EventRoom {
+        let result: Result<EventRoom, SluiceError> = room.withLock { room in
+            if let room { return .success(room) }
+            do throws(ZeroMQError) {
+                let made = try EventRoom(store: store, endpoint: run.endpoint("events.sock"), context: context)
+                room = made
+                return .success(made)
+            } catch {
+                return .failure(SluiceError(.failed, error.sentence))
+            }
+        }
+        return try result.get()
+    }
+
+    private func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value
+    ) async throws -> Value {
+        let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
+            readers.async { [store] in
+                continuation.resume(returning: Result { () throws(StoreError) in try body(store) })
+            }
+        }
+        return try result.mapError(SluiceError.init).get()
+    }
+
+    // MARK: Wishing
+
+    /// Cancels a command: at once where nobody holds it, else as soon as its worker hears of the wish.
+    /// - Returns: whether it is cancelled already; false where the wish has been recorded.
+    /// - Throws: ``SluiceError``; `notAllowed` where it had ended before.
+    @discardableResult
+    public func cancel(_ id: CommandID, reason: String = "cancelled by a person") async throws -> Bool {
+        let outcome = try await read { store throws(StoreError) in
+            guard try store.command(id) != nil else { return nil as CancelOutcome? }
+            return try store.cancel(id, reason: reason, now: .now)
+        }
+        switch outcome {
+        case nil: throw SluiceError.unknown(id)
+        case .cancelled:
+            lane.send(.changed, [id])
+            return true
+        case .wished:
+            lane.send(.cancelWished, [id])
+            return false
+        case .ended(let status):
+            throw SluiceError(.notAllowed, "command \(id) has ended before, in status \(status)", id: id)
+        }
+    }
+
+    /// Runs a command again: at once where it waits for its backoff, afresh where it was cancelled or given up.
+    public func retry(_ id: CommandID) async throws {
+        try await change(id, "be retried") { store throws(StoreError) in try store.retry(id, now: .now) }
+    }
+
+    /// Settles a command that is in doubt: `success`, `new` (run it again) or `cancelled`.
+    public func resolve(_ id: CommandID, as status: CommandStatus) async throws {
+        try await change(id, "be resolved as \(status)") { store throws(StoreError) in
+            try store.resolve(id, as: status, now: .now)
+        }
+    }
+
+    private func change(
+        _ id: CommandID, _ wish: String,
+        _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> StatusEvent?
+    ) async throws {
+        let (event, status) = try await read { store throws(StoreError) in
+            (try body(store), try store.command(id)?.status)
+        }
+        guard let status else { throw SluiceError.unknown(id) }
+        guard event != nil else {
+            throw SluiceError(.notAllowed, "command \(id) is \(status) and cannot \(wish)", id: id)
+        }
+        lane.send(.changed, [id])
+    }
+
+    // MARK: The end
+
+    /// Lets hints leave (at most 100 ms) and ends streams and waits. Submissions that were accepted stay accepted.
+    public func close() async {
+        await lane.close()
+        let room = room.withLock { room in
+            defer { room = nil }
+            return room
+        }
+        await room?.close()
+        let context = context
+        await withCheckedContinuation { continuation in
+            readers.async {
+                context.terminate()
+                continuation.resume()
+            }
+        }
+    }
+}

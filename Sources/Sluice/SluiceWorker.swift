@@ -1,0 +1,46 @@
+public import Logging
+internal import ServiceLifecycle
+internal import Store
+
+/// A worker with operations of your own: it takes a seat beside the others of a data directory, is offered the commands
+/// whose types it runs, and dies and recovers like any worker.
+public struct SluiceWorker: Sendable {
+    private let service: WorkerService
+    private let logger: Logger
+
+    /// Opens the data directory, which a coordinator or a submit must have made before.
+    ///
+    /// - Parameters:
+    ///   - path: the data directory.
+    ///   - operations: one for each type that it runs.
+    ///   - concurrency: operations of middle and low quality at once; high quality has as many places again.
+    ///   - grace: how long operations of middle and high quality may go on when it is asked to stop.
+    public init(
+        data path: String, operations: [any Operation], concurrency: Int = 16, grace: Duration = .seconds(25),
+        logger: Logger = Logger(label: "sluice.worker")
+    ) throws(SluiceError) {
+        guard (1...1024).contains(concurrency) else {
+            throw SluiceError(.invalid, "concurrency is \(concurrency) and must be from 1 to 1024")
+        }
+        var configuration = WorkerConfiguration()
+        configuration.concurrency = concurrency
+        configuration.grace = grace
+        do throws(StoreError) {
+            let directory = try DataDirectory(path: path)
+            service = WorkerService(
+                directory: directory, store: try SQLiteStore(directory: directory, create: false),
+                registry: OperationRegistry(operations), configuration: configuration, logger: logger)
+        } catch {
+            throw SluiceError(error)
+        }
+        self.logger = logger
+    }
+
+    /// Works until SIGTERM or SIGINT, then drains and returns.
+    public func run() async throws {
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [.init(service: service)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        try await group.run()
+    }
+}

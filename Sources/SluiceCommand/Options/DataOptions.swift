@@ -1,0 +1,47 @@
+internal import ArgumentParser
+internal import Glibc
+internal import Sluice
+internal import Store
+
+/// Where the data is.
+struct DataOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp("The data directory (default: $SLUICE_DATA, else ./sluice-data).", valueName: "dir"),
+        completion: .directory)
+    var data: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("The configuration (default: sluice.yaml in the data directory).", valueName: "file"),
+        completion: .file(extensions: ["yaml", "yml"]))
+    var config: String?
+
+    var path: String {
+        if let data { return data }
+        if let variable = getenv("SLUICE_DATA") {
+            let text = String(cString: variable)
+            if !text.isEmpty { return text }
+        }
+        return "./sluice-data"
+    }
+
+    func validate() throws {
+        if path.isEmpty { throw ValidationError("--data must not be empty.") }
+    }
+
+    func directory() throws -> DataDirectory { try DataDirectory(path: path) }
+
+    /// Opens the store.
+    /// - Parameter create: make it where there is none.
+    func store(create: Bool = false) throws -> (DataDirectory, SQLiteStore) {
+        let directory = try directory()
+        return (directory, try SQLiteStore(directory: directory, create: create))
+    }
+}
+
+/// `--json`, for everything that prints.
+struct PrintOptions: ParsableArguments {
+    @Flag(name: .long, help: "Print JSON, one object a line, with stable keys.")
+    var json = false
+}

@@ -1,0 +1,50 @@
+internal import ArgumentParser
+internal import Logging
+
+/// How a service logs, on standard error.
+struct LogOptions: ParsableArguments {
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case text, json
+    }
+
+    enum Level: String, ExpressibleByArgument, CaseIterable {
+        case trace, debug, info, notice, warning, error, critical
+
+        var level: Logger.Level {
+            switch self {
+            case .trace: .trace
+            case .debug: .debug
+            case .info: .info
+            case .notice: .notice
+            case .warning: .warning
+            case .error: .error
+            case .critical: .critical
+            }
+        }
+    }
+
+    @Option(name: .long, help: ArgumentHelp("What is worth logging.", valueName: "level"))
+    var logLevel: Level = .info
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("How it is logged (default: text on a terminal, else JSON lines).", valueName: "format"))
+    var logFormat: Format?
+
+    /// The arguments that give a child process the same.
+    var arguments: [String] {
+        ["--log-level", logLevel.rawValue] + (logFormat.map { ["--log-format", $0.rawValue] } ?? [])
+    }
+
+    func logger(_ label: String) -> Logger {
+        let format = logFormat ?? (Diagnostics.isTerminal ? .text : .json)
+        var logger = Logger(label: label) { label in
+            switch format {
+            case .text: TextLogHandler(label: label)
+            case .json: JSONLogHandler(label: label)
+            }
+        }
+        logger.logLevel = logLevel.level
+        return logger
+    }
+}

@@ -1,0 +1,46 @@
+internal import ArgumentParser
+internal import Commands
+internal import Sluice
+
+/// What `put` and `submit` say of a command besides its payload.
+struct SubmitFields: ParsableArguments {
+    @Option(name: .long, help: ArgumentHelp("Quality of service.", valueName: "qos"))
+    var qos: QualityOfService = .default
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("A second submit with the same key and payload returns the first's UUID.", valueName: "key"))
+    var uniqueKey: String?
+
+    @Option(name: .long, help: ArgumentHelp("Failures charged before it is given up.", valueName: "count"))
+    var retryLimit: Int = Command.defaultRetryLimit
+
+    @Option(name: .long, help: ArgumentHelp("Not earlier than: RFC 3339, or from now as in 10m.", valueName: "time"))
+    var notBefore: TimeArgument?
+
+    @Option(name: .long, help: ArgumentHelp("Cancelled after: RFC 3339, or from now as in 2h.", valueName: "time"))
+    var deadline: TimeArgument?
+
+    @Option(
+        name: .long,
+        help: "May it be executed again when nobody knows whether it was delivered? (default: as its operation says)")
+    var idempotent: YesNo?
+
+    func validate() throws {
+        guard (0...SubmitOptions.largestRetryLimit).contains(retryLimit) else {
+            throw ValidationError("--retry-limit must be from 0 to \(SubmitOptions.largestRetryLimit).")
+        }
+        if let uniqueKey, uniqueKey.isEmpty { throw ValidationError("--unique-key must not be empty.") }
+    }
+
+    var options: SubmitOptions {
+        var options = SubmitOptions()
+        options.qos = qos
+        options.uniqueKey = uniqueKey
+        options.retryLimit = retryLimit
+        options.notBefore = notBefore?.time ?? .zero
+        options.deadline = deadline?.time
+        options.idempotent = idempotent.map { $0 == .yes }
+        return options
+    }
+}

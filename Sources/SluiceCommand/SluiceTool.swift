@@ -1,0 +1,56 @@
+internal import ArgumentParser
+internal import CLinux
+internal import Glibc
+
+/// The `sluice` command.
+@main
+struct SluiceTool: AsyncParsableCommand {
+    static let version = "0.1.0"
+
+    static let configuration = CommandConfiguration(
+        commandName: "sluice",
+        abstract: "A durable store-and-forward command queue.",
+        discussion: """
+            Start everything on this machine with “sluice up”, upload a file with “sluice put FILE --to URL”, and look \
+            at it with “sluice watch”. What you submit while nothing runs is kept and executed later.
+
+            Every subcommand takes --data DIR (or SLUICE_DATA); the default is ./sluice-data.
+
+            EXIT CODES: 0 done · 1 a command it waited for failed · 64 usage · 65 bad data · 66 no such file or command \
+            · 69 nothing is running · 70 internal error or corrupt store · 73 cannot create · 74 cannot write, or full \
+            · 75 try again · 77 not permitted · 78 configuration · 130 Ctrl-C
+
+            COMPLETIONS: sluice --generate-completion-script bash > ~/.local/share/bash-completion/completions/sluice
+            """,
+        version: version,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Running", subcommands: [UpCommand.self, CoordinatorCommand.self, WorkerCommand.self]),
+            CommandGroup(name: "Submitting", subcommands: [PutCommand.self, SubmitCommand.self]),
+            CommandGroup(
+                name: "Looking",
+                subcommands: [StatusCommand.self, ListCommand.self]),
+            CommandGroup(
+                name: "Steering",
+                subcommands: [CancelCommand.self, RetryCommand.self]),
+        ])
+
+    static func main() async {
+        // Arenas grow with the threads and never shrink; two are enough for two cores and keep a worker small.
+        _ = clinux_set_malloc_arenas(2)
+        // A closed pipe is an error of a write, not the end of the process.
+        signal(SIGPIPE, SIG_IGN)
+        umask(0o077)
+        do {
+            var command = try await asyncParseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+            Output.finish(code: .done)
+        } catch {
+            Complaint.end(with: error)
+        }
+    }
+}

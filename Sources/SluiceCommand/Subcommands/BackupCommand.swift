@@ -1,0 +1,44 @@
+internal import ArgumentParser
+internal import Commands
+internal import Store
+
+struct BackupCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup",
+        abstract: "Copy the store while it runs.",
+        discussion: """
+            Each shard is copied as it stands at one moment, checked, and then put in place; the directory is a store of \
+            its own that --data can name. Spooled files are not copied.
+
+            EXAMPLES
+              sluice backup /backup/sluice-$(date +%F)
+              sluice status --data /backup/sluice-2026-03-01
+            """)
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var print: PrintOptions
+
+    @Argument(
+        help: ArgumentHelp("Where to: a directory that does not exist yet, or is empty.", valueName: "dir"),
+        completion: .directory)
+    var directory: String
+
+    func run() throws {
+        Interrupt.exits()
+        let (_, store) = try data.store()
+        try store.backup(to: directory) { shard in
+            if Diagnostics.isTerminal {
+                Diagnostics.write("\r\u{1B}[2Kshard \(shard + 1) of \(store.shardCount) copied")
+            }
+        }
+        if Diagnostics.isTerminal { Diagnostics.write("\r\u{1B}[2K") }
+        if print.json {
+            Output.line(
+                JSONValue.object([
+                    .init("directory", .string(directory)), .init("shards", .integer(Int64(store.shardCount))),
+                ]).bytes)
+        } else {
+            Output.line("\(store.shardCount) shards copied to \(directory)")
+        }
+    }
+}

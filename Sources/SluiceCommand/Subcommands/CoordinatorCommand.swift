@@ -1,0 +1,34 @@
+internal import ArgumentParser
+internal import Coordination
+internal import Logging
+internal import Store
+
+struct CoordinatorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "coordinator",
+        abstract: "Run the coordinator of a data directory.",
+        discussion: """
+            There is one for each data directory; a second says who holds it and exits with 75. Without it, submitted \
+            commands are kept and nothing new begins.
+
+            EXAMPLES
+              sluice coordinator
+              sluice coordinator --data /var/lib/sluice --log-level debug
+            """)
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var log: LogOptions
+
+    @Option(
+        name: .long, help: ArgumentHelp("A descriptor whose end means that the parent is gone.", visibility: .private))
+    var parentDescriptor: Int32?
+
+    func run() async throws {
+        let logger = log.logger("coordinator")
+        let (directory, store) = try data.store(create: true)
+        let service = CoordinatorService(
+            directory: directory, store: store, configuration: CoordinatorConfiguration(), logger: logger,
+            whenReady: { Notify.ready() })
+        try await Services.run(service, logger: logger)
+    }
+}

@@ -1,0 +1,39 @@
+internal import ArgumentParser
+internal import Commands
+internal import Store
+
+struct ExplainCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain",
+        abstract: "Say why a command is not running.",
+        discussion: """
+            Names the gate that holds the command back, what it reads, where its threshold is, and what will open it.
+
+            EXAMPLES
+              sluice explain 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f
+              sluice list --status new --json | jq -r .id | xargs -n 1 sluice explain
+            """)
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var print: PrintOptions
+
+    @Argument(help: ArgumentHelp("The command.", valueName: "id"))
+    var id: CommandID
+
+    func run() throws {
+        let (directory, store) = try data.store()
+        guard let command = try store.command(id) else {
+            throw Complaint(.input, "there is no command \(id) in \(data.path)")
+        }
+        let gates = try GateKeeper(surroundings: Surroundings(directory: directory, store: store)).gates(of: command)
+        if print.json {
+            Output.line(
+                JSONValue.object([
+                    .init("id", .string(id.description)), .init("status", .string(command.status.name)),
+                    .init("gates", .array(gates.map(\.json))),
+                ]).bytes)
+            return
+        }
+        for gate in gates { Output.line(gate.sentence) }
+    }
+}

@@ -1,0 +1,68 @@
+internal import ArgumentParser
+internal import Commands
+internal import Console
+internal import Store
+
+struct PruneCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "prune",
+        abstract: "Remove old finished commands.",
+        discussion: """
+            Commands that ended in success or were cancelled longer ago than --older-than, with their payloads, results \
+            and timelines; dead letters and doubts only where --status names them. Small batches: it may run beside \
+            everything else. The coordinator does the same by itself, once an hour.
+
+            EXAMPLES
+              sluice prune
+              sluice prune --older-than 12h
+              sluice prune --older-than 30d --status tooManyTimes
+            """)
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var print: PrintOptions
+
+    @Option(name: .long, help: ArgumentHelp("Only what ended longer ago.", valueName: "duration"))
+    var olderThan = DurationArgument(.seconds(7 * 86_400))
+
+    @Option(
+        name: .long, parsing: .singleValue,
+        help: ArgumentHelp(
+            "Only commands in this status; may be given several times. (default: success, cancelled)",
+            valueName: "status"))
+    var status: [CommandStatus] = []
+
+    private static let batch = 500
+
+    func validate() throws {
+        if let open = status.first(where: { !$0.isFinal }) {
+            throw ValidationError("--status \(open) is not allowed: only commands that have ended are pruned.")
+        }
+    }
+
+    func run() throws {
+        Interrupt.exits()
+        let (_, store) = try data.store()
+        let before = Timestamp.now + .milliseconds(-olderThan.duration.milliseconds)
+        let statuses: Set<CommandStatus> = status.isEmpty ? [.success, .cancelled] : Set(status)
+        var total = 0
+        for shard in 0..<store.shardCount {
+            while true {
+                let count = try store.prune(shard: shard, before: before, statuses: statuses, limit: Self.batch)
+                if count == 0 { break }
+                total += count
+                showProgress(total, shard: shard, of: store.shardCount)
+            }
+        }
+        if Diagnostics.isTerminal { Diagnostics.write("\r\u{1B}[2K") }
+        if print.json {
+            Output.line(JSONValue.object([.init("pruned", .integer(Int64(total)))]).bytes)
+        } else {
+            Output.line("\(Figures.grouped(Int64(total))) commands removed")
+        }
+    }
+
+    private func showProgress(_ total: Int, shard: Int, of count: Int) {
+        guard Diagnostics.isTerminal else { return }
+        Diagnostics.write("\r\u{1B}[2Kshard \(shard + 1) of \(count), \(Figures.grouped(Int64(total))) removed")
+    }
+}

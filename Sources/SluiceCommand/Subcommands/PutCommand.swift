@@ -1,0 +1,117 @@
+internal import ArgumentParser
+internal import Commands
+internal import Operations
+internal import Sluice
+internal import Store
+internal import Work
+
+struct PutCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "put",
+        abstract: "Upload files. Prints one UUID a line as soon as it is durable.",
+        discussion: """
+            Every file is checked first; where one cannot be uploaded, none is submitted. The files stay where they lie \
+            and must not change until they are sent; --spool copies them into the data directory instead. A URL that \
+            ends in a slash gets the file's name appended.
+
+            EXAMPLES
+              sluice put report.pdf --to https://media.example.com/in/
+              sluice put *.mp4 --to https://media.example.com/in/ --qos background --wait
+              sluice put dump.sql --to file:///backup/dump.sql --spool
+              sluice put a.bin --to http://host/upload --method POST --header 'X-Tag: nightly' --idempotent yes
+            """)
+
+    enum Method: String, ExpressibleByArgument, CaseIterable {
+        case put = "PUT"
+        case post = "POST"
+
+        init?(argument: String) { self.init(rawValue: argument.uppercased()) }
+    }
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var print: PrintOptions
+    @OptionGroup var fields: SubmitFields
+
+    @Argument(help: ArgumentHelp("The files.", valueName: "file"), completion: .file())
+    var files: [String]
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("http, https or file; a slash at the end appends the file's name.", valueName: "url"))
+    var to: String
+
+    @Option(name: .long, help: ArgumentHelp("PUT replaces what is there; POST may add.", valueName: "method"))
+    var method: Method = .put
+
+    @Option(
+        name: .long, parsing: .singleValue,
+        help: ArgumentHelp("A header, as in 'X-Tag: nightly'. May be given several times.", valueName: "header"))
+    var header: [String] = []
+
+    @Flag(name: .long, help: "Copy the files into the data directory first (a reflink where the file system has it).")
+    var spool = false
+
+    @Option(
+        name: .customLong("protocol"),
+        help: ArgumentHelp("How the bytes travel: put (the whole file in one request).", valueName: "name"))
+    var transferProtocol = "put"
+
+    @Flag(name: .long, help: "Delete each file after its success.")
+    var removeSource = false
+
+    @Flag(name: .long, help: "Wait until all have ended; exit 1 where one has not succeeded.")
+    var wait = false
+
+    func validate() throws {
+        if files.isEmpty { throw ValidationError("Name at least one file.") }
+        if fields.uniqueKey != nil, files.count > 1 {
+            throw ValidationError("--unique-key names one command: put one file at a time.")
+        }
+        if files.count > 1, !to.hasSuffix("/") {
+            throw ValidationError("With several files, --to must end in a slash: each file's name is appended.")
+        }
+        _ = try headers()
+    }
+
+    func run() async throws {
+        Interrupt.exits()
+        let client = try SluiceClient(data: data.path, registry: BuiltInOperations.registry, create: true)
+        var spooled: Spooled?
+        if spool { spooled = try Spooled(directory: client.directory) }
+        let drafts: [CommandDraft]
+        do {
+            drafts = try files.map { file in
+                let draft = try client.draft("upload", payload: payload(file), options: fields.options)
+                guard let spooled else { return draft }
+                return try client.draft("upload", payload: try spooled.copy(draft.payload), options: fields.options)
+            }
+        } catch {
+            spooled?.discard()
+            throw error
+        }
+        let producer = Producer(client: client, asJSON: print.json)
+        let ids = try await producer.submit(drafts, labels: files)
+        if wait { try await Waiting(client: client, ids: ids, total: drafts.reduce(0) { $0 + $1.total }).run() }
+        await client.close()
+    }
+
+    private func payload(_ file: String) throws -> JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("file", .string(file)), .init("to", .string(to)), .init("method", .string(method.rawValue)),
+            .init("protocol", .string(transferProtocol)), .init("removeSource", .bool(removeSource)),
+        ]
+        let headers = try headers()
+        if !headers.isEmpty { members.append(.init("headers", .object(headers))) }
+        return .object(members)
+    }
+
+    private func headers() throws -> [JSONValue.Member] {
+        try header.map { text in
+            guard let colon = text.firstIndex(of: ":"), colon > text.startIndex else {
+                throw ValidationError("--header must be 'Name: value', not '\(text)'.")
+            }
+            let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+            return .init(String(text[..<colon]), .string(String(value)))
+        }
+    }
+}

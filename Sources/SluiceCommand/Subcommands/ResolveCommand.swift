@@ -1,0 +1,68 @@
+internal import ArgumentParser
+internal import Commands
+internal import Store
+
+struct ResolveCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resolve",
+        abstract: "Settle commands that are in doubt.",
+        discussion: """
+            A command that may not be executed twice, and of which nobody knows whether it was delivered, waits for a \
+            person: look at its destination, then say what is true.
+
+            EXAMPLES
+              sluice list --status inDoubt
+              sluice resolve 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f --success    (it has arrived)
+              sluice resolve 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f --retry      (it has not: send it again)
+              sluice resolve 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f --cancel     (nobody needs it any more)
+            """)
+
+    enum Verdict: EnumerableFlag {
+        case success, retry, cancel
+
+        var status: CommandStatus {
+            switch self {
+            case .success: .success
+            case .retry: .new
+            case .cancel: .cancelled
+            }
+        }
+
+        static func help(for value: Verdict) -> ArgumentHelp? {
+            switch value {
+            case .success: "It was delivered."
+            case .retry: "It was not: execute it again."
+            case .cancel: "Nobody needs it any more."
+            }
+        }
+    }
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var print: PrintOptions
+
+    @Flag(exclusivity: .exclusive)
+    var verdict: Verdict
+
+    @Argument(help: ArgumentHelp("The commands.", valueName: "id"))
+    var ids: [CommandID]
+
+    func run() throws {
+        let (directory, store) = try data.store()
+        var report = Report(asJSON: print.json, path: data.path)
+        var changed: [CommandID] = []
+        for id in ids {
+            guard let command = try store.command(id) else {
+                report.unknown(id)
+                continue
+            }
+            if command.status == .inDoubt, try store.resolve(id, as: verdict.status, now: .now) != nil {
+                changed.append(id)
+                report.done(id, "is \(verdict.status) now")
+            } else {
+                report.refused(id, "is \(command.status), not inDoubt: there is nothing to resolve")
+            }
+        }
+        if !changed.isEmpty { Hints.send(.changed, changed, in: directory) }
+        try report.finish()
+    }
+}

@@ -1,0 +1,164 @@
+internal import ArgumentParser
+internal import Commands
+internal import Console
+internal import Sluice
+internal import Store
+
+struct StatusCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show counts, workers and links; or one command with its timeline.",
+        discussion: """
+            EXAMPLES
+              sluice status
+              sluice status --json | jq .counts
+              sluice status 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f
+            """)
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var print: PrintOptions
+
+    @Argument(help: ArgumentHelp("A command.", valueName: "id"))
+    var id: CommandID?
+
+    func run() throws {
+        let (directory, store) = try data.store()
+        let surroundings = Surroundings(directory: directory, store: store)
+        if let id {
+            try show(id, store)
+        } else if print.json {
+            Output.line(try overview(surroundings).bytes)
+        } else {
+            try show(surroundings)
+        }
+    }
+
+    // MARK: Everything
+
+    private func overview(_ surroundings: Surroundings) throws -> JSONValue {
+        let counts = try surroundings.store.counts()
+        let coordinator = surroundings.coordinator
+        return .object([
+            .init("counts", .object(CommandStatus.allCases.map { .init($0.name, .integer(Int64(counts[$0]))) })),
+            .init("workers", .array(try surroundings.workers().map(json))),
+            .init("links", .array(try surroundings.links().map(json))),
+            .init(
+                "coordinator",
+                !coordinator.isHeld
+                    ? .null
+                    : .object([
+                        .init("pid", coordinator.pid.map { .integer(Int64($0)) } ?? .null),
+                        .init(
+                            "events",
+                            surroundings.eventsEndpoint(coordinator: coordinator).map { .string($0) } ?? .null),
+                    ])),
+            .init("paused", .array(try Pauses(store: surroundings.store).entries.map(\.json))),
+        ])
+    }
+
+    private func json(_ worker: Surroundings.Worker) -> JSONValue {
+        .object([
+            .init("seat", .integer(Int64(worker.seat))), .init("pid", .integer(Int64(worker.pid))),
+            .init("state", .string(worker.isAlive ? "ready" : "lost")),
+            .init("inFlight", .integer(Int64(worker.executing))),
+        ])
+    }
+
+    private func json(_ link: Surroundings.Link) -> JSONValue {
+        .object([
+            .init("destination", .string(link.destination)), .init("direction", .string("up")),
+            .init("state", .string(link.state)), .init("reason", link.reason.map { .string($0) } ?? .null),
+            .init("since", link.since.map { .string($0) } ?? .null),
+            .init("probeAt", link.probeAt.map { .string($0) } ?? .null),
+        ])
+    }
+
+    private func show(_ surroundings: Surroundings) throws {
+        let counts = try surroundings.store.counts()
+        let coordinator = surroundings.coordinator
+        Output.line("data         \(surroundings.directory.path) (\(surroundings.store.shardCount) shards)")
+        let pid = coordinator.pid.map { ", pid \($0)" } ?? ""
+        Output.line("coordinator  \(coordinator.isHeld ? "running\(pid)" : "not running: start it with “sluice up”")")
+        if coordinator.isHeld, let endpoint = surroundings.eventsEndpoint(coordinator: coordinator) {
+            Output.line("events       \(endpoint)")
+        }
+        for pause in try Pauses(store: surroundings.store).entries { Output.line("paused       \(pause.sentence)") }
+        Output.line("")
+        var table = Table([("STATUS", .left), ("COMMANDS", .right)])
+        for status in CommandStatus.allCases { table.add([status.name, Figures.grouped(Int64(counts[status]))]) }
+        for line in table.lines { Output.line(line) }
+
+        let workers = try surroundings.workers()
+        if !workers.isEmpty {
+            var table = Table([("WORKER", .right), ("PID", .right), ("STATE", .left), ("IN FLIGHT", .right)])
+            for worker in workers {
+                table.add(["\(worker.seat)", "\(worker.pid)", worker.isAlive ? "ready" : "lost", "\(worker.executing)"])
+            }
+            Output.line("")
+            for line in table.lines { Output.line(line) }
+        }
+        let links = try surroundings.links()
+        if !links.isEmpty {
+            var table = Table([("LINK", .left), ("STATE", .left), ("SINCE", .left), ("REASON", .left)])
+            for link in links { table.add([link.destination, link.state, link.since ?? "-", link.reason ?? ""]) }
+            Output.line("")
+            for line in table.lines { Output.line(line) }
+        }
+    }
+
+    // MARK: One command
+
+    private func show(_ id: CommandID, _ store: any CommandStore) throws {
+        guard let command = try store.command(id) else {
+            throw Complaint(.input, "there is no command \(id) in \(data.path)")
+        }
+        let timeline = try store.timeline(id)
+        let payload = try store.payload(id).map { Redaction.payload(JSONValue(stored: $0)) }
+        let result = try store.result(id).map { JSONValue(stored: $0) }
+        if print.json {
+            Output.line(
+                JSONValue.object(
+                    command.members + [
+                        .init("payload", payload ?? .null), .init("result", result ?? .null),
+                        .init("timeline", .array(timeline.map(\.json))),
+                    ]
+                ).bytes)
+            return
+        }
+        for (name, value) in facts(command) { Output.line(pad(name) + value) }
+        if let payload { Output.line(pad("payload") + payload.text) }
+        if let result { Output.line(pad("result") + result.text) }
+        Output.line("")
+        var table = Table([("AT", .left), ("STATUS", .left), ("WORKER", .right), ("CLAIM", .right), ("REASON", .left)])
+        for transition in timeline {
+            table.add([
+                transition.at.description, transition.status.name, transition.seat.map { "\($0)" } ?? "-",
+                "\(transition.claim)", transition.reason ?? "",
+            ])
+        }
+        for line in table.lines { Output.line(line) }
+    }
+
+    private func pad(_ name: String) -> String { name + String(repeating: " ", count: max(13 - name.count, 1)) }
+
+    private func facts(_ command: Command) -> [(String, String)] {
+        var facts = [
+            ("id", command.id.description), ("type", command.type), ("status", command.status.name),
+            ("qos", command.qos.name), ("destination", command.destination.description),
+            ("idempotent", command.idempotent ? "yes" : "no"),
+            ("retries", "\(command.retries) of \(command.retryLimit)"), ("created", command.createdAt.description),
+            ("updated", command.updatedAt.description),
+        ]
+        if command.crashes > 0 { facts.append(("crashes", "\(command.crashes)")) }
+        if command.cancelRequested { facts.append(("cancel", "wished")) }
+        if command.notBefore > .zero { facts.append(("not before", command.notBefore.description)) }
+        if let deadline = command.deadline { facts.append(("deadline", deadline.description)) }
+        if let key = command.uniqueKey { facts.append(("unique key", key)) }
+        if command.total > 0 {
+            facts.append(("progress", "\(Figures.bytes(command.offset)) of \(Figures.bytes(command.total))"))
+        }
+        if let seat = command.seat { facts.append(("worker", "\(seat)")) }
+        if let reason = command.reason { facts.append(("reason", reason)) }
+        return facts
+    }
+}

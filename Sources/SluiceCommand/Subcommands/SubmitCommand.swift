@@ -1,0 +1,139 @@
+internal import ArgumentParser
+internal import Commands
+internal import Glibc
+internal import Operations
+internal import Sluice
+internal import Store
+internal import Work
+
+struct SubmitCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "submit",
+        abstract: "Submit commands of any type. Prints one UUID a line as soon as it is durable.",
+        discussion: """
+            The payload is JSON, read from the argument, from a file (@file), or in bulk from standard input (-): then \
+            each line is an object with “payload” and, where wanted, “qos”, “idempotent”, “uniqueKey”, “retryLimit”, \
+            “notBefore”, “deadline” and “destination”; the options of the command line are the defaults. A line that \
+            cannot be accepted ends the bulk with its number; the lines before it are kept.
+
+            EXAMPLES
+              sluice submit noop
+              sluice submit noop --payload '{"milliseconds": 20}' --qos userInteractive --wait
+              sluice submit upload --payload @upload.json
+              seq 100000 | sed 's/.*/{"payload":{}}/' | sluice submit noop --payload - > uuids
+            """)
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var print: PrintOptions
+    @OptionGroup var fields: SubmitFields
+
+    @Argument(
+        help: ArgumentHelp("The type: noop, upload, or one of your own workers'.", valueName: "type"),
+        completion: .list(["noop", "upload"]))
+    var type: String
+
+    @Argument(
+        help: ArgumentHelp("“-” reads JSON lines, as --payload - does.", valueName: "-"), completion: .list(["-"]))
+    var source: String?
+
+    @Option(
+        name: .long, help: ArgumentHelp("JSON, @file, or - for JSON lines on standard input.", valueName: "json"),
+        completion: .file())
+    var payload: String?
+
+    @Option(
+        name: .long, help: ArgumentHelp("Whom the command talks to, where its operation cannot tell.", valueName: "url")
+    )
+    var destination: DestinationArgument?
+
+    @Flag(name: .long, help: "Accept a type that no worker has ever been able to run.")
+    var allowUnknown = false
+
+    @Flag(name: .long, help: "Wait until all have ended; exit 1 where one has not succeeded.")
+    var wait = false
+
+    func validate() throws {
+        guard CommandDraft.isType(type) else {
+            throw ValidationError("'\(type)' is no command type: use 1 to 64 of a-z, 0-9, '.' and '-'.")
+        }
+        if let source, source != "-" {
+            throw ValidationError("Unexpected argument '\(source)': give the payload with --payload.")
+        }
+        if source != nil, payload != nil, payload != "-" {
+            throw ValidationError("Give either - or --payload, not both.")
+        }
+    }
+
+    private var isBulk: Bool { source == "-" || payload == "-" }
+
+    func run() async throws {
+        Interrupt.exits()
+        let ids: [CommandID]
+        let client: SluiceClient
+        var options = fields.options
+        options.destination = destination?.destination
+        options.allowUnknownType = allowUnknown
+        if isBulk {
+            client = try SluiceClient(data: data.path, registry: BuiltInOperations.registry, create: true)
+            let bulk = BulkSubmit(
+                client: client, type: type, options: options, registry: BuiltInOperations.registry, asJSON: print.json,
+                keepsIDs: wait)
+            ids = try await bulk.run()
+        } else {
+            let value = try readPayload()
+            client = try SluiceClient(data: data.path, registry: BuiltInOperations.registry, create: true)
+            let draft = try client.draft(type, payload: value, options: options)
+            ids = try await Producer(client: client, asJSON: print.json)
+                .submit([draft], labels: [type], allowUnknownTypes: allowUnknown)
+        }
+        if wait { try await Waiting(client: client, ids: ids, total: 0).run() }
+        await client.close()
+    }
+
+    private func readPayload() throws -> JSONValue {
+        guard let payload else { return .object([]) }
+        let bytes: [UInt8]
+        let name: String
+        if payload.hasPrefix("@") {
+            name = String(payload.dropFirst())
+            bytes = try PayloadFile.read(name)
+        } else {
+            name = "the payload"
+            bytes = Array(payload.utf8)
+        }
+        do throws(JSONError) {
+            return try JSONValue(parsing: bytes)
+        } catch {
+            throw Complaint(.data, "\(name) is no JSON: \(error)")
+        }
+    }
+}
+
+/// Reads the file of `--payload @file`.
+enum PayloadFile {
+    /// JSON may be written more lengthily than it is stored.
+    static let limit = 4 * Command.payloadLimit
+
+    static func read(_ path: String) throws -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw Complaint(.input, "the payload file \(path) cannot be opened: \(String(cString: strerror(errno)))")
+        }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw Complaint(.input, "the payload file \(path) cannot be read: \(String(cString: strerror(errno)))")
+            }
+            if count == 0 { return bytes }
+            bytes.append(contentsOf: buffer[..<count])
+            guard bytes.count <= limit else {
+                throw Complaint(
+                    .data, "the payload file \(path) is larger than a payload may be (\(Command.payloadLimit) bytes)")
+            }
+        }
+    }
+}

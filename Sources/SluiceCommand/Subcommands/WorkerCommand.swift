@@ -1,0 +1,58 @@
+internal import ArgumentParser
+internal import Logging
+internal import Operations
+internal import ServiceLifecycle
+internal import Store
+internal import Work
+
+struct WorkerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "worker",
+        abstract: "Run one worker.",
+        discussion: """
+            It takes the lowest free seat and executes what the coordinator offers; start as many as you like, at any \
+            time. SIGTERM or Ctrl-C drains: commands of low quality are given back at once, the others get --grace.
+
+            EXAMPLES
+              sluice worker
+              sluice worker --concurrency 64 --grace 1m
+            """)
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var log: LogOptions
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Operations at once; high quality has as many places again.", valueName: "count"))
+    var concurrency = WorkerConfiguration().concurrency
+
+    @Option(
+        name: .long, help: ArgumentHelp("How long running operations may go on when it stops.", valueName: "duration"))
+    var grace = DurationArgument(WorkerConfiguration().grace)
+
+    @Option(
+        name: .long, help: ArgumentHelp("A descriptor whose end means that the parent is gone.", visibility: .private))
+    var parentDescriptor: Int32?
+
+    func validate() throws {
+        guard (1...1024).contains(concurrency) else { throw ValidationError("--concurrency must be from 1 to 1024.") }
+        if let parentDescriptor, parentDescriptor < 0 {
+            throw ValidationError("--parent-descriptor must be a descriptor.")
+        }
+    }
+
+    func run() async throws {
+        let logger = log.logger("worker")
+        let directory = try data.directory()
+        let operations = try await ConfigurationFile.operations(data, directory)
+        let store = try SQLiteStore(directory: directory, create: true)
+        var configuration = WorkerConfiguration()
+        configuration.concurrency = concurrency
+        configuration.grace = grace.duration
+        configuration.parentDescriptor = parentDescriptor
+        let service = WorkerService(
+            directory: directory, store: store, registry: BuiltInOperations.registry(operations),
+            configuration: configuration, logger: logger, whenReady: { _ in Notify.ready() })
+        try await Services.run(service, logger: logger)
+    }
+}

@@ -1,0 +1,216 @@
+internal import Commands
+internal import Console
+internal import Dispatch
+internal import Glibc
+internal import Sluice
+internal import Store
+internal import Synchronization
+internal import Wire
+internal import Work
+
+/// JSON lines from standard input. One thread reads and checks while another commits and prints.
+final class BulkSubmit: Sendable {
+    private struct Batch {
+        var drafts: [CommandDraft] = []
+        /// The line of each draft, from 1.
+        var lines: [Int] = []
+    }
+
+    private let client: SluiceClient
+    private let type: String
+    private let options: SubmitOptions
+    private let registry: OperationRegistry
+    private let asJSON: Bool
+    private let keepsIDs: Bool
+
+    /// Nil is the end.
+    private let queue = Mutex<[Batch?]>([])
+    private let filled = DispatchSemaphore(value: 0)
+    private let free = DispatchSemaphore(value: 2)
+    /// Why no more is to be read: a draft was refused.
+    private let refusal = Mutex<Complaint?>(nil)
+
+    private static let batchSize = 4096
+    /// Bytes of drafts after which a batch is full.
+    private static let batchBytes = 8 << 20
+    /// JSON may be written more lengthily than it is stored; beyond this nobody reads on.
+    private static let lineLimit = 4 * Command.payloadLimit
+
+    init(
+        client: SluiceClient, type: String, options: SubmitOptions, registry: OperationRegistry, asJSON: Bool,
+        keepsIDs: Bool
+    ) {
+        self.client = client
+        self.type = type
+        self.options = options
+        self.registry = registry
+        self.asJSON = asJSON
+        self.keepsIDs = keepsIDs
+    }
+
+    /// - Returns: the ids, where they are kept.
+    /// - Throws: a ``Complaint`` with the number of the line; what was accepted before has been printed.
+    func run() async throws -> [CommandID] {
+        async let committed = onThread("sluice-commit") { self.commitAll() }
+        let problem = await onThread("sluice-read") { self.readAll() }
+        let ids = await committed
+        Output.flush()
+        if let complaint = refusal.withLock({ $0 }) ?? problem { throw complaint }
+        return ids
+    }
+
+    // MARK: Reading
+
+    private func readAll() -> Complaint? {
+        var batch = Batch()
+        var bytes = 0
+        var reader = LineReader(descriptor: STDIN_FILENO, limit: Self.lineLimit)
+        var number = 0
+        var problem: Complaint?
+        reading: while refusal.withLock({ $0 == nil }) {
+            do {
+                let line = try reader.next()
+                number += 1
+                switch line {
+                case .end: break reading
+                case .tooLong:
+                    throw Complaint(.data, "the payload is larger than \(Command.payloadLimit) bytes")
+                case .line(let text):
+                    if text.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) { continue }
+                    let draft = try draft(text)
+                    bytes += draft.payload.count
+                    batch.drafts.append(draft)
+                    batch.lines.append(number)
+                }
+            } catch {
+                let complaint = Complaint(error)
+                problem = Complaint(complaint.code, "line \(number): \(complaint.message ?? "")")
+                break reading
+            }
+            if batch.drafts.count >= Self.batchSize || bytes >= Self.batchBytes {
+                put(batch)
+                batch = Batch()
+                bytes = 0
+            }
+        }
+        put(batch)
+        put(nil)
+        return problem
+    }
+
+    private func put(_ batch: Batch?) {
+        free.wait()
+        queue.withLock { $0.append(batch) }
+        filled.signal()
+    }
+
+    private func draft(_ text: ArraySlice<UInt8>) throws -> CommandDraft {
+        let line: JSONValue
+        do throws(JSONError) {
+            line = try JSONValue(parsing: text)
+        } catch {
+            throw Complaint(.data, "no JSON: \(error)")
+        }
+        guard case .object(let members) = line else {
+            throw Complaint(.data, "a line must be an object such as {\"payload\": {}}, not \(line.kind)")
+        }
+        var options = options
+        var payload: JSONValue?
+        for member in members {
+            if member.name == "payload" { payload = member.value } else { try BulkField.read(member, into: &options) }
+        }
+        guard let payload else { throw Complaint(.data, "“payload” is missing") }
+        return try CommandDraft(type: type, payload: payload, options: options, registry: registry)
+    }
+
+    // MARK: Committing
+
+    private func commitAll() -> [CommandID] {
+        var ids: [CommandID] = []
+        while true {
+            filled.wait()
+            guard let batch = queue.withLock({ $0.removeFirst() }) else { return ids }
+            if !batch.drafts.isEmpty, refusal.withLock({ $0 == nil }) { commit(batch, ids: &ids) }
+            free.signal()
+        }
+    }
+
+    private func commit(_ batch: Batch, ids: inout [CommandID]) {
+        let results = client.store.submit(
+            batch.drafts, allowUnknownTypes: options.allowUnknownType, now: .now)
+        var accepted: [CommandID] = []
+        accepted.reserveCapacity(results.count)
+        for (index, result) in results.enumerated() {
+            switch result {
+            case .success(let submission): accepted.append(submission.id)
+            case .failure(let error):
+                let complaint = Complaint(error)
+                refusal.withLock { refusal in
+                    guard refusal == nil else { return }
+                    refusal = Complaint(complaint.code, "line \(batch.lines[index]): \(complaint.message ?? "")")
+                }
+            }
+        }
+        client.hint(ready: accepted)
+        show(accepted)
+        if keepsIDs { ids += accepted }
+    }
+
+    private func show(_ accepted: [CommandID]) {
+        Output.append { buffer in
+            for id in accepted {
+                if asJSON { buffer.append(contentsOf: "{\"id\":\"".utf8) }
+                withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 36) {
+                    id.write(into: $0)
+                    buffer.append(contentsOf: $0)
+                }
+                if asJSON { buffer.append(contentsOf: "\"}".utf8) }
+                buffer.append(UInt8(ascii: "\n"))
+            }
+        }
+        Output.flush()
+    }
+}
+
+/// The members of a line of bulk besides its payload.
+enum BulkField {
+    static func read(_ member: JSONValue.Member, into options: inout SubmitOptions) throws {
+        switch (member.name, member.value) {
+        case ("qos", .string(let name)):
+            guard let qos = QualityOfService(name: name) else {
+                let known = QualityOfService.allCases.map(\.name).joined(separator: ", ")
+                throw Complaint(.data, "“qos” is “\(name)” and must be one of \(known)")
+            }
+            options.qos = qos
+        case ("idempotent", .bool(let value)): options.idempotent = value
+        case ("uniqueKey", .string(let key)):
+            guard !key.isEmpty else { throw Complaint(.data, "“uniqueKey” is empty") }
+            options.uniqueKey = key
+        case ("retryLimit", .integer(let limit)): options.retryLimit = Int(limit)
+        case ("notBefore", .string(let text)): options.notBefore = try time(text, of: member.name)
+        case ("deadline", .string(let text)): options.deadline = try time(text, of: member.name)
+        case ("destination", .string(let text)):
+            guard let destination = Destination(text) else {
+                throw Complaint(.data, "“destination” is “\(text)”, which is no URL")
+            }
+            options.destination = destination
+        case ("qos", _), ("uniqueKey", _), ("notBefore", _), ("deadline", _), ("destination", _):
+            throw Complaint(.data, "“\(member.name)” must be a string, not \(member.value.kind)")
+        case ("idempotent", _): throw Complaint(.data, "“idempotent” must be true or false, not \(member.value.kind)")
+        case ("retryLimit", _):
+            throw Complaint(.data, "“retryLimit” must be a whole number, not \(member.value.kind)")
+        default:
+            throw Complaint(
+                .data,
+                "unknown key “\(member.name)”: a line has payload, qos, idempotent, uniqueKey, retryLimit, notBefore, "
+                    + "deadline and destination")
+        }
+    }
+
+    private static func time(_ text: String, of name: String) throws -> Timestamp {
+        guard let time = Timestamp(text: text, now: .now) else {
+            throw Complaint(.data, "“\(name)” is “\(text)” and must be RFC 3339, or from now as in 10m")
+        }
+        return time
+    }
+}

@@ -1,0 +1,81 @@
+internal import ArgumentParser
+internal import Commands
+internal import Glibc
+internal import Sluice
+internal import Store
+internal import Work
+internal import ZeroMQ
+
+/// How the process ends. The numbers are those of sysexits.h where it has one.
+enum Code: Int32 {
+    case done = 0
+    /// A command that it waited for failed.
+    case failed = 1
+    case usage = 64
+    case data = 65
+    case input = 66
+    case unavailable = 69
+    case internalError = 70
+    case cannotCreate = 73
+    case cannotWrite = 74
+    case tryAgain = 75
+    case permission = 77
+    case configuration = 78
+    case interrupted = 130
+}
+
+/// Why the process ends otherwise than well: a code, and a sentence that has not been printed yet.
+struct Complaint: Error {
+    let code: Code
+    /// Nil where everything has been said.
+    let message: String?
+
+    init(_ code: Code, _ message: String?) {
+        self.code = code
+        self.message = message
+    }
+
+    init(_ error: any Error) {
+        switch error {
+        case let complaint as Complaint: self = complaint
+        case let error as StoreError: self.init(SluiceError(error))
+        case let error as SluiceError: self.init(Self.code(error.code), error.message)
+        case let error as PayloadError: self.init(SluiceError(error))
+        case let error as ZeroMQError: self.init(.internalError, error.sentence)
+        default: self.init(.internalError, "\(error)")
+        }
+    }
+
+    private static func code(_ code: SluiceError.Code) -> Code {
+        switch code {
+        case .noStore, .source, .noSuchCommand: .input
+        case .foreignStore, .conflict, .invalid, .notAllowed: .data
+        case .notPermitted: .permission
+        case .tryAgain: .tryAgain
+        case .cannotWrite: .cannotWrite
+        case .corrupt, .failed: .internalError
+        case .usage: .usage
+        }
+    }
+
+    /// Prints the sentence on standard error and ends the process.
+    static func end(with error: any Error) -> Never {
+        if error is Complaint || error is StoreError || error is SluiceError || error is PayloadError
+            || error is ZeroMQError
+        {
+            let complaint = Complaint(error)
+            Output.flush()
+            if let message = complaint.message { Diagnostics.say(message) }
+            Output.finish(code: complaint.code)
+        }
+        // Everything else is the parser's: usage, help, version, a completion script.
+        let code = SluiceTool.exitCode(for: error)
+        let text = SluiceTool.fullMessage(for: error)
+        if code.isSuccess {
+            Output.line(text)
+            Output.finish(code: .done)
+        }
+        if !text.isEmpty { Diagnostics.write(text + "\n") }
+        Output.finish(code: code == .validationFailure ? .usage : Code(rawValue: code.rawValue) ?? .internalError)
+    }
+}

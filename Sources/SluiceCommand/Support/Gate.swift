@@ -1,0 +1,26 @@
+internal import Commands
+
+/// Something that holds a command back, or the state that makes the question idle.
+struct Gate: Equatable {
+    /// A word that scripts can rely on: `coordinator`, `worker`, `type`, `pause`, `notBefore`, `backoff`, `destination`,
+    /// `cancel`, `dependencies`, `doubt`, `places`, `running`, `ended`.
+    var name: String
+    /// What it reads now.
+    var value: String
+    /// What it would have to read; nil where there is no such thing.
+    var threshold: String?
+    /// What will open it.
+    var opens: String
+
+    var sentence: String {
+        let limit = threshold.map { " (must be: \($0))" } ?? ""
+        return "\(name): \(value)\(limit). \(opens)."
+    }
+
+    var json: JSONValue {
+        .object([
+            .init("gate", .string(name)), .init("value", .string(value)),
+            .init("threshold", threshold.map { .string($0) } ?? .null), .init("opens", .string(opens)),
+        ])
+    }
+}

@@ -1,0 +1,176 @@
+internal import Commands
+internal import Store
+
+/// Finds the gates in front of a command, the nearest first. Reads only the store and the locks.
+struct GateKeeper {
+    let surroundings: Surroundings
+    var now: Timestamp = .now
+
+    private var store: any CommandStore { surroundings.store }
+
+    func gates(of command: Command) throws(StoreError) -> [Gate] {
+        switch command.status {
+        case .success: return [ended(command, "it is done", "Nothing more will happen")]
+        case .cancelled:
+            return [ended(command, "it was cancelled", "“sluice retry \(command.id)” runs it again")]
+        case .tooManyTimes:
+            return [ended(command, "it was given up", "“sluice retry \(command.id)” starts afresh")]
+        case .inDoubt: return [doubt(command)]
+        case .blocked:
+            return [
+                Gate(
+                    name: "dependencies", value: "it waits for commands that it depends on",
+                    threshold: "all in success",
+                    opens: "It is ready when they have succeeded, and cancelled when one of them fails")
+            ]
+        case .queued, .sent: return try [running(command)]
+        case .new, .error: return try waiting(command)
+        }
+    }
+
+    // MARK: Ended, or running
+
+    private func ended(_ command: Command, _ what: String, _ opens: String) -> Gate {
+        let reason = command.reason.map { ": \($0)" } ?? ""
+        return Gate(name: "ended", value: "\(what) at \(command.updatedAt)\(reason)", opens: opens)
+    }
+
+    private func doubt(_ command: Command) -> Gate {
+        let reason = command.reason.map { ": \($0)" } ?? ""
+        return Gate(
+            name: "doubt", value: "nobody knows whether it was delivered, and it may not be executed twice\(reason)",
+            threshold: "a person's word",
+            opens: "Look at \(command.destination), then “sluice resolve \(command.id) --success”, --retry or --cancel")
+    }
+
+    private func running(_ command: Command) throws(StoreError) -> Gate {
+        let seat = command.seat ?? 0
+        let session = try store.sessions().first { $0.seat == seat }
+        let isAlive = session.map { surroundings.isAlive($0) } ?? false
+        let pid = session.map { ", pid \($0.pid)" } ?? ""
+        let since = (now - command.updatedAt).shortText
+        guard isAlive else {
+            return Gate(
+                name: "worker", value: "worker \(seat)\(pid) had claimed it and is dead", threshold: "a living worker",
+                opens: surroundings.coordinator.isHeld
+                    ? "The coordinator gives it back within a second"
+                    : "A coordinator gives it back when it starts: “sluice up”")
+        }
+        if command.cancelRequested {
+            return Gate(
+                name: "cancel", value: "its cancellation is wished, and worker \(seat)\(pid) holds it",
+                threshold: "the worker's word", opens: "The worker ends it; a success that was already given wins")
+        }
+        var value = "worker \(seat)\(pid) executes it, \(command.status) for \(since)"
+        if command.total > 0 { value += ", \(command.offset) of \(command.total) bytes" }
+        return Gate(name: "running", value: value, opens: "It is running now")
+    }
+
+    // MARK: Waiting
+
+    private func waiting(_ command: Command) throws(StoreError) -> [Gate] {
+        var gates: [Gate] = []
+        if command.cancelRequested {
+            gates.append(
+                Gate(
+                    name: "cancel", value: "its cancellation is wished", threshold: "no wish",
+                    opens: "The coordinator's next sweep cancels it"))
+        }
+        for pause in try Pauses(store: store).entries where pause.covers(command) {
+            gates.append(
+                Gate(
+                    name: "pause", value: "\(pause.what) paused since \(pause.since)", threshold: "no pause",
+                    opens: "“\(pause.resume)” lifts it"))
+        }
+        if command.notBefore > now { gates.append(tooEarly(command)) }
+        if let gate = try destination(command) { gates.append(gate) }
+        let coordinator = surroundings.coordinator
+        if !coordinator.isHeld {
+            gates.append(
+                Gate(
+                    name: "coordinator", value: "no coordinator is running", threshold: "one",
+                    opens: "“sluice up” or “sluice coordinator” starts one"))
+        }
+        let alive = try store.sessions().filter { surroundings.isAlive($0) }
+        if alive.isEmpty {
+            gates.append(
+                Gate(
+                    name: "worker", value: "no worker is running", threshold: "one or more",
+                    opens: "“sluice up” or “sluice worker” starts one"))
+        } else if let gate = try type(command, alive) {
+            gates.append(gate)
+        }
+        if gates.isEmpty { gates.append(try places(command, workers: alive.count)) }
+        return gates
+    }
+
+    private func tooEarly(_ command: Command) -> Gate {
+        let left = (command.notBefore - now).shortText
+        if command.status == .error {
+            let reason = command.reason.map { " (\($0))" } ?? ""
+            return Gate(
+                name: "backoff",
+                value: "failure \(command.retries) of \(command.retryLimit + 1)\(reason); it waits until "
+                    + command.notBefore.description,
+                threshold: "now, \(now), past it", opens: "It runs again in \(left); “sluice retry \(command.id)” now")
+        }
+        let reason = command.reason.map { " (\($0))" } ?? ""
+        return Gate(
+            name: "notBefore", value: "not before \(command.notBefore)\(reason)", threshold: "now, \(now), past it",
+            opens: "It is due in \(left)")
+    }
+
+    private func destination(_ command: Command) throws(StoreError) -> Gate? {
+        guard command.destination != .none,
+            let link = try surroundings.links().first(where: { $0.destination == command.destination.text })
+        else { return nil }
+        let since = link.since.map { " since \($0)" } ?? ""
+        let reason = link.reason.map { ": \($0)" } ?? ""
+        let probe = link.probeAt.map { ", the next at \($0)" } ?? ""
+        return Gate(
+            name: "destination", value: "\(link.destination) is \(link.state)\(since)\(reason)",
+            threshold: "one success there",
+            opens: "One command at a time goes out as a probe\(probe); a success opens it")
+    }
+
+    private func type(_ command: Command, _ alive: [Session]) throws(StoreError) -> Gate? {
+        let text = try store.settings(prefix: "worker.types.")
+        // Written by the coordinator at each hello; without it nobody can tell from outside.
+        guard !text.isEmpty else { return nil }
+        let seats = Set(alive.map { "worker.types.\($0.seat)" })
+        let types = Set(
+            text.filter { seats.contains($0.key) }.values.flatMap { $0.split(separator: " ").map(String.init) })
+        guard !types.isEmpty, !types.contains(command.type) else { return nil }
+        return Gate(
+            name: "type",
+            value: "no running worker executes “\(command.type)”; they execute "
+                + types.sorted().joined(separator: ", "),
+            threshold: "one that does", opens: "It begins when such a worker joins")
+    }
+
+    private func places(_ command: Command, workers: Int) throws(StoreError) -> Gate {
+        let ahead = try ahead(of: command)
+        let text = ahead.isComplete ? "\(ahead.count)" : "more than \(ahead.count)"
+        return Gate(
+            name: "places",
+            value: "it is ready; \(text) ready \(ahead.count == 1 && ahead.isComplete ? "command is" : "commands are") "
+                + "ahead of it, and \(workers) \(workers == 1 ? "worker is" : "workers are") running",
+            threshold: "a free place and its turn", opens: "It begins when those ahead have begun")
+    }
+
+    /// Ready commands of its own quality and of better ones with an earlier turn. An estimate: ages and fairness among
+    /// destinations move single commands.
+    private func ahead(of command: Command) throws(StoreError) -> (count: Int, isComplete: Bool) {
+        let most = 1000
+        var count = 0
+        for shard in 0..<store.shardCount {
+            for key in try store.readyKeys(shard: shard) where key.qos >= command.qos {
+                let rows = try store.ready(
+                    shard: shard, destination: key.destination, qos: key.qos, afterTurn: 0, limit: most)
+                count += rows.count { $0.id < command.id || key.qos > command.qos && $0.id != command.id }
+                if count >= most { return (most, false) }
+            }
+        }
+        return (count, true)
+    }
+}

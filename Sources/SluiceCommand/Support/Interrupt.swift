@@ -1,0 +1,23 @@
+internal import Dispatch
+internal import Glibc
+
+/// What Ctrl-C means to a command that is no service: the process ends with 130, and what was submitted goes on.
+enum Interrupt {
+    /// Ends the process with 130 at SIGINT, after `body`. Called once; lasts to the end of the process.
+    static func exits(after body: @escaping @Sendable () -> Void = {}) {
+        handle(SIGINT) {
+            body()
+            Output.finish(code: .interrupted)
+        }
+    }
+
+    /// Calls `body` on a thread of its own at each `number`.
+    static func handle(_ number: CInt, _ body: @escaping @Sendable () -> Void) {
+        signal(number, SIG_IGN)
+        let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+        source.setEventHandler(handler: body)
+        source.resume()
+        // A dispatch source that nobody holds is cancelled; this one lasts as long as the process.
+        _ = Unmanaged.passRetained(source as AnyObject)
+    }
+}

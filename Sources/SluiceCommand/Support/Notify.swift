@@ -1,0 +1,29 @@
+internal import Glibc
+
+/// Tells systemd how a service of `Type=notify` stands: sd_notify(3), without its library.
+enum Notify {
+    static func ready() { send("READY=1") }
+    static func stopping() { send("STOPPING=1") }
+
+    private static func send(_ state: String) {
+        guard let variable = getenv("NOTIFY_SOCKET") else { return }
+        let path = String(cString: variable)
+        guard path.hasPrefix("/") || path.hasPrefix("@") else { return }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        var bytes = Array(path.utf8)
+        // A name that starts with “@” is abstract: its first byte is zero.
+        if bytes[0] == UInt8(ascii: "@") { bytes[0] = 0 }
+        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        let length = socklen_t(MemoryLayout.offset(of: \sockaddr_un.sun_path)! + bytes.count)
+        _ = withUnsafePointer(to: address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                sendto(descriptor, state, state.utf8.count, CInt(MSG_NOSIGNAL.rawValue), address, length)
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+internal import Glibc
+internal import Synchronization
+
+/// Standard output: data and nothing else. Buffered; flushed when it is full, by ``flush()`` and at the end.
+enum Output {
+    private static let buffer = Mutex<[UInt8]>([])
+    private static let limit = 65_536
+
+    static let isTerminal = isatty(STDOUT_FILENO) == 1
+
+    static func line(_ text: String) {
+        append { buffer in
+            buffer.append(contentsOf: text.utf8)
+            buffer.append(UInt8(ascii: "\n"))
+        }
+    }
+
+    /// A line of bytes, such as JSON.
+    static func line(_ bytes: [UInt8]) {
+        append { buffer in
+            buffer.append(contentsOf: bytes)
+            buffer.append(UInt8(ascii: "\n"))
+        }
+    }
+
+    /// Appends to the buffer by itself: for what is printed a hundred thousand times a second.
+    static func append(_ body: (inout [UInt8]) -> Void) {
+        buffer.withLock { buffer in
+            body(&buffer)
+            if buffer.count >= limit { write(&buffer) }
+        }
+    }
+
+    static func flush() { buffer.withLock { write(&$0) } }
+
+    /// Flushes and ends the process. Threads that still run are not waited for.
+    static func finish(code: Code) -> Never {
+        flush()
+        _exit(code.rawValue)
+    }
+
+    private static func write(_ buffer: inout [UInt8]) {
+        var start = 0
+        while start < buffer.count {
+            let count = buffer.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress! + start, $0.count - start) }
+            if count >= 0 {
+                start += count
+            } else if errno == EAGAIN {
+                var descriptor = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+                poll(&descriptor, 1, 1000)
+            } else if errno != EINTR {
+                giveUp(errno)
+            }
+        }
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    private static func giveUp(_ number: CInt) -> Never {
+        // Who closed the pipe has read enough, as head does.
+        if number == EPIPE { _exit(Code.done.rawValue) }
+        Diagnostics.say("cannot write to standard output: \(String(cString: strerror(number)))")
+        _exit(Code.cannotWrite.rawValue)
+    }
+}
+
+/// Standard error: everything that is not data.
+enum Diagnostics {
+    static let isTerminal = isatty(STDERR_FILENO) == 1
+
+    static func say(_ sentence: String) { write("sluice: \(sentence)\n") }
+
+    static func write(_ text: String) {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+            if count > 0 {
+                bytes = bytes.dropFirst(count)
+            } else if errno != EINTR {
+                // Nobody is left to tell.
+                return
+            }
+        }
+    }
+}

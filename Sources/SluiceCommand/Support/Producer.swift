@@ -1,0 +1,47 @@
+internal import Commands
+internal import Sluice
+internal import Store
+
+/// Submits drafts that have been checked, and prints each UUID once it is durable.
+struct Producer {
+    let client: SluiceClient
+    let asJSON: Bool
+
+    private static let batch = 512
+
+    /// - Parameter labels: what each draft is called where it is refused; printed with the UUID in JSON.
+    /// - Throws: the first refusal; what was accepted before it has been printed.
+    func submit(_ drafts: [CommandDraft], labels: [String], allowUnknownTypes: Bool = false) async throws -> [CommandID]
+    {
+        var ids: [CommandID] = []
+        for start in stride(from: 0, to: drafts.count, by: Self.batch) {
+            let end = min(start + Self.batch, drafts.count)
+            let results = await client.submit(bulk: Array(drafts[start..<end]), allowUnknownTypes: allowUnknownTypes)
+            var refusal: (any Error)?
+            for (index, result) in results.enumerated() {
+                switch result {
+                case .success(let id):
+                    ids.append(id)
+                    show(id, label: labels[start + index])
+                case .failure(let error):
+                    if refusal == nil { refusal = refused(error, label: labels[start + index], count: drafts.count) }
+                }
+            }
+            Output.flush()
+            if let refusal { throw refusal }
+        }
+        return ids
+    }
+
+    private func show(_ id: CommandID, label: String) {
+        guard asJSON else { return Output.line(id.description) }
+        Output.line(JSONValue.object([.init("id", .string(id.description)), .init("file", .string(label))]).bytes)
+    }
+
+    private func refused(_ error: SluiceError, label: String, count: Int) -> any Error {
+        guard count > 1 else { return error }
+        var error = error
+        error.message = "\(label): \(error.message)"
+        return error
+    }
+}

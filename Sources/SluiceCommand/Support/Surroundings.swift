@@ -1,0 +1,89 @@
+internal import Commands
+internal import Console
+internal import Glibc
+internal import Sluice
+internal import Store
+internal import Work
+
+/// What is running on a data directory, as far as its locks and its store tell.
+struct Surroundings {
+    struct Worker {
+        var seat: Int
+        var pid: Int32
+        var isAlive: Bool
+        var executing: Int
+    }
+
+    /// A destination that the coordinator holds back.
+    struct Link {
+        var destination: String
+        /// `broken` or `paused`.
+        var state: String
+        var reason: String?
+        var since: String?
+        var probeAt: String?
+
+        /// - Parameter setting: the value of the setting `link.<destination>`.
+        init?(destination: String, setting: String) {
+            guard let value = try? JSONValue(parsing: Array(setting.utf8)), let state = value["state"]?.string else {
+                return nil
+            }
+            self.destination = destination
+            self.state = state
+            reason = value["reason"]?.string
+            since = value["since"]?.string
+            probeAt = value["probeAt"]?.string
+        }
+    }
+
+    static let linkPrefix = "link."
+
+    let directory: DataDirectory
+    let store: any CommandStore
+
+    var coordinator: LockProbe { LockProbe(path: directory.run + "/coordinator.lock") }
+
+    func isAlive(_ session: Session) -> Bool {
+        LockProbe(path: Seat.path(session.seat, in: directory.run)).isHeld
+    }
+
+    func workers() throws(StoreError) -> [Worker] {
+        var executing: [Int64: Int] = [:]
+        for shard in 0..<store.shardCount {
+            for row in try store.claimed(shard: shard) { executing[row.epoch, default: 0] += 1 }
+        }
+        return try store.sessions().sorted { $0.seat < $1.seat }.map { session in
+            Worker(
+                seat: session.seat, pid: session.pid, isAlive: isAlive(session),
+                executing: executing[session.epoch] ?? 0)
+        }
+    }
+
+    func links() throws(StoreError) -> [Link] {
+        try store.settings(prefix: Self.linkPrefix).compactMap { key, value in
+            Link(destination: String(key.dropFirst(Self.linkPrefix.count)), setting: value)
+        }.sorted { $0.destination < $1.destination }
+    }
+
+    /// Where others connect to hear events. A socket's path may have 107 bytes; where the directory's own is longer, the
+    /// way leads through the coordinator's descriptor of it.
+    func eventsEndpoint(coordinator: LockProbe) -> String? {
+        let path = directory.run + "/events.sock"
+        if path.utf8.count <= 107 { return "ipc://\(path)" }
+        guard let pid = coordinator.pid, let listing = opendir("/proc/\(pid)/fd") else { return nil }
+        defer { closedir(listing) }
+        var wanted = stat()
+        guard stat(directory.run, &wanted) == 0 else { return nil }
+        while let entry = readdir(listing) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            let candidate = "/proc/\(pid)/fd/\(name)"
+            var found = stat()
+            if stat(candidate, &found) == 0, found.st_ino == wanted.st_ino, found.st_dev == wanted.st_dev {
+                return "ipc://\(candidate)/events.sock"
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,163 @@
+internal import CLinux
+internal import Commands
+internal import Console
+internal import Glibc
+internal import Sluice
+internal import Synchronization
+
+/// `--wait`: returns when all commands have ended, and shows on a terminal how far they have got.
+///
+/// Ctrl-C detaches: the commands go on.
+struct Waiting {
+    private struct State {
+        var progress: TransferProgress
+        var offsets: [CommandID: Int64] = [:]
+        var totals: [CommandID: Int64] = [:]
+        /// (time in nanoseconds, bytes) of the last seconds.
+        var history: [(at: Int64, bytes: Int64)] = []
+        var failures: [String] = []
+        var isDrawn = false
+    }
+
+    private final class Shared: Sendable {
+        let state: Mutex<State>
+        let isTerminal: Bool
+
+        init(_ progress: TransferProgress, isTerminal: Bool) {
+            state = Mutex(State(progress: progress))
+            self.isTerminal = isTerminal
+        }
+    }
+
+    let client: SluiceClient
+    let ids: [CommandID]
+    private let shared: Shared
+
+    /// - Parameter total: bytes in all; 0 where nobody knows.
+    init(client: SluiceClient, ids: [CommandID], total: Int64) {
+        self.client = client
+        self.ids = Array(Set(ids))
+        shared = Shared(TransferProgress(commands: self.ids.count, total: total), isTerminal: Diagnostics.isTerminal)
+    }
+
+    /// - Throws: a ``Complaint`` of code 1 where a command has not succeeded.
+    func run() async throws {
+        guard !ids.isEmpty else { return }
+        let shared = shared
+        Interrupt.exits {
+            shared.clear()
+            Diagnostics.say("detached; the commands go on. See “sluice status”")
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await watchCoordinator() }
+            if shared.isTerminal {
+                let events = try client.events(prefix: "progress/")
+                group.addTask { await follow(events) }
+                group.addTask { await draw() }
+            }
+            group.addTask { try await waitForAll() }
+            // The first to end by itself is the last one: the others go on until they are cancelled.
+            try await group.next()
+            group.cancelAll()
+        }
+        shared.clear()
+        let failures = shared.state.withLock { $0.failures }
+        for failure in failures.prefix(20) { Diagnostics.say(failure) }
+        if failures.count > 20 { Diagnostics.say("and \(failures.count - 20) more") }
+        if !failures.isEmpty { throw Complaint(.failed, nil) }
+    }
+
+    private func waitForAll() async throws {
+        try await withThrowingTaskGroup(of: Outcome.self) { group in
+            var rest = ids[...]
+            // Each waiter costs a look into the store a second; those beyond wait for a place.
+            for id in rest.prefix(4096) { group.addTask { try await client.wait(for: id) } }
+            rest = rest.dropFirst(4096)
+            while let outcome = try await group.next() {
+                settle(outcome)
+                if let id = rest.popFirst() { group.addTask { try await client.wait(for: id) } }
+            }
+        }
+    }
+
+    private func settle(_ outcome: Outcome) {
+        shared.state.withLock { state in
+            state.progress.ended += 1
+            state.offsets[outcome.id] = state.totals[outcome.id] ?? state.offsets[outcome.id]
+            guard !outcome.isSuccess else { return }
+            state.progress.failed += 1
+            let reason = outcome.reason.map { ": \($0)" } ?? ""
+            state.failures.append("\(outcome.id) is \(outcome.status)\(reason)")
+        }
+    }
+
+    private func watchCoordinator() async {
+        let path = client.directory.run + "/coordinator.lock"
+        var hasSaid = false
+        while !Task.isCancelled {
+            let isRunning = LockProbe(path: path).isHeld
+            if !isRunning, !hasSaid {
+                hasSaid = true
+                shared.clear()
+                Diagnostics.say("nothing is running yet; waiting. Start it with “sluice up”")
+            }
+            shared.state.withLock { $0.progress.note = isRunning ? "waiting" : "nothing is running" }
+            try? await Task.sleep(for: .seconds(1))
+        }
+        // Leaves the end to who waits for the commands.
+        await Self.never()
+    }
+
+    private static func never() async {
+        let (stream, _) = AsyncStream<Void>.makeStream()
+        for await _ in stream {}
+    }
+
+    private func follow(_ events: AsyncStream<SluiceEvent>) async {
+        let mine = Set(ids)
+        for await event in events {
+            guard let id = event.id, mine.contains(id), let offset = event.body["offset"]?.integer else { continue }
+            shared.state.withLock { state in
+                state.offsets[id] = offset
+                if let total = event.body["total"]?.integer { state.totals[id] = total }
+            }
+        }
+    }
+
+    private func draw() async {
+        while !Task.isCancelled {
+            shared.draw(now: Int64(clinux_monotonic()))
+            try? await Task.sleep(for: .milliseconds(200))
+        }
+        await Self.never()
+    }
+}
+
+extension Waiting.Shared {
+    fileprivate func draw(now: Int64) {
+        var columns: CInt = 80
+        var rows: CInt = 24
+        _ = clinux_terminal_size(STDERR_FILENO, &columns, &rows)
+        let line = state.withLock { state in
+            let bytes = state.offsets.values.reduce(0, +)
+            state.history.append((now, bytes))
+            state.history.removeAll { now - $0.at > 3_000_000_000 }
+            state.progress.done = bytes
+            if let first = state.history.first, now - first.at > 500_000_000 {
+                let seconds = Double(now - first.at) / 1e9
+                state.progress.rate = Int64(Double(max(bytes - first.bytes, 0)) / seconds)
+            }
+            state.isDrawn = true
+            return ProgressBar.line(state.progress, columns: Int(columns) - 1)
+        }
+        Diagnostics.write("\r\u{1B}[2K\(line)")
+    }
+
+    fileprivate func clear() {
+        let wasDrawn = state.withLock { state in
+            defer { state.isDrawn = false }
+            return state.isDrawn
+        }
+        if wasDrawn { Diagnostics.write("\r\u{1B}[2K") }
+    }
+}

@@ -1,0 +1,45 @@
+import Commands
+import Console
+import Testing
+
+@Suite struct DrawingTests {
+    @Test func `fills a bar by eighths`() {
+        #expect(ProgressBar.bar(0, width: 4) == "░░░░")
+        #expect(ProgressBar.bar(0.5, width: 4) == "██░░")
+        #expect(ProgressBar.bar(0.15, width: 4) == "▌░░░")
+        #expect(ProgressBar.bar(7, width: 4) == "████")
+        #expect(ProgressBar.bar(.nan, width: 4) == "░░░░")
+        #expect(ProgressBar.bar(1, width: 0).isEmpty)
+    }
+
+    @Test func `draws values as bars, the newest last`() {
+        #expect(Sparkline.text([0, 4, 8], width: 4) == " ▁▄█")
+        #expect(Sparkline.text([1, 2, 3, 4], width: 2) == "▆█")
+        #expect(Sparkline.text([], width: 3) == "   ")
+        #expect(Sparkline.text([0, 0], width: 2) == "▁▁")
+    }
+
+    @Test func `a progress line fits whatever the width`() {
+        var progress = TransferProgress(commands: 5, total: 2_700_000_000)
+        progress.ended = 2
+        progress.failed = 1
+        progress.done = 1_200_000_000
+        progress.rate = 88_000_000
+        for columns in 0...200 { #expect(ProgressBar.line(progress, columns: columns).count <= columns) }
+        let line = ProgressBar.line(progress, columns: 120)
+        #expect(line.contains("2/5 done"))
+        #expect(line.contains("1 failed"))
+        #expect(line.contains("44%"))
+        #expect(line.contains("88 MB/s"))
+        #expect(line.contains("17s left"))
+    }
+
+    @Test func `cuts text by cells and drops control characters`() {
+        #expect(TerminalText.cut("hello", width: 5) == "hello")
+        #expect(TerminalText.cut("hello", width: 4) == "hel…")
+        #expect(TerminalText.cut("日本語", width: 4) == "日…")
+        #expect(TerminalText.cut("a\u{1B}[2Jb", width: 10) == "a [2Jb")
+        #expect(TerminalText.fit("ab", width: 4, alignRight: true) == "  ab")
+        #expect(TerminalText.cut("x", width: 0).isEmpty)
+    }
+}

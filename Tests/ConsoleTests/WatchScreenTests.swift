@@ -1,0 +1,80 @@
+import Commands
+import Console
+import Testing
+
+@Suite struct WatchScreenTests {
+    private var busy: WatchState {
+        var state = WatchState(path: "/var/lib/sluice", now: Timestamp(milliseconds: 1_772_368_496_000))
+        state.hasCoordinator = true
+        state.coordinatorPID = 4711
+        state.counts = [.new: 1_234_567, .queued: 12, .sent: 4, .success: 98_765_432, .tooManyTimes: 3]
+        for second in 0..<90 { state.addSecond(commands: Double(second * 100), bytes: 5e6) }
+        for seat in 0..<4 {
+            let running = (0..<5).map { number in
+                WatchState.Running(
+                    id: CommandID(now: state.now), type: "upload", qos: .default,
+                    destination: Destination(scheme: "https", host: "media.example.com", port: 443),
+                    since: Timestamp(milliseconds: 1_772_368_490_000), offset: Int64(number) * 100_000_000,
+                    total: 400_000_000, rate: 2_000_000)
+            }
+            state.workers.append(
+                .init(seat: seat, pid: 5000 + Int32(seat), state: "ready", concurrency: 16, running: running))
+        }
+        state.links = [.init(destination: "http://broken:80", state: "broken", reason: "refused 5 times")]
+        for number in 0..<80 {
+            state.add(
+                .init(
+                    at: "2026-03-01T12:34:\(10 + number % 50).000Z", id: CommandID().description, status: "error",
+                    reason: "503 Service\u{1B}[31m Unavailable \(number)"))
+        }
+        return state
+    }
+
+    @Test func `fits every size of terminal`() {
+        let state = busy
+        for columns in stride(from: 1, through: 200, by: 11) {
+            for rows in stride(from: 1, through: 70, by: 7) {
+                let lines = WatchScreen.render(state, columns: columns, rows: rows)
+                #expect(lines.count <= rows)
+                #expect(lines.allSatisfy { TerminalText.width($0) <= columns })
+                #expect(lines.allSatisfy { !$0.unicodeScalars.contains("\u{1B}") })
+            }
+        }
+        #expect(WatchScreen.render(state, columns: 0, rows: 24).isEmpty)
+    }
+
+    @Test func `shows everything that matters in 80 by 24`() {
+        let text = WatchScreen.render(busy, columns: 80, rows: 24).joined(separator: "\n")
+        #expect(text.contains("coordinator pid 4711"))
+        #expect(text.contains("12:34:56Z"))
+        #expect(text.contains("1.2M"))
+        #expect(text.contains("99M"))
+        #expect(text.contains("8.8k"))
+        #expect(text.contains("5.0 MB"))
+        #expect(text.contains("worker 0  pid 5000  ready  5 of 16 running"))
+        #expect(text.contains("50%"))
+        #expect(text.contains("http://broken:80 is broken: refused 5 times"))
+        #expect(text.contains("last errors"))
+        #expect(text.contains("more lines"))
+    }
+
+    @Test func `shows every status by name`() {
+        let text = WatchScreen.render(busy, columns: 80, rows: 24).joined(separator: "\n")
+        for status in CommandStatus.allCases { #expect(text.contains(status.name)) }
+    }
+
+    @Test func `says what is missing before anything runs`() {
+        let state = WatchState(path: "./sluice-data", now: .now)
+        let text = WatchScreen.render(state, columns: 80, rows: 24).joined(separator: "\n")
+        #expect(text.contains("waiting for the coordinator"))
+        #expect(text.contains("no worker is running"))
+    }
+
+    @Test func `keeps a minute of history and the newest errors first`() {
+        let state = busy
+        #expect(state.commandRates.count == WatchState.historyLength)
+        #expect(state.commandRates.last == 8900)
+        #expect(state.problems.count == WatchState.problemsKept)
+        #expect(state.problems.first?.reason.contains("79") == true)
+    }
+}
