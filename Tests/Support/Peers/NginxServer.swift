@@ -1,0 +1,120 @@
+internal import Glibc
+
+/// A real nginx with its WebDAV module on a free port of 127.0.0.1, from Debian's `nginx-light` or better. Everything it
+/// writes is in a directory of the test. For tests that are enabled where ``isInstalled``.
+package final class NginxServer: Sendable {
+    package static var isInstalled: Bool { program("nginx") != nil }
+
+    package let port: Int
+    /// What was put to `/dav/x` is the file `x` in here.
+    package let root: String
+    private let process: ChildProcess
+
+    /// Starts it and waits until it takes connections.
+    /// - Parameter directory: an existing directory for its configuration, logs and files.
+    package init(in directory: String, workers: Int = 1) async throws {
+        guard let nginx = program("nginx") else { throw Missed("nginx is not installed") }
+        let base = "\(directory)/nginx"
+        root = "\(base)/dav"
+        for path in [base, root, "\(base)/tmp"] { mkdir(path, 0o700) }
+        // A port that is free now may be taken a moment later; then nginx ends, and another one is tried.
+        var attempts = 0
+        while true {
+            attempts += 1
+            let port = try freePort()
+            let file = "\(base)/nginx.conf"
+            try Self.write(Self.configuration(base, port, workers), to: file)
+            let process = try ChildProcess(
+                [nginx, "-p", base, "-e", "\(base)/start.log", "-c", file], log: "\(base)/process-\(attempts)")
+            do {
+                try await until("nginx on port \(port)") {
+                    if let ending = process.ending { throw Missed("nginx ended with \(ending): \(process.errors)") }
+                    return isListening(port)
+                }
+            } catch  where attempts < 5 && process.ending != nil {
+                continue
+            } catch {
+                await process.finish()
+                throw error
+            }
+            self.port = port
+            self.process = process
+            return
+        }
+    }
+
+    /// `http://127.0.0.1:<port>`
+    package var origin: String { "http://127.0.0.1:\(port)" }
+
+    package func stop() async { await process.finish() }
+
+    private static func configuration(_ base: String, _ port: Int, _ workers: Int) -> String {
+        // As root, workers would otherwise be another user, who may not enter a test's directory.
+        """
+        \(geteuid() == 0 ? "user root;" : "")
+        daemon off;
+        worker_processes \(workers);
+        pid \(base)/nginx.pid;
+        error_log \(base)/error.log warn;
+        events { worker_connections 1024; }
+        http {
+            access_log off;
+            client_max_body_size 0;
+            client_body_temp_path \(base)/tmp/body;
+            proxy_temp_path \(base)/tmp/proxy;
+            fastcgi_temp_path \(base)/tmp/fastcgi;
+            uwsgi_temp_path \(base)/tmp/uwsgi;
+            scgi_temp_path \(base)/tmp/scgi;
+            server {
+                listen 127.0.0.1:\(port);
+                location /dav/ {
+                    root \(base);
+                    dav_methods PUT DELETE MKCOL COPY MOVE;
+                    create_full_put_path on;
+                }
+            }
+        }
+        """
+    }
+
+    private static func write(_ text: String, to path: String) throws {
+        guard let file = fopen(path, "w") else { throw Missed("cannot write \(path)") }
+        fputs(text, file)
+        fclose(file)
+    }
+}
+
+/// A port of 127.0.0.1 that nobody listens on at this moment.
+package func freePort() throws -> Int {
+    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(socket) }
+    var address = loopback(port: 0)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let status = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+            bind(socket, address, length) == 0 ? getsockname(socket, address, &length) : -1
+        }
+    }
+    guard status == 0 else { throw Missed("no free port") }
+    return Int(UInt16(bigEndian: address.sin_port))
+}
+
+/// Whether somebody takes connections to a port of 127.0.0.1.
+package func isListening(_ port: Int) -> Bool {
+    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(socket) }
+    var address = loopback(port: port)
+    return withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+        }
+    }
+}
+
+private func loopback(port: Int) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    return address
+}
