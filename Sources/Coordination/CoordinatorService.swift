@@ -1,18 +1,84 @@
+internal import Commands
 package import Logging
-package import ServiceLifecycle
+internal import ServiceLifecycle
 package import Store
+internal import ZeroMQ
 
 /// Hands command UUIDs to workers, tells monitors what happens, and cleans up after the dead.
 package final class CoordinatorService: Service {
     private let directory: DataDirectory
+    private let store: any CommandStore
     private let configuration: CoordinatorConfiguration
     private let logger: Logger
+    private let whenReady: @Sendable () -> Void
 
-    package init(directory: DataDirectory, configuration: CoordinatorConfiguration = .init(), logger: Logger) {
+    /// - Parameters:
+    ///   - store: with a connection of its own to every shard.
+    ///   - whenReady: called once, when the sockets are bound.
+    package init(
+        directory: DataDirectory, store: any CommandStore, configuration: CoordinatorConfiguration = .init(),
+        logger: Logger, whenReady: @escaping @Sendable () -> Void = {}
+    ) {
         self.directory = directory
+        self.store = store
         self.configuration = configuration
         self.logger = logger
+        self.whenReady = whenReady
     }
 
-    package func run() async throws {}
+    /// - Throws: ``StoreError`` `.busy` where another coordinator has the data directory.
+    package func run() async throws {
+        let lock = try CoordinatorLock("\(directory.run)/coordinator.lock")
+        let checkpointLock = try SeatLock.obtain("\(directory.run)/checkpoint.lock")
+        let recovered = try await onThread("recover") { [store] () throws(StoreError) in try Recovered(from: store) }
+        let loop = try PollLoop(name: "coordinator")
+        defer { loop.stop() }
+        let coordinator = try await loop.run { [store, directory, configuration, logger] in
+            Result {
+                try Coordinator(
+                    loop: loop, store: store, runDirectory: directory.run, incarnation: recovered.incarnation,
+                    newest: recovered.newest, configuration: configuration, logger: logger)
+            }
+        }.get()
+        await coordinator.start(gates: recovered.gates, pauses: Pauses.parse(recovered.pauses))
+        logger.info("Coordinator ready.", metadata: ["shards": "\(store.shardCount)"])
+        whenReady()
+
+        let keeper = coordinator.keeper
+        await cancelWhenGracefulShutdown {
+            // Checkpoints and pruning, on the keeper's own thread.
+            while !Task.isCancelled {
+                keeper.round()
+                try? await Task.sleep(for: .seconds(1))
+            }
+        }
+        await coordinator.stop()
+        withExtendedLifetime(checkpointLock) {}
+        withExtendedLifetime(lock) {}
+    }
+}
+
+/// What a coordinator finds of the last one's state.
+private struct Recovered: Sendable {
+    var incarnation: Int64
+    var newest: [Int64]
+    var gates: [Destination: DestinationGate] = [:]
+    var pauses: [String: String]
+
+    private static let incarnationKey = "coordinator.incarnation"
+
+    init(from store: any CommandStore) throws(StoreError) {
+        // Grows with time, also where the clock was set back: workers obey the newest.
+        let last = try store.settings(prefix: Self.incarnationKey)[Self.incarnationKey].flatMap { Int64($0) } ?? 0
+        incarnation = max(Timestamp.now.milliseconds, last + 1)
+        try store.set(Self.incarnationKey, to: "\(incarnation)")
+        var newest: [Int64] = []
+        for shard in 0..<store.shardCount { newest.append(try store.transitionRange(shard: shard)?.upperBound ?? 0) }
+        self.newest = newest
+        for (key, value) in try store.settings(prefix: DestinationGate.settingPrefix) {
+            guard let gate = DestinationGate(setting: value) else { continue }
+            gates[Destination(unchecked: String(key.dropFirst(DestinationGate.settingPrefix.count)))] = gate
+        }
+        pauses = try store.settings(prefix: Pauses.prefix)
+    }
 }

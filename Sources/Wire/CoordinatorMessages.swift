@@ -4,6 +4,7 @@ package import Commands
 package struct Offers: Sendable, Equatable {
     package struct Offer: Sendable, Equatable {
         package var id: CommandID
+        package var type: String
         package var qos: QualityOfService
         package var suspect: Bool
         /// ``group(of:)`` of its destination.
@@ -11,8 +12,11 @@ package struct Offers: Sendable, Equatable {
         /// Smaller first, within a class.
         package var order: Int64
 
-        package init(id: CommandID, qos: QualityOfService, suspect: Bool, group: UInt32, order: Int64) {
+        package init(
+            id: CommandID, type: String, qos: QualityOfService, suspect: Bool, group: UInt32, order: Int64
+        ) {
             self.id = id
+            self.type = type
             self.qos = qos
             self.suspect = suspect
             self.group = group
@@ -48,6 +52,7 @@ package struct Offers: Sendable, Equatable {
             writer.append(UInt8(offer.suspect ? 1 : 0))
             writer.append(offer.group)
             writer.append(offer.order)
+            writer.text8(offer.type)
         }
     }
 
@@ -55,16 +60,18 @@ package struct Offers: Sendable, Equatable {
         first = try reader.count64("first")
         let count = try reader.uint16("offers")
         offers = []
-        offers.reserveCapacity(min(count, reader.remaining / 30))
+        offers.reserveCapacity(min(count, reader.remaining / 31))
         for _ in 0..<count {
             let id = try reader.id("offer")
             guard let qos = QualityOfService(rawValue: Int(try reader.uint8("qos"))) else {
                 throw WireError(.badValue, "qos")
             }
+            let suspect = try reader.uint8("flags") & 1 == 1
+            let group: UInt32 = try reader.integer("group")
+            let order = try reader.int64("order")
             offers.append(
                 Offer(
-                    id: id, qos: qos, suspect: try reader.uint8("flags") & 1 == 1, group: try reader.integer("group"),
-                    order: try reader.int64("order")))
+                    id: id, type: try reader.text8("type"), qos: qos, suspect: suspect, group: group, order: order))
         }
     }
 }

@@ -67,9 +67,14 @@ package struct Hello: Sendable, Equatable {
 
 /// What a worker holds, as cumulative state: losing any number of reports loses nothing.
 package struct WorkerState: Sendable, Equatable {
-    package enum Phase: UInt8, Sendable { case ready = 0, draining = 1 }
+    package enum Phase: UInt8, Sendable {
+        case ready = 0
+        case draining = 1
+    }
 
     package var phase: Phase = .ready
+    /// Incarnation of the coordinator whose offers ``seen`` and ``resolved`` count; 0 before the first.
+    package var coordinator: Int64 = 0
     /// Highest offer number seen; skipped numbers are lost and count as seen and resolved.
     package var seen: Int64 = 0
     package var resolved: Int64 = 0
@@ -86,6 +91,7 @@ package struct WorkerState: Sendable, Equatable {
 
     func write(to writer: inout ByteWriter) {
         writer.append(phase.rawValue)
+        writer.uint64(coordinator)
         writer.uint64(seen)
         writer.uint64(resolved)
         writer.uint64(completed)
@@ -99,6 +105,7 @@ package struct WorkerState: Sendable, Equatable {
     init(from reader: inout ByteReader) throws(WireError) {
         guard let phase = Phase(rawValue: try reader.uint8("phase")) else { throw WireError(.badValue, "phase") }
         self.phase = phase
+        coordinator = try reader.count64("coordinator")
         seen = try reader.count64("seen")
         resolved = try reader.count64("resolved")
         completed = try reader.count64("completed")

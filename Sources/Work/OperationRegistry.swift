@@ -1,4 +1,4 @@
-public import Commands
+internal import Commands
 
 /// Which operation executes which type.
 public struct OperationRegistry: Sendable {

@@ -1,24 +1,112 @@
+internal import Commands
 package import Logging
-package import ServiceLifecycle
+internal import ServiceLifecycle
 package import Store
+internal import ZeroMQ
 
 /// Claims what the coordinator offers, executes it, and reports.
+///
+/// Takes a seat and says hello until it is greeted. Ends after a drain: when asked for a graceful shutdown, when the
+/// parent's pipe closes, or when its task is cancelled.
 package final class WorkerService: Service {
     private let directory: DataDirectory
+    private let store: any CommandStore
     private let registry: OperationRegistry
     private let configuration: WorkerConfiguration
     private let logger: Logger
+    private let whenReady: @Sendable (_ seat: Int) -> Void
 
+    /// - Parameters:
+    ///   - store: with a connection of its own to every shard.
+    ///   - whenReady: called once, when the worker says its first hello.
     package init(
-        directory: DataDirectory, registry: OperationRegistry, configuration: WorkerConfiguration = .init(),
-        logger: Logger
+        directory: DataDirectory, store: any CommandStore, registry: OperationRegistry,
+        configuration: WorkerConfiguration = .init(), logger: Logger,
+        whenReady: @escaping @Sendable (_ seat: Int) -> Void = { _ in }
     ) {
         self.directory = directory
+        self.store = store
         self.registry = registry
         self.configuration = configuration
         self.logger = logger
+        self.whenReady = whenReady
     }
 
-    /// Ends after a drain, when asked for a graceful shutdown.
-    package func run() async throws {}
+    package func run() async throws {
+        let seat = try Seat.take(in: directory.run)
+        let session = seat.session()
+        try await onThread("session") { [store] () throws(StoreError) in try store.open(session) }
+        let context = try Context()
+        let loop = try PollLoop(name: "sluice-worker")
+        defer { loop.stop() }
+        let link = try await loop.run { [directory, registry, configuration, logger] in
+            Result {
+                try WorkerLink(
+                    loop: loop, context: context, runDirectory: directory.run, session: session,
+                    types: registry.types, configuration: configuration, logger: logger)
+            }
+        }.get()
+
+        let committers = (0..<store.shardCount).map { Committer(shard: $0) }
+        let executor = Executor(
+            registry: registry, committers: committers, concurrency: configuration.concurrency, seat: seat.number,
+            logger: logger,
+            wakeReporter: { loop.perform { link.assumeIsolated { $0.flush() } } })
+        for (shard, committer) in committers.enumerated() {
+            committer.start(
+                commit: { [store] writes throws(StoreError) in
+                    try store.apply(
+                        writes, shard: shard, seat: session.seat, epoch: session.epoch, now: .now)
+                },
+                deliver: { executor.committed($0, shard: shard) })
+        }
+        await link.start(executor: executor)
+        logger.info(
+            "Worker ready.",
+            metadata: ["seat": "\(seat.number)", "concurrency": "\(configuration.concurrency)"])
+        whenReady(seat.number)
+
+        await untilAskedToStop(link)
+        await drain(executor)
+        await link.flush()
+        for committer in committers { await onThread("close") { committer.close() } }
+        await link.flush()
+        try await onThread("session") { [store] () throws(StoreError) in
+            try store.close(seat: session.seat, epoch: session.epoch)
+        }
+        logger.info("Worker drained.", metadata: ["seat": "\(seat.number)"])
+    }
+
+    private func untilAskedToStop(_ link: WorkerLink) async {
+        let (stops, continuation) = AsyncStream<Void>.makeStream()
+        if let descriptor = configuration.parentDescriptor {
+            await link.watchParent(descriptor) { [logger] in
+                logger.notice("The parent is gone; draining.")
+                continuation.finish()
+            }
+        }
+        await withGracefulShutdownHandler {
+            await withTaskCancellationHandler {
+                for await _ in stops {}
+            } onCancel: {
+                continuation.finish()
+            }
+        } onGracefulShutdown: {
+            continuation.finish()
+        }
+    }
+
+    /// Low quality is released at once; the rest gets the grace, then is released.
+    private func drain(_ executor: Executor) async {
+        executor.drain()
+        let grace = configuration.grace
+        // Not a child task: those of a cancelled task are cancelled with it, and the grace would be none.
+        let timer = Task.detached {
+            try? await Task.sleep(for: grace)
+            if !Task.isCancelled { executor.stopAll() }
+        }
+        await executor.idle()
+        timer.cancel()
+        await timer.value
+    }
 }

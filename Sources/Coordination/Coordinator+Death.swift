@@ -1,0 +1,112 @@
+internal import CLinux
+internal import Commands
+internal import Logging
+internal import Store
+internal import ZeroMQ
+
+/// Death is proven, never guessed: a worker is dead when the lock of its seat is ours. Its process's end is the alarm clock.
+extension Coordinator {
+    /// Keeps a seat's lock until the closure that holds this is done.
+    private final class LockBox: Sendable {
+        let lock: SeatLock.Held
+
+        init(_ lock: consuming SeatLock.Held) { self.lock = lock }
+    }
+
+    func processEnded(seat: Int) {
+        guard let connection = connections[seat] else { return }
+        // The descriptor stays readable for ever.
+        if let watch = connection.watch {
+            loop.remove(watch)
+            connection.watch = nil
+        }
+        connection.isEnding = true
+        tryToReap(seat: seat)
+    }
+
+    /// Every 250 ms: seats that cannot be watched, or whose process has ended; and workers that hang.
+    func watchSeats() {
+        for (seat, connection) in connections where connection.isEnding || connection.process == nil {
+            tryToReap(seat: seat)
+        }
+        for record in dispatcher.seats.values where record.stillFor > configuration.hang.nanoseconds {
+            guard let connection = connections[record.seat], !connection.isEnding else { continue }
+            guard connection.process != nil else { continue }
+            logger.error(
+                "A worker has made no progress for \(configuration.hang.seconds) s and is killed.",
+                metadata: ["seat": "\(record.seat)", "pid": "\(record.pid)"])
+            connection.process?.kill()
+            connection.isEnding = true
+        }
+    }
+
+    private func tryToReap(seat: Int) {
+        let lock: SeatLock.Held?
+        do throws(StoreError) {
+            lock = try SeatLock.obtain(seatPath(seat))
+        } catch {
+            return report(error, "A seat's lock cannot be tried")
+        }
+        guard let lock else { return }
+        let record = dispatcher.seats[seat]
+        let orphans = dispatcher.leave(seat: seat)
+        forget(seat: seat)
+        if let record { hub.worker(record, state: "lost", at: .now) }
+        setNeedsControl()
+        let box = LockBox(lock)
+        reap(orphans: orphans, lock: box) { $0.seat == seat }
+    }
+
+    /// A newcomer sits in the seat: every other epoch of it is dead.
+    func reapOthers(seat: Int, but epoch: Int64, orphans: [CommandID]) {
+        reap(orphans: orphans, lock: nil) { $0.seat == seat && $0.epoch != epoch }
+    }
+
+    /// A starting coordinator tries every seat: obtained, reap now; held, await the hello.
+    func reapAtStart() {
+        read { store throws(StoreError) in try store.sessions() } then: { coordinator, result in
+            switch result {
+            case .success(let sessions):
+                for seat in Set(sessions.map(\.seat)) where coordinator.dispatcher.seats[seat] == nil {
+                    coordinator.tryToReap(seat: seat)
+                }
+            case .failure(let error): coordinator.report(error, "Sessions cannot be read")
+            }
+        }
+    }
+
+    private func reap(
+        orphans: [CommandID], lock: LockBox?, where isDead: @escaping @Sendable (Session) -> Bool
+    ) {
+        write { store throws(StoreError) -> [StatusEvent] in
+            // The lock is held until the commands are released.
+            defer { withExtendedLifetime(lock) {} }
+            var events: [StatusEvent] = []
+            for session in try store.sessions() where isDead(session) {
+                let reboot = session.bootID != ProcessFacts.bootID
+                events += try store.reap(
+                    seat: session.seat, epoch: session.epoch, counts: !reboot,
+                    reason: reboot ? "the machine was restarted" : "its worker, process \(session.pid), died", now: .now)
+            }
+            return events
+        } then: { coordinator, result in
+            switch result {
+            case .success(let events):
+                let now = Int64(clinux_monotonic())
+                for event in events {
+                    coordinator.cancels[event.transition.id] = nil
+                    coordinator.publish(event, now: now)
+                }
+                if !events.isEmpty { coordinator.logger.notice("Commands of a dead worker were released.", metadata: ["transitions": "\(events.count)"]) }
+                coordinator.lookUp(Array(Set(orphans + events.map(\.transition.id))))
+                coordinator.setNeedsControl()
+            case .failure(let error):
+                // The session row is still there: the sweep tries again.
+                coordinator.report(error, "A dead worker cannot be reaped")
+                coordinator.lookUp(orphans)
+            }
+        }
+    }
+
+    private func seatPath(_ seat: Int) -> String { "\(runDirectory)/seat-\(seat < 10 ? "0" : "")\(seat).lock" }
+}

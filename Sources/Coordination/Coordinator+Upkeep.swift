@@ -1,0 +1,225 @@
+internal import CLinux
+internal import Commands
+internal import Logging
+internal import Store
+internal import Wire
+
+/// What the coordinator does by the clock: the sweep, due times, settings, gaps in events, snapshots.
+extension Coordinator {
+    /// The backstop behind every hint: what no message told is found here.
+    func sweep() {
+        sweepReady()
+        loadWishes()
+        loadPauses()
+        reapAtStart()
+        for shard in 0..<store.shardCount {
+            read { store throws(StoreError) in try store.claimed(shard: shard) } then: { coordinator, result in
+                switch result {
+                case .success(let rows):
+                    coordinator.dispatcher.reconcile(rows, shard: shard, now: Int64(clinux_monotonic()))
+                case .failure(let error): coordinator.report(error, "Claimed commands cannot be read")
+                }
+            }
+        }
+        giveUpUnreachable()
+    }
+
+    /// Looks which destinations have ready work, and lets the queue read on.
+    func sweepReady() {
+        for shard in 0..<store.shardCount {
+            read { store throws(StoreError) in try store.readyKeys(shard: shard) } then: { coordinator, result in
+                switch result {
+                case .success(let keys):
+                    coordinator.dispatcher.found(keys, shard: shard)
+                    if !keys.isEmpty { coordinator.setNeedsDispatch() }
+                case .failure(let error): coordinator.report(error, "Ready commands cannot be looked for")
+                }
+            }
+        }
+    }
+
+    /// Makes due what waited, and cancels what its deadline has passed.
+    func settleTimes() {
+        guard !timesAreSettling else { return }
+        timesAreSettling = true
+        for shard in 0..<store.shardCount {
+            let isLast = shard == store.shardCount - 1
+            write { store throws(StoreError) -> (Int, Expiry) in
+                let now = Timestamp.now
+                let due = try store.promoteDue(shard: shard, now: now, limit: 1000)
+                return (due.promoted, try store.expire(shard: shard, now: now, limit: 1000))
+            } then: { coordinator, result in
+                if isLast { coordinator.timesAreSettling = false }
+                switch result {
+                case .success(let (promoted, expiry)): coordinator.settled(promoted, expiry, shard: shard)
+                case .failure(let error): coordinator.report(error, "Due times cannot be settled")
+                }
+            }
+        }
+    }
+
+    private func settled(_ promoted: Int, _ expiry: Expiry, shard: Int) {
+        let now = Int64(clinux_monotonic())
+        for event in expiry.cancelled { publish(event, now: now) }
+        for row in expiry.mustBeTold { cancels[row.id] = row.claim }
+        if !expiry.mustBeTold.isEmpty { setNeedsControl() }
+        guard promoted > 0 else { return }
+        read { store throws(StoreError) in try store.readyKeys(shard: shard) } then: { coordinator, result in
+            if case .success(let keys) = result {
+                coordinator.dispatcher.found(keys, shard: shard)
+                coordinator.setNeedsDispatch()
+            }
+        }
+    }
+
+    /// Who must be told that its command is to be cancelled.
+    func loadWishes() {
+        for shard in 0..<store.shardCount {
+            read { store throws(StoreError) in try store.wishes(shard: shard) } then: { coordinator, result in
+                switch result {
+                case .success(let rows):
+                    let wished = Dictionary(rows.map { ($0.id, $0.claim) }, uniquingKeysWith: max)
+                    let before = coordinator.cancels
+                    let count = coordinator.store.shardCount
+                    coordinator.cancels = before.filter { $0.key.shard(of: count) != shard }
+                        .merging(wished, uniquingKeysWith: max)
+                    if coordinator.cancels != before { coordinator.setNeedsControl() }
+                case .failure(let error): coordinator.report(error, "Wishes cannot be read")
+                }
+            }
+        }
+    }
+
+    func loadPauses() {
+        read { store throws(StoreError) in try store.settings(prefix: Pauses.prefix) } then: { coordinator, result in
+            switch result {
+            case .success(let settings):
+                let before = coordinator.dispatcher.pauses
+                coordinator.dispatcher.pause(Pauses.parse(settings))
+                guard coordinator.dispatcher.pauses != before else { return }
+                coordinator.setNeedsControl()
+                coordinator.sweepReady()
+            case .failure(let error): coordinator.report(error, "Pauses cannot be read")
+            }
+        }
+    }
+
+    // MARK: Gates
+
+    /// A gate closed or opened: monitors hear of it, and `explain` reads it from the settings.
+    func gateChanged(_ destination: Destination) {
+        let gate = dispatcher.gates[destination] ?? DestinationGate()
+        logger.notice(
+            "The gate of a destination is \(gate.state.name)\(gate.reason.map { ": \($0)" } ?? ".")",
+            metadata: ["destination": "\(destination)"])
+        hub.link(destination, gate, at: .now)
+        let value = gate.setting
+        write { store throws(StoreError) in
+            try store.set(DestinationGate.settingPrefix + destination.text, to: value)
+        } then: { coordinator, result in
+            if case .failure(let error) = result { coordinator.report(error, "A gate cannot be recorded") }
+        }
+        setNeedsDispatch()
+    }
+
+    /// Commands of a destination that nobody has reached for 7 days are given up.
+    private func giveUpUnreachable() {
+        let now = Timestamp.now
+        for (destination, gate) in dispatcher.gates {
+            guard gate.state == .broken, let since = gate.since, now - since > DestinationGate.unreachable else { continue }
+            write { store throws(StoreError) -> [StatusEvent] in
+                var events: [StatusEvent] = []
+                for status in [CommandStatus.new, .error] {
+                    let filter = CommandFilter(status: status, destination: destination)
+                    for command in try store.list(filter, after: nil, limit: 1000) where now - command.createdAt > DestinationGate.unreachable {
+                        let reason = "\(destination) could not be reached for 7 days: \(gate.reason ?? "no reason known")"
+                        if case .cancelled(let event) = try store.cancel(command.id, reason: reason, now: now) {
+                            events.append(event)
+                        }
+                    }
+                }
+                return events
+            } then: { coordinator, result in
+                switch result {
+                case .success(let events): for event in events { coordinator.publish(event, now: Int64(clinux_monotonic())) }
+                case .failure(let error): coordinator.report(error, "Commands cannot be given up")
+                }
+            }
+        }
+    }
+
+    // MARK: Events
+
+    /// Reads from the store what nobody has reported: gaps, and what producers and people wrote.
+    func readGaps(now: Int64) {
+        guard hub.wantsStatuses else {
+            dirtyShards = []
+            return
+        }
+        for (shard, after) in sequencer.reads(now: now, dirty: dirtyShards) {
+            dirtyShards.remove(shard)
+            read { store throws(StoreError) in
+                (try store.events(shard: shard, after: after, limit: 1000), try store.transitionRange(shard: shard)?.lowerBound)
+            } then: { coordinator, result in
+                switch result {
+                case .success(let (events, oldest)):
+                    let gap = coordinator.sequencer.fill(
+                        shard: shard, after: after, events: events, oldestKept: oldest, now: Int64(clinux_monotonic())
+                    ) { coordinator.hub.status($0) }
+                    if let gap { coordinator.hub.gap(shard: shard, gap) }
+                    if events.count == 1000 { coordinator.dirtyShards.insert(shard) }
+                case .failure(let error):
+                    coordinator.sequencer.readFailed(shard: shard)
+                    coordinator.report(error, "Transitions cannot be read")
+                }
+            }
+        }
+    }
+
+    func publishCounts() {
+        // What producers wrote without a hint is found once a second.
+        if hub.wantsStatuses { dirtyShards.formUnion(0..<store.shardCount) }
+        guard hub.wantsCounts else { return }
+        read { store throws(StoreError) in try store.counts() } then: { coordinator, result in
+            if case .success(let counts) = result { coordinator.hub.counts(counts, at: .now) }
+        }
+    }
+
+    /// What a new subscriber is told first. - Parameter restarts: nobody had subscribed to statuses before.
+    func snapshot(restarts: Bool) {
+        let at = Timestamp.now
+        for record in dispatcher.seats.values.sorted(by: { $0.seat < $1.seat }) {
+            hub.worker(record, state: record.phaseName, at: at, snapshot: true)
+        }
+        for (destination, gate) in dispatcher.gates { hub.link(destination, gate, at: at, snapshot: true) }
+        for (_, last) in lastTransfers { hub.bandwidth(last.link, worker: last.worker, at: at) }
+        let shards = 0..<store.shardCount
+        read { store throws(StoreError) in
+            (
+                try store.counts(),
+                try shards.map { shard throws(StoreError) in try store.claimed(shard: shard) },
+                try shards.map { shard throws(StoreError) in try store.transitionRange(shard: shard)?.upperBound ?? 0 }
+            )
+        } then: { coordinator, result in
+            switch result {
+            case .success(let (counts, claimed, newest)):
+                coordinator.hub.counts(counts, at: .now, snapshot: true)
+                for (shard, rows) in claimed.enumerated() {
+                    for row in rows { coordinator.hub.status(row.event(shard: shard), snapshot: true) }
+                }
+                if restarts { coordinator.sequencer = EventSequencer(newest: newest) }
+            case .failure(let error): coordinator.report(error, "A snapshot cannot be read")
+            }
+        }
+    }
+}
+
+extension ClaimedRow {
+    /// As an event of a snapshot; its number in the shard is not known any more, and is 0.
+    fileprivate func event(shard: Int) -> StatusEvent {
+        StatusEvent(
+            transition: Transition(
+                seq: 0, id: id, status: status, at: updatedAt, seat: seat, claim: claim, reason: nil),
+            type: type, qos: qos, destination: destination, retries: retries, shard: shard)
+    }
+}

@@ -1,0 +1,421 @@
+internal import CLinux
+internal import Commands
+internal import Glibc
+internal import Logging
+internal import Metrics
+internal import Store
+internal import Wire
+internal import ZeroMQ
+
+/// The coordinator on its loop: sockets in, decisions by the ``Dispatcher``, sockets out. What blocks goes to the threads
+/// of the store and comes back.
+actor Coordinator {
+    static let second: Int64 = 1_000_000_000
+
+    let loop: PollLoop
+    let store: any CommandStore
+    let configuration: CoordinatorConfiguration
+    let logger: Logger
+    let runDirectory: String
+    let incarnation: Int64
+    /// Reads that somebody waits for.
+    let reader = BlockingThread(named: "store-reader")
+    /// Reaps, deadlines, settings: what may have to wait for a writer.
+    let writer = BlockingThread(named: "store-writer")
+    let keeper: StoreKeeper
+
+    private let context: Context
+    private let runDescriptor: CInt
+    private let reports: Socket
+    private let intake: Socket
+    private let control: Socket
+    var hub: EventHub
+    var dispatcher: Dispatcher
+    var sequencer: EventSequencer
+    var connections: [Int: SeatConnection] = [:]
+    /// Cancellations that their owners have not carried out yet.
+    var cancels: [CommandID: Int] = [:]
+    var dirtyShards: Set<Int> = []
+    var timesAreSettling = false
+    var lastTransfers: [Destination: (worker: Int, link: Transfers.Link)] = [:]
+    private var controlSequence: Int64 = 0
+    private var sequences: [Int: Int64] = [:]
+    private var needsControl = true
+    private var needsDispatch = false
+    var timers = Timers()
+    private var lastTick: Int64 = 0
+    private var foreignVersions: Set<String> = []
+    private let dispatched = Counter(label: "sluice.commands.dispatched")
+    private let dropped = Counter(label: "sluice.frames.dropped")
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// Binds the sockets. Call it on the loop, with the coordinator's lock held.
+    init(
+        loop: PollLoop, store: any CommandStore, runDirectory: String, incarnation: Int64, newest: [Int64],
+        configuration: CoordinatorConfiguration, logger: Logger
+    ) throws {
+        self.loop = loop
+        self.store = store
+        self.runDirectory = runDirectory
+        self.incarnation = incarnation
+        self.configuration = configuration
+        self.logger = logger
+        let context = try Context()
+        self.context = context
+        keeper = StoreKeeper(store: store, retention: configuration.retention, logger: logger)
+        dispatcher = Dispatcher(shardCount: store.shardCount, window: configuration.window)
+        sequencer = EventSequencer(newest: newest)
+        let descriptor = clinux_open(runDirectory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        guard descriptor >= 0 else {
+            throw StoreError(.permission, "\(runDirectory) cannot be opened: \(String(cString: strerror(errno)))")
+        }
+        runDescriptor = descriptor
+        var options = Socket.Options()
+        options.sendHighWaterMark = 100_000
+        options.maximumMessageSize = 16 << 20
+        options.verboseSubscriptions = true
+        let bound = Self.binder(loop: loop, context: context, descriptor: descriptor, options: options)
+        reports = try bound(.subscribe, "reports.sock")
+        try reports.subscribe()
+        intake = try bound(.pull, "intake.sock")
+        control = try bound(.publish, "control.sock")
+        hub = EventHub(socket: try bound(.extendedPublish, "events.sock"), logger: logger)
+    }
+
+    private static func binder(
+        loop: PollLoop, context: Context, descriptor: CInt, options: Socket.Options
+    ) -> (Socket.Kind, String) throws -> Socket {
+        { kind, name in
+            let socket = try Socket(kind, context: context, loop: loop, options: options)
+            try socket.bind(.ipc(directoryDescriptor: descriptor, name: name))
+            return socket
+        }
+    }
+
+    deinit { close(runDescriptor) }
+
+    /// Starts listening.
+    func start(gates: [Destination: DestinationGate], pauses: [(destination: Destination?, qualities: UInt8)]) {
+        for (destination, gate) in gates { dispatcher.restore(gate, of: destination) }
+        dispatcher.pause(pauses)
+        loop.whenReadable(reports) { [weak self] in self?.assumeIsolated { $0.receiveReports() } }
+        loop.whenReadable(intake) { [weak self] in self?.assumeIsolated { $0.receiveHints() } }
+        loop.whenReadable(hub.socket) { [weak self] in self?.assumeIsolated { $0.receiveSubscriptions() } }
+        loop.tick = { [weak self] now in self?.assumeIsolated { $0.tick(now: now) } }
+    }
+
+    func stop() {
+        loop.tick = nil
+        reader.close()
+        writer.close()
+        keeper.close()
+    }
+
+    // MARK: Time
+
+    private func tick(now: Int64) -> Int64? {
+        // The coordinator's own waking time: a machine that slept, or a stopped coordinator, blames nobody.
+        if lastTick > 0 { dispatcher.waited(min(now - lastTick, Self.second / 2)) }
+        lastTick = now
+        if timers.beat.isDue(now, every: Self.second / 4) { beat(now: now) }
+        if timers.sweep.isDue(now, every: configuration.sweep.nanoseconds) { sweep() }
+        if timers.control.isDue(now, every: configuration.control.nanoseconds) {
+            needsControl = true
+            publishCounts()
+        }
+        readGaps(now: now)
+        if needsDispatch { dispatch(now: now) }
+        if needsControl { publishControl() }
+        let due = [
+            timers.beat.next, timers.sweep.next, timers.control.next, sequencer.deadline, dispatcher.nextProbe,
+        ]
+        return due.compactMap { $0 }.min().map { max($0, now + 100_000) }
+    }
+
+    private func beat(now: Int64) {
+        lookUp(dispatcher.forgotten(now: now))
+        watchSeats()
+        settleTimes()
+        if dispatcher.nextProbe.map({ $0 <= now }) ?? false { needsDispatch = true }
+        // Windows grow and patience ends without a message.
+        needsDispatch = true
+    }
+
+    // MARK: Dispatch
+
+    func setNeedsDispatch() { needsDispatch = true }
+    func setNeedsControl() { needsControl = true }
+
+    private func dispatch(now: Int64) {
+        needsDispatch = false
+        for refill in dispatcher.refills() { read(refill) }
+        for dispatch in dispatcher.dispatch(at: .now, now: now) {
+            guard let connection = connections[dispatch.seat], connection.epoch == dispatch.epoch else { continue }
+            sequences[dispatch.seat, default: 0] += 1
+            let head = FrameHead(seat: dispatch.seat, epoch: incarnation, sequence: sequences[dispatch.seat, default: 0])
+            do {
+                // What does not leave is not claimed, and is offered again after 2 s.
+                _ = try connection.socket.send(Message.offers(dispatch.offers).encoded(head))
+                dispatched.increment(by: dispatch.offers.offers.count)
+            } catch {
+                logger.error("Offers cannot be sent: \(error)", metadata: ["seat": "\(dispatch.seat)"])
+            }
+        }
+        // A queue that the dispatch has emptied is refilled now, not at the next report.
+        for refill in dispatcher.refills() { read(refill) }
+    }
+
+    private func read(_ refill: Dispatcher.Refill) {
+        read { store throws(StoreError) in
+            try store.ready(
+                shard: refill.shard, destination: refill.key.destination, qos: refill.key.qos,
+                afterTurn: refill.afterTurn, limit: refill.limit)
+        } then: { coordinator, result in
+            switch result {
+            case .success(let commands):
+                coordinator.dispatcher.refilled(refill, commands)
+                coordinator.setNeedsDispatch()
+            case .failure(let error):
+                coordinator.dispatcher.refillFailed(refill)
+                coordinator.report(error, "Ready commands cannot be read")
+            }
+        }
+    }
+
+    /// Asks the store which of these are ready.
+    func lookUp(_ ids: [CommandID]) {
+        guard !ids.isEmpty else { return }
+        for (shard, ids) in Dictionary(grouping: ids, by: { $0.shard(of: store.shardCount) }) {
+            read { store throws(StoreError) in
+                try store.ready(shard: shard, ids: ids)
+            } then: { coordinator, result in
+                switch result {
+                case .success(let commands):
+                    guard !commands.isEmpty else { return }
+                    coordinator.dispatcher.insert(commands)
+                    coordinator.setNeedsDispatch()
+                case .failure(let error): coordinator.report(error, "Commands cannot be looked up")
+                }
+            }
+        }
+    }
+
+    // MARK: What comes in
+
+    private func receiveReports() {
+        receive(reports) { head, message in
+            if case .hello(let hello) = message { return meet(head, hello) }
+            guard dispatcher.seats[head.seat]?.epoch == head.epoch else { return }
+            let now = Int64(clinux_monotonic())
+            switch message {
+            case .state(let state): take(state, from: head.seat, now: now)
+            case .statuses(let state, let reports):
+                take(state, from: head.seat, now: now)
+                take(reports, from: head.seat, now: now)
+            case .transfers(let transfers):
+                for link in transfers.links { lastTransfers[link.destination] = (head.seat, link) }
+                hub.transfers(transfers, worker: head.seat, at: .now)
+            case .hello, .offers, .control, .hint: break
+            }
+        }
+    }
+
+    private func take(_ state: WorkerState, from seat: Int, now: Int64) {
+        let before = dispatcher.seats[seat]?.state.phase
+        dispatcher.report(seat: seat, state: state, coordinator: incarnation, now: now)
+        needsDispatch = true
+        if before != state.phase, let record = dispatcher.seats[seat] { hub.worker(record, state: record.phaseName, at: .now) }
+    }
+
+    private func take(_ reports: [StatusReport], from seat: Int, now: Int64) {
+        let at = Timestamp.now
+        var released: [CommandID] = []
+        for report in reports {
+            var report = report
+            report.event.transition.seat = seat
+            let id = report.event.transition.id
+            if dispatcher.transition(report, at: at, now: now) { gateChanged(report.event.destination) }
+            switch report.event.transition.status {
+            case .new: released.append(id)
+            case .queued, .sent, .blocked: break
+            case .error, .success, .cancelled, .inDoubt, .tooManyTimes:
+                if !cancels.isEmpty, cancels.removeValue(forKey: id) != nil { needsControl = true }
+            }
+            publish(report.event, now: now)
+        }
+        lookUp(released)
+        needsDispatch = true
+    }
+
+    func publish(_ event: StatusEvent, now: Int64) {
+        guard hub.wantsStatuses else { return }
+        sequencer.add(event, now: now) { hub.status($0) }
+    }
+
+    private func receiveHints() {
+        receive(intake) { _, message in
+            guard case .hint(let hint) = message else { return }
+            for id in hint.ids { dirtyShards.insert(id.shard(of: store.shardCount)) }
+            switch hint.kind {
+            case .ready, .changed:
+                // A bulk is found by reading the store in order, not one by one.
+                if hint.ids.count > 128 { sweepReady() } else { lookUp(hint.ids) }
+            case .cancelWished: loadWishes()
+            case .settingsChanged: loadPauses()
+            }
+        }
+    }
+
+    private func receiveSubscriptions() {
+        let wantedStatuses = hub.wantsStatuses
+        if hub.receiveSubscriptions() { snapshot(restarts: !wantedStatuses) }
+    }
+
+    /// Reads what is there, bounded, so that one busy socket does not starve the others.
+    private func receive(_ socket: borrowing Socket, _ body: (FrameHead, Message) -> Void) {
+        do {
+            for _ in 0..<256 {
+                guard
+                    let frame = try socket.receive({ bytes in
+                        Result { () throws(WireError) in try Message.decode(bytes) }
+                    })
+                else { return }
+                switch frame {
+                case .success(let (head, message)): body(head, message)
+                case .failure(let error):
+                    dropped.increment()
+                    if foreignVersions.insert(error.description).inserted {
+                        logger.warning("A frame was dropped: \(error)")
+                    }
+                }
+            }
+        } catch {
+            logger.error("A socket cannot be read: \(error)")
+        }
+    }
+
+    private func publishControl() {
+        needsControl = false
+        controlSequence += 1
+        var state = ControlState()
+        state.greeted = dispatcher.seats.values.map { .init(seat: $0.seat, epoch: $0.epoch) }
+        state.cancels = cancels.map { Hello.Held(id: $0.key, claim: $0.value) }
+        state.pauses = dispatcher.pauses
+        do {
+            try control.send(
+                Message.control(state).encoded(FrameHead(epoch: incarnation, sequence: controlSequence)))
+        } catch {
+            logger.error("The control state cannot be sent: \(error)")
+        }
+    }
+
+    // MARK: Seats
+
+    private func meet(_ head: FrameHead, _ hello: Hello) {
+        let seat = head.seat
+        guard seat < 256 else { return }
+        if dispatcher.seats[seat]?.epoch == head.epoch {
+            needsControl = true
+            return
+        }
+        // The newcomer holds the seat's lock, which proves that whoever sat there is dead.
+        let orphans = dispatcher.leave(seat: seat)
+        forget(seat: seat)
+        do {
+            var options = Socket.Options()
+            options.sendHighWaterMark = 0
+            options.immediate = false
+            options.maximumMessageSize = 16 << 20
+            let socket = try Socket(.push, context: context, loop: loop, options: options)
+            try socket.bind(.ipc(directoryDescriptor: runDescriptor, name: "worker-\(seat).sock"))
+            let process = WatchedProcess(pid: hello.pid, startTime: hello.startTime, bootID: hello.bootID)
+            let connection = SeatConnection(socket: socket, epoch: head.epoch, process: process)
+            connections[seat] = connection
+            if let descriptor = connection.process?.descriptor {
+                connection.watch = loop.whenReadable(descriptor: descriptor) { [weak self] in
+                    self?.assumeIsolated { $0.processEnded(seat: seat) }
+                }
+            }
+        } catch {
+            logger.error("A worker cannot be greeted: \(error)", metadata: ["seat": "\(seat)"])
+            return
+        }
+        let record = SeatRecord(seat: seat, epoch: head.epoch, hello: hello)
+        dispatcher.greet(record)
+        logger.info("Worker greeted.", metadata: ["seat": "\(seat)", "pid": "\(hello.pid)"])
+        hub.worker(record, state: "ready", at: .now)
+        needsControl = true
+        let types = record.types
+        write { store throws(StoreError) in try store.record(types: types) } then: { coordinator, result in
+            if case .failure(let error) = result { coordinator.report(error, "Types cannot be recorded") }
+        }
+        reapOthers(seat: seat, but: head.epoch, orphans: orphans)
+        sweepReady()
+    }
+
+    func forget(seat: Int) {
+        if let watch = connections[seat]?.watch { loop.remove(watch) }
+        connections[seat] = nil
+        sequences[seat] = nil
+    }
+
+    // MARK: The store
+
+    /// Reads on the reader's thread, and goes on here.
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value,
+        then: @escaping @Sendable (isolated Coordinator, Result<Value, StoreError>) -> Void
+    ) {
+        on(reader, body, then: then)
+    }
+
+    /// Writes on the writer's thread, and goes on here.
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value,
+        then: @escaping @Sendable (isolated Coordinator, Result<Value, StoreError>) -> Void
+    ) {
+        on(writer, body, then: then)
+    }
+
+    private func on<Value: Sendable>(
+        _ thread: BlockingThread, _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value,
+        then: @escaping @Sendable (isolated Coordinator, Result<Value, StoreError>) -> Void
+    ) {
+        thread.perform { [store, loop] in
+            let result = Result { () throws(StoreError) in try body(store) }
+            loop.perform { self.assumeIsolated { then($0, result) } }
+        }
+    }
+
+    func report(_ error: StoreError, _ what: String) {
+        logger.error("\(what): \(error.message)", metadata: error.shard.map { ["shard": "\($0)"] })
+    }
+}
+
+/// When the periodic parts of the tick are due.
+struct Timers {
+    struct Timer {
+        private(set) var next: Int64 = 0
+
+        mutating func isDue(_ now: Int64, every interval: Int64) -> Bool {
+            guard now >= next else { return false }
+            next = now + interval
+            return true
+        }
+
+        mutating func fireNow() { next = 0 }
+    }
+
+    var beat = Timer()
+    var sweep = Timer()
+    var control = Timer()
+}
+
+extension Duration {
+    var nanoseconds: Int64 { Int64(seconds * 1e9) }
+}
+
+extension SeatRecord {
+    var phaseName: String { state.phase == .ready ? "ready" : "draining" }
+}

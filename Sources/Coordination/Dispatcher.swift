@@ -1,0 +1,356 @@
+package import Commands
+package import Store
+package import Wire
+
+/// Decides who is offered what. Pure: knows the ready queue, the seats and their windows, the gates of destinations, and
+/// what is in hand; times are passed in, and what must be done is returned.
+package struct Dispatcher: Sendable {
+    package struct Dispatch: Sendable, Equatable {
+        package var seat: Int
+        package var epoch: Int64
+        package var offers: Offers
+    }
+
+    /// A part of the store to read, because the queue of its destination runs low.
+    package struct Refill: Sendable, Hashable {
+        package var shard: Int
+        package var key: ReadyKey
+        package var afterTurn: Int64
+        package var limit: Int
+    }
+
+    private struct InHand: Sendable {
+        var seat: Int
+        var destination: Destination
+        var serviceClass: ServiceClass
+        /// Nil once claimed.
+        var offeredAt: Int64?
+    }
+
+    private struct Cursor: Sendable {
+        var afterTurn: Int64 = 0
+        var isReading = false
+    }
+
+    private struct Source: Hashable {
+        var shard: Int
+        var key: ReadyKey
+    }
+
+    package let shardCount: Int
+    private let limit: Int
+    package private(set) var queue: ReadyQueue
+    package private(set) var seats: [Int: SeatRecord] = [:]
+    package private(set) var gates: [Destination: DestinationGate] = [:]
+    package private(set) var pauses: [ControlState.Pause] = []
+    private var pausedDestinations: [(destination: Destination?, qualities: UInt8)] = []
+    private var inHand: [CommandID: InHand] = [:]
+    /// Where to read on; what has been read to its end has no cursor.
+    private var cursors: [Source: Cursor] = [:]
+    private var running: [ReadyKey: Int] = [:]
+
+    /// Offers not claimed by then are forgotten, and may go elsewhere.
+    package static let patience: Int64 = 2_000_000_000
+    /// A command of a lower class that has waited so long with nothing of its class running gets one place.
+    package static let floor: Int64 = 60_000
+
+    package init(shardCount: Int, window: Int = 256) {
+        self.shardCount = shardCount
+        limit = window
+        queue = ReadyQueue(shardCount: shardCount, limit: window)
+    }
+
+    // MARK: Seats
+
+    package mutating func greet(_ record: SeatRecord) { seats[record.seat] = record }
+
+    package mutating func report(seat: Int, state: WorkerState, coordinator: Int64, now: Int64) {
+        seats[seat]?.report(state, coordinator: coordinator, now: now)
+    }
+
+    package mutating func waited(_ elapsed: Int64) { for seat in seats.keys { seats[seat]?.waited(elapsed) } }
+
+    /// The worker is dead or gone. - Returns: what it had been offered and may go elsewhere now.
+    package mutating func leave(seat: Int) -> [CommandID] {
+        seats[seat] = nil
+        let orphans = inHand.filter { $0.value.seat == seat }.map(\.key)
+        for id in orphans { letGo(id) }
+        return orphans
+    }
+
+    package func canRun(_ type: String) -> Bool { seats.values.contains { $0.types.contains(type) } }
+
+    // MARK: Ready commands
+
+    /// Puts commands into the queue that a hint or the end of an execution told of.
+    package mutating func insert(_ commands: [ReadyCommand]) {
+        for command in commands where inHand[command.id] == nil && isWanted(command) {
+            if !queue.insert(command) { lookAgain(shard: command.id.shard(of: shardCount), command) }
+        }
+    }
+
+    /// Only what somebody can run and nobody has paused is kept in memory.
+    private func isWanted(_ command: ReadyCommand) -> Bool {
+        canRun(command.type) && !isPaused(ReadyKey(destination: command.destination, qos: command.qos))
+    }
+
+    /// The sweep found these keys in a shard: whatever no hint told of is read again from its oldest.
+    package mutating func found(_ keys: Set<ReadyKey>, shard: Int) {
+        for key in keys {
+            let source = Source(shard: shard, key: key)
+            if cursors[source] == nil { cursors[source] = Cursor() }
+        }
+    }
+
+    /// What to read now: for every destination and class that runs low.
+    package mutating func refills() -> [Refill] {
+        guard !seats.isEmpty else { return [] }
+        var refills: [Refill] = []
+        for (source, cursor) in cursors where !cursor.isReading && !isPaused(source.key) {
+            let serviceClass = source.key.qos.serviceClass
+            let count = queue.count(source.key.destination, serviceClass)
+            guard count <= limit / 2 else { continue }
+            // The shards share what is missing; a shard alone may fill it.
+            let share = max((limit - count) / min(shardCount, 8), 1)
+            refills.append(
+                Refill(shard: source.shard, key: source.key, afterTurn: cursor.afterTurn, limit: share))
+            cursors[source]?.isReading = true
+        }
+        return refills
+    }
+
+    /// What a refill brought.
+    package mutating func refilled(_ refill: Refill, _ commands: [ReadyCommand]) {
+        let source = Source(shard: refill.shard, key: refill.key)
+        guard var cursor = cursors[source] else { return }
+        cursor.isReading = false
+        for command in commands {
+            guard inHand[command.id] != nil || !isWanted(command) || queue.insert(command) else {
+                cursors[source] = cursor
+                return
+            }
+            cursor.afterTurn = max(cursor.afterTurn, command.turn)
+        }
+        cursors[source] = commands.count < refill.limit ? nil : cursor
+    }
+
+    /// The read failed; the sweep will try again.
+    package mutating func refillFailed(_ refill: Refill) {
+        cursors[Source(shard: refill.shard, key: refill.key)] = nil
+    }
+
+    private mutating func lookAgain(shard: Int, _ command: ReadyCommand) {
+        let source = Source(shard: shard, key: ReadyKey(destination: command.destination, qos: command.qos))
+        let before = max(command.turn - 1, 0)
+        if let cursor = cursors[source] {
+            cursors[source]?.afterTurn = min(cursor.afterTurn, before)
+        } else {
+            cursors[source] = Cursor(afterTurn: before)
+        }
+    }
+
+    // MARK: What happens to commands
+
+    /// A transition was committed. - Returns: whether the gate of its destination changed.
+    package mutating func transition(_ report: StatusReport, at: Timestamp, now: Int64) -> Bool {
+        let event = report.event
+        let id = event.transition.id
+        switch event.transition.status {
+        case .queued, .sent:
+            queue.remove(id)
+            inHand[id]?.offeredAt = nil
+            return false
+        case .new, .blocked:
+            letGo(id)
+        case .error, .success, .cancelled, .inDoubt, .tooManyTimes:
+            queue.remove(id)
+            letGo(id)
+        }
+        guard !event.destination.text.isEmpty else { return false }
+        return judge(report, id: id, at: at, now: now)
+    }
+
+    private mutating func judge(_ report: StatusReport, id: CommandID, at: Timestamp, now: Int64) -> Bool {
+        let destination = report.event.destination
+        var gate = gates[destination] ?? DestinationGate()
+        let changed: Bool
+        switch (report.event.transition.status, report.fault) {
+        case (_, .link): changed = gate.failed(id, reason: report.event.transition.reason, at: at, now: now)
+        case (_, .credential): changed = gate.refused(id, reason: report.event.transition.reason, at: at, now: now)
+        case (.success, nil), (_, .command), (_, .final): changed = gate.answered(id, unauthorized: false)
+        default:
+            gate.withdrawn(id)
+            changed = false
+        }
+        gates[destination] = gate == DestinationGate() ? nil : gate
+        return changed
+    }
+
+    package mutating func restore(_ gate: DestinationGate, of destination: Destination) { gates[destination] = gate }
+
+    /// Sets what people have paused: a destination (nil: all) and qualities as bits. What is resumed comes with a sweep.
+    package mutating func pause(_ pauses: [(destination: Destination?, qualities: UInt8)]) {
+        pausedDestinations = pauses
+        let queued = self
+        queue.removeAll { queued.isPaused(ReadyKey(destination: $0.destination, qos: $0.qos)) }
+        self.pauses = pauses.map {
+            ControlState.Pause(group: $0.destination.map { Offers.group(of: $0) } ?? 0, qualities: $0.qualities)
+        }
+    }
+
+    /// What the store says is claimed: the truth behind lost reports.
+    package mutating func reconcile(_ rows: [ClaimedRow], shard: Int, now: Int64) {
+        let claimed = Set(rows.map(\.id))
+        for (id, hand) in inHand where id.shard(of: shardCount) == shard && hand.offeredAt == nil && !claimed.contains(id) {
+            letGo(id)
+        }
+        for row in rows where inHand[row.id] == nil && seats[row.seat]?.epoch == row.epoch {
+            hold(
+                row.id, seat: row.seat, destination: row.destination, qos: row.qos, suspect: row.suspect, offeredAt: nil)
+        }
+    }
+
+    /// Forgets offers that nobody claimed. - Returns: their ids; the store knows whether they are ready still.
+    package mutating func forgotten(now: Int64) -> [CommandID] {
+        let stale = inHand.filter { $0.value.offeredAt.map { now - $0 > Self.patience } ?? false }.map(\.key)
+        for id in stale {
+            if let destination = inHand[id]?.destination { gates[destination]?.withdrawn(id) }
+            letGo(id)
+        }
+        return stale
+    }
+
+    package func holder(of id: CommandID) -> Int? { inHand[id]?.seat }
+
+    // MARK: Dispatch
+
+    /// Offers as much as the seats have room for.
+    package mutating func dispatch(at: Timestamp, now: Int64) -> [Dispatch] {
+        var chosen: [Int: [Offers.Offer]] = [:]
+        func offer(_ command: ReadyCommand, to seat: Int, as qos: QualityOfService? = nil) {
+            chosen[seat, default: []].append(
+                Offers.Offer(
+                    id: command.id, type: command.type, qos: qos ?? command.qos, suspect: command.suspect,
+                    group: Offers.group(of: command.destination), order: ReadyQueue.order(of: command)))
+            hold(
+                command.id, seat: seat, destination: command.destination, qos: command.qos, suspect: command.suspect,
+                offeredAt: now)
+            gates[command.destination]?.offered(command.id, now: now)
+        }
+        let order = seats.keys.sorted()
+        guard !order.isEmpty else { return [] }
+        func room(_ seat: Int, _ serviceClass: ServiceClass) -> Int {
+            (seats[seat]?.room(serviceClass, now: now) ?? 0) - (chosen[seat]?.count ?? 0)
+        }
+
+        for (command, seat) in starved(at: at, now: now) { offer(command, to: seat, as: .userInitiated) }
+        // High quality goes to whoever has most room; shards do not matter.
+        while let seat = order.max(by: { room($0, .high) < room($1, .high) }), room(seat, .high) > 0 {
+            guard let command = take(.high, seat: seat, shards: nil, now: now) else {
+                // The roomiest cannot run what is there, but another may.
+                var taken = false
+                for other in order where other != seat && room(other, .high) > 0 {
+                    guard let command = take(.high, seat: other, shards: nil, now: now) else { continue }
+                    offer(command, to: other)
+                    taken = true
+                }
+                if taken { continue }
+                break
+            }
+            offer(command, to: seat)
+        }
+        for serviceClass in [ServiceClass.middle, .low] {
+            for (index, seat) in order.enumerated() {
+                let own = (0..<shardCount).filter { $0 % order.count == index }
+                while room(seat, serviceClass) > 0, let command = take(serviceClass, seat: seat, shards: own, now: now) {
+                    offer(command, to: seat)
+                }
+            }
+            // Shards are preferred, not owned: who would stand idle takes from any.
+            var hungry = order
+            while !hungry.isEmpty {
+                hungry.removeAll { seat in
+                    guard let record = seats[seat], room(seat, serviceClass) > 0,
+                        record.unfinished(now: now) + (chosen[seat]?.count ?? 0) < record.concurrency,
+                        let command = take(serviceClass, seat: seat, shards: nil, now: now)
+                    else { return true }
+                    offer(command, to: seat)
+                    return false
+                }
+            }
+        }
+        return chosen.sorted { $0.key < $1.key }.compactMap { seat, offers in
+            guard let epoch = seats[seat]?.epoch, let first = seats[seat]?.offered(offers.count, now: now) else {
+                return nil
+            }
+            return Dispatch(seat: seat, epoch: epoch, offers: Offers(first: first, offers: offers))
+        }
+    }
+
+    /// When a closed gate may let its next probe out, while something waits for it.
+    package var nextProbe: Int64? {
+        gates.filter { gate in queue.allLanes.contains { $0.destination == gate.key } }.values.compactMap(\.nextProbe).min()
+    }
+
+    private mutating func take(_ serviceClass: ServiceClass, seat: Int, shards: [Int]?, now: Int64) -> ReadyCommand? {
+        guard let record = seats[seat] else { return nil }
+        let gates = gates
+        let hasSuspect = !record.suspects.isEmpty
+        return queue.take(serviceClass, shards: shards) { lane in
+            if lane.suspect && hasSuspect { return false }
+            return record.types.contains(lane.type) && gates[lane.destination]?.admits(now: now) ?? true
+        }
+    }
+
+    private func isPaused(_ key: ReadyKey) -> Bool {
+        pausedDestinations.contains { pause in
+            (pause.destination == nil || pause.destination == key.destination)
+                && pause.qualities & (1 << UInt8(key.qos.rawValue)) != 0
+        }
+    }
+
+    /// The floor of invariant 7: one place for a class that would wait for ever behind higher ones.
+    private mutating func starved(at: Timestamp, now: Int64) -> [(ReadyCommand, Int)] {
+        var found: [(ReadyCommand, Int)] = []
+        for serviceClass in [ServiceClass.middle, .low] {
+            let waiting = queue.oldest(serviceClass) { lane in
+                !lane.suspect && serviceClass.qualities.allSatisfy {
+                    running[ReadyKey(destination: lane.destination, qos: $0)] == nil
+                }
+            }
+            for command in waiting where at.milliseconds - command.createdAt.milliseconds > Self.floor {
+                guard gates[command.destination]?.admits(now: now) ?? true,
+                    !found.contains(where: { $0.0.destination == command.destination }),
+                    let seat = seats.values.first(where: {
+                        $0.types.contains(command.type) && $0.room(.high, now: now) > 0 && $0.room(.middle, now: now) <= 0
+                    })?.seat
+                else { continue }
+                queue.remove(command.id)
+                found.append((command, seat))
+            }
+        }
+        return found
+    }
+
+    private mutating func hold(
+        _ id: CommandID, seat: Int, destination: Destination, qos: QualityOfService, suspect: Bool, offeredAt: Int64?
+    ) {
+        inHand[id] = InHand(
+            seat: seat, destination: destination, serviceClass: qos.serviceClass, offeredAt: offeredAt)
+        running[Self.key(destination, qos.serviceClass), default: 0] += 1
+        if suspect { seats[seat]?.suspects.insert(id) }
+    }
+
+    private mutating func letGo(_ id: CommandID) {
+        guard let hand = inHand.removeValue(forKey: id) else { return }
+        let key = Self.key(hand.destination, hand.serviceClass)
+        let left = running[key, default: 1] - 1
+        running[key] = left > 0 ? left : nil
+        seats[hand.seat]?.suspects.remove(id)
+    }
+
+    /// The first quality of a class stands for the class.
+    private static func key(_ destination: Destination, _ serviceClass: ServiceClass) -> ReadyKey {
+        ReadyKey(destination: destination, qos: serviceClass.qualities.first ?? .default)
+    }
+}

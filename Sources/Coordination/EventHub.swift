@@ -1,0 +1,106 @@
+internal import Commands
+internal import Logging
+internal import Store
+internal import Wire
+internal import ZeroMQ
+
+/// Publishes events to monitors. Makes JSON only for topics that somebody has subscribed. Lives on the coordinator's
+/// loop.
+struct EventHub: ~Copyable {
+    let socket: Socket
+    private var prefixes: [[UInt8]: Int] = [:]
+    private var writer = JSONWriter(capacity: 1024)
+    private let logger: Logger
+    private(set) var wantsStatuses = false
+    private(set) var wantsProgress = false
+    private(set) var wantsBandwidth = false
+    private(set) var wantsCounts = false
+
+    init(socket: consuming Socket, logger: Logger) {
+        self.socket = socket
+        self.logger = logger
+    }
+
+    /// Reads the subscriptions that have come. - Returns: whether somebody new wants a snapshot.
+    mutating func receiveSubscriptions() -> Bool {
+        var isNew = false
+        do {
+            while let frame = try socket.receive({ Array($0) }) {
+                guard let kind = frame.first else { continue }
+                let prefix = Array(frame.dropFirst())
+                if kind == 1 {
+                    prefixes[prefix, default: 0] += 1
+                    isNew = true
+                } else {
+                    // libzmq tells of the last unsubscription only.
+                    prefixes[prefix] = nil
+                }
+            }
+        } catch {
+            logger.error("Subscriptions cannot be read: \(error)")
+        }
+        wantsStatuses = wants("status/")
+        wantsProgress = wants("progress/")
+        wantsBandwidth = wants("bandwidth/")
+        wantsCounts = wants("counts")
+        return isNew
+    }
+
+    mutating func status(_ event: StatusEvent, snapshot: Bool = false) {
+        publish { Event.status(event, snapshot: snapshot, to: &$0) }
+    }
+
+    mutating func transfers(_ transfers: Transfers, worker: Int, at: Timestamp) {
+        if wantsProgress {
+            for transfer in transfers.transfers { publish { Event.progress(transfer, at: at, to: &$0) } }
+        }
+        if wantsBandwidth {
+            for link in transfers.links { publish { Event.bandwidth(link, worker: worker, at: at, to: &$0) } }
+        }
+    }
+
+    mutating func bandwidth(_ link: Transfers.Link, worker: Int, at: Timestamp) {
+        publish { Event.bandwidth(link, worker: worker, at: at, snapshot: true, to: &$0) }
+    }
+
+    mutating func worker(_ record: SeatRecord, state: String, at: Timestamp, snapshot: Bool = false) {
+        publish {
+            Event.worker(
+                seat: record.seat, pid: record.pid, state: state, concurrency: record.concurrency,
+                inFlight: record.state.executing, at: at, snapshot: snapshot, to: &$0)
+        }
+    }
+
+    mutating func link(_ destination: Destination, _ gate: DestinationGate, at: Timestamp, snapshot: Bool = false) {
+        let level = gate.state == .open ? "unknown" : "offline"
+        publish {
+            Event.link(destination, level: level, reason: gate.reason, at: at, snapshot: snapshot, to: &$0)
+        }
+    }
+
+    mutating func counts(_ counts: Counts, at: Timestamp, snapshot: Bool = false) {
+        let cells = CommandStatus.allCases.map { ($0, counts[$0]) }
+        publish { Event.counts(cells, at: at, snapshot: snapshot, to: &$0) }
+    }
+
+    mutating func gap(shard: Int, _ range: ClosedRange<Int64>) {
+        publish { Event.gap(shard: shard, from: range.lowerBound, to: range.upperBound, writer: &$0) }
+    }
+
+    /// A prefix of the topic is subscribed, or the topic is a prefix of something that is.
+    private func wants(_ topic: String) -> Bool {
+        let topic = Array(topic.utf8)
+        return prefixes.keys.contains { $0.starts(with: topic) || topic.starts(with: $0) }
+    }
+
+    private mutating func publish(_ write: (inout JSONWriter) -> Void) {
+        writer.removeAll()
+        write(&writer)
+        do {
+            // A monitor that does not read loses events and sees the gap in `seq`; nobody waits for it.
+            try socket.send(writer.bytes)
+        } catch {
+            logger.error("An event cannot be published: \(error)")
+        }
+    }
+}

@@ -1,0 +1,53 @@
+package import Commands
+
+/// Pauses as they stand in the settings: `pause.<quality or *>.<destination or *>` = since when.
+package enum Pauses {
+    package static let prefix = "pause."
+
+    /// The key of a pause; nil stands for all.
+    package static func key(qos: QualityOfService?, destination: Destination?) -> String {
+        "\(prefix)\(qos?.name ?? "*").\(destination?.text ?? "*")"
+    }
+
+    /// Reads keys back; one that is not of this form pauses nothing.
+    package static func parse(_ settings: [String: String]) -> [(destination: Destination?, qualities: UInt8)] {
+        settings.keys.sorted().compactMap { key in
+            let parts = key.dropFirst(prefix.count).split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+            guard key.hasPrefix(prefix), parts.count == 2 else { return nil }
+            let qualities: UInt8
+            if parts[0] == "*" {
+                qualities = 0b11111
+            } else if let qos = QualityOfService(name: String(parts[0])) {
+                qualities = 1 << UInt8(qos.rawValue)
+            } else {
+                return nil
+            }
+            return (parts[1] == "*" ? nil : Destination(unchecked: String(parts[1])), qualities)
+        }
+    }
+}
+
+extension DestinationGate {
+    /// Gates stand in the settings as `link.<destination>`.
+    package static let settingPrefix = "link."
+
+    /// As JSON; nil while it is open.
+    package var setting: String? {
+        guard state != .open else { return nil }
+        let value = JSONValue.object([
+            .init("state", .string(state.name)), .init("reason", reason.map { .string($0) } ?? .null),
+            .init("since", .integer(since?.milliseconds ?? 0)),
+        ])
+        return value.text
+    }
+
+    /// Reads a setting back; nil for what is no gate.
+    package init?(setting: String) {
+        guard let value = try? JSONValue(parsing: setting.utf8), let name = value["state"]?.string,
+            let state = [State.broken, .paused].first(where: { $0.name == name })
+        else { return nil }
+        self.init(
+            state: state, reason: value["reason"]?.string,
+            since: value["since"]?.integer.map { Timestamp(milliseconds: $0) })
+    }
+}

@@ -1,0 +1,19 @@
+internal import Store
+internal import ZeroMQ
+
+/// The coordinator's side of one worker: the socket that offers go out by, and the watch on its process.
+final class SeatConnection {
+    let socket: Socket
+    let epoch: Int64
+    /// Nil where the process cannot be seen from here; then its lock is tried every 250 ms, and nobody is signalled.
+    var process: WatchedProcess?
+    var watch: Registration?
+    /// Its process has ended, or it is being ended: the lock is awaited.
+    var isEnding = false
+
+    init(socket: consuming Socket, epoch: Int64, process: consuming WatchedProcess?) {
+        self.socket = socket
+        self.epoch = epoch
+        self.process = process
+    }
+}

@@ -1,0 +1,88 @@
+internal import CLinux
+internal import Dispatch
+internal import Glibc
+internal import Synchronization
+
+/// Runs `body` on a thread of its own: for what blocks, and so must not run on the cooperative pool.
+package func startThread(named name: String, _ body: @escaping @Sendable () -> Void) {
+    final class Start {
+        let name: String
+        let body: @Sendable () -> Void
+
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+    var thread = pthread_t()
+    let start = Unmanaged.passRetained(Start(name: name, body: body))
+    let code = pthread_create(
+        &thread, nil,
+        { argument in
+            guard let argument else { return nil }
+            let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+            _ = clinux_name_thread(start.name)
+            start.body()
+            return nil
+        }, start.toOpaque())
+    precondition(code == 0, "no thread could be made: \(String(cString: strerror(code)))")
+    pthread_detach(thread)
+}
+
+/// Runs what blocks on a thread of its own.
+package func onThread<Value: Sendable, Failure: Error>(
+    _ name: String, _ body: @escaping @Sendable () throws(Failure) -> Value
+) async throws(Failure) -> Value {
+    let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, Failure>, Never>) in
+        startThread(named: name) {
+            continuation.resume(returning: Result { () throws(Failure) in try body() })
+        }
+    }
+    return try result.get()
+}
+
+/// A thread that runs what blocks, one after the other.
+package final class BlockingThread: Sendable {
+    private struct Queue {
+        var bodies: [@Sendable () -> Void] = []
+        var isIdle = false
+        var isClosed = false
+    }
+
+    private let queue = Mutex(Queue())
+    private let wake = DispatchSemaphore(value: 0)
+
+    package init(named name: String) {
+        startThread(named: name) { [self] in run() }
+    }
+
+    /// Runs `body` behind what was handed in before.
+    package func perform(_ body: @escaping @Sendable () -> Void) {
+        let wakes = queue.withLock { queue in
+            queue.bodies.append(body)
+            defer { queue.isIdle = false }
+            return queue.isIdle
+        }
+        if wakes { wake.signal() }
+    }
+
+    /// Runs what was handed in so far; then the thread ends.
+    package func close() {
+        perform { [self] in queue.withLock { $0.isClosed = true } }
+    }
+
+    private func run() {
+        while true {
+            let (bodies, isClosed) = queue.withLock { queue -> ([@Sendable () -> Void], Bool) in
+                defer { queue.bodies = [] }
+                queue.isIdle = queue.bodies.isEmpty
+                return (queue.bodies, queue.isClosed)
+            }
+            for body in bodies { body() }
+            if bodies.isEmpty {
+                if isClosed { return }
+                wake.wait()
+            }
+        }
+    }
+}

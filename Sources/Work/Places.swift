@@ -1,0 +1,318 @@
+package import Commands
+internal import HeapModule
+package import Wire
+
+/// Who may begin: a worker's places, the offers that wait for one, and what is held. Pure; times are passed in.
+///
+/// Middle and low quality share ``concurrency`` places; high quality has as many again, may use free ones of the
+/// others, and beyond that preempts the youngest low. A command takes its place when it is claimed and leaves it when
+/// its operation ends; what waits for its last commit holds none, but there is a limit to how many may.
+///
+/// **Claiming ahead.** A claim is made when it can begin by the time its commit returns. Where operations are short, more
+/// places fall free during a commit than there are places: so ``aheadTime`` of recent completions are claimed besides.
+/// With 16 places and nothing ahead, two workers drained 11,000 no-ops/s; with it, they are bound by the processor.
+package struct Places: Sendable {
+    package struct Decision: Sendable, Equatable {
+        package var claims: [Offers.Offer] = []
+        package var starts: [CommandID] = []
+        package var preempts: [CommandID] = []
+
+        package init() {}
+    }
+
+    private struct Waiting: Sendable, Comparable {
+        var offer: Offers.Offer
+        var arrived: Int64
+
+        static func == (left: Self, right: Self) -> Bool { left.offer.id == right.offer.id }
+        static func < (left: Self, right: Self) -> Bool {
+            (left.offer.order, left.offer.id) < (right.offer.order, right.offer.id)
+        }
+    }
+
+    private enum Phase: Sendable { case claiming, claimed, executing, ending }
+
+    private struct Held: Sendable {
+        var isHigh: Bool
+        var isLow: Bool
+        var group: UInt32
+        var suspect: Bool
+        var phase = Phase.claiming
+        var preemptible = false
+        var isPreempted = false
+        /// When it was offered, to find the youngest.
+        var number: Int64
+    }
+
+    package let concurrency: Int
+    package private(set) var state = WorkerState()
+    private var waiting: [ServiceClass: [UInt32: Heap<Waiting>]] = [:]
+    private var waitingIDs: Set<CommandID> = []
+    private var held: [CommandID: Held] = [:]
+    /// Claimed and not begun, in the order of their claims.
+    private var claimed: [CommandID] = []
+    private var pauses: [ControlState.Pause] = []
+    private var next: Int64 = 0
+    private var heldHigh = 0
+    private var heldOthers = 0
+    private var executingHigh = 0
+    private var executingOthers = 0
+    private var ending = 0
+    private var suspects = 0
+    private var inGroup: [UInt32: Int] = [:]
+    private var rate = 0.0
+    private var measured: (at: Int64, completed: Int64)?
+
+    /// Nanoseconds of recent completions that may be claimed ahead of free places: a commit of a busy disk.
+    package static let aheadTime = 0.005
+    /// Offers not claimed within 2 s are forgotten.
+    package static let patience: Int64 = 2_000_000_000
+
+    package init(concurrency: Int) {
+        self.concurrency = max(concurrency, 1)
+        refreshState()
+    }
+
+    /// Claims made before a place is free, at the present rate of completions.
+    package var ahead: Int { min(Int(rate * Self.aheadTime), 256) }
+    package var waitingCount: Int { waitingIDs.count }
+    package var heldCount: Int { held.count }
+
+    // MARK: Offers
+
+    /// Takes a frame of offers. Numbers that were skipped are lost and count as resolved; what is held is not taken twice.
+    package mutating func offered(_ offers: Offers, coordinator: Int64, now: Int64) {
+        if coordinator != state.coordinator { adopt(coordinator: coordinator) }
+        if offers.first > state.seen + 1 { state.resolved += offers.first - state.seen - 1 }
+        state.seen = max(state.seen, offers.first + Int64(offers.offers.count) - 1)
+        for offer in offers.offers {
+            let isPaused = pauses.contains { $0.covers(group: offer.group, qos: offer.qos) }
+            if state.phase == .draining || isPaused || held[offer.id] != nil || !waitingIDs.insert(offer.id).inserted {
+                state.resolved += 1
+                continue
+            }
+            waiting[offer.qos.serviceClass, default: [:]][offer.group, default: Heap()]
+                .insert(Waiting(offer: offer, arrived: now))
+        }
+    }
+
+    /// A new coordinator counts its offers from 1, and knows nothing of those of the last.
+    package mutating func adopt(coordinator: Int64) {
+        forgetAll()
+        state.coordinator = coordinator
+        state.seen = 0
+        state.resolved = 0
+        // Ends of what the last coordinator offered are not this one's offers.
+        for id in held.keys { held[id]?.number = 0 }
+    }
+
+    package mutating func pause(_ pauses: [ControlState.Pause]) {
+        guard pauses != self.pauses else { return }
+        self.pauses = pauses
+        forget { waiting in pauses.contains { $0.covers(group: waiting.offer.group, qos: waiting.offer.qos) } }
+    }
+
+    /// Forgets offers that have waited too long, and measures the rate of completions. Call it 4 times a second.
+    package mutating func tick(now: Int64) {
+        forget { now - $0.arrived > Self.patience }
+        if let measured, now > measured.at {
+            let recent = Double(state.completed - measured.completed) / (Double(now - measured.at) / 1e9)
+            rate = recent > rate ? recent : (rate + recent) / 2
+        }
+        measured = (now, state.completed)
+        state.progress += 1
+        refreshState()
+    }
+
+    /// Nothing new is begun; offers are forgotten. - Returns: what is claimed and has not begun, to be released.
+    package mutating func drain() -> [CommandID] {
+        state.phase = .draining
+        forgetAll()
+        defer { claimed = [] }
+        return claimed
+    }
+
+    package mutating func forgetAll() { forget { _ in true } }
+
+    private mutating func forget(where condition: (Waiting) -> Bool) {
+        for (serviceClass, groups) in waiting {
+            for (group, heap) in groups where heap.unordered.contains(where: condition) {
+                let kept = heap.unordered.filter { !condition($0) }
+                for gone in heap.unordered where condition(gone) { waitingIDs.remove(gone.offer.id) }
+                state.resolved += Int64(heap.count - kept.count)
+                waiting[serviceClass]?[group] = kept.isEmpty ? nil : Heap(kept)
+            }
+        }
+    }
+
+    // MARK: The life of an execution
+
+    /// The claim was committed. Begins when ``begin()`` says so.
+    package mutating func claimed(_ id: CommandID, preemptible: Bool) {
+        guard held[id]?.phase == .claiming else { return }
+        held[id]?.phase = .claimed
+        held[id]?.preemptible = preemptible
+        claimed.append(id)
+    }
+
+    /// The claim found nothing to take.
+    package mutating func refused(_ id: CommandID) { remove(id, completed: false) }
+
+    /// Its operation has ended: the place is free, the commit is still to come.
+    package mutating func ended(_ id: CommandID) {
+        guard var one = held[id], one.phase != .ending else { return }
+        if one.phase == .executing { countExecuting(one, by: -1) }
+        if one.phase == .claimed { claimed.removeAll { $0 == id } }
+        countHeld(one, by: -1)
+        one.phase = .ending
+        held[id] = one
+        ending += 1
+    }
+
+    /// Its end is committed, or somebody else has it.
+    package mutating func settled(_ id: CommandID) { remove(id, completed: true) }
+
+    private mutating func remove(_ id: CommandID, completed: Bool) {
+        guard let one = held.removeValue(forKey: id) else { return }
+        switch one.phase {
+        case .ending: ending -= 1
+        case .executing:
+            countExecuting(one, by: -1)
+            countHeld(one, by: -1)
+        case .claimed:
+            claimed.removeAll { $0 == id }
+            countHeld(one, by: -1)
+        case .claiming: countHeld(one, by: -1)
+        }
+        if one.suspect { suspects -= 1 }
+        if one.number > 0 { state.resolved += 1 }
+        if completed { state.completed += 1 }
+        refreshState()
+    }
+
+    // MARK: Decisions
+
+    /// What to claim, what to begin, and whom to preempt, as things stand.
+    package mutating func begin() -> Decision {
+        var decision = Decision()
+        startClaimed(&decision)
+        guard state.phase == .ready else { return decision }
+        // What waits for its last commit holds no place; but where commits fail, nothing more is begun.
+        while ending <= 2 * (concurrency + ahead) {
+            guard let offer = takeNext(&decision) else { break }
+            decision.claims.append(offer)
+        }
+        refreshState()
+        return decision
+    }
+
+    private mutating func startClaimed(_ decision: inout Decision) {
+        guard !claimed.isEmpty else { return }
+        var blocked: [CommandID] = []
+        for (index, id) in claimed.enumerated() {
+            guard let one = held[id] else { continue }
+            let hasPlace =
+                one.isHigh
+                ? executingHigh < 2 * concurrency - executingOthers
+                : executingOthers < min(concurrency, 2 * concurrency - executingHigh)
+            guard hasPlace else {
+                blocked.append(id)
+                if executingHigh + executingOthers >= 2 * concurrency {
+                    blocked.append(contentsOf: claimed[(index + 1)...])
+                    break
+                }
+                continue
+            }
+            held[id]?.phase = .executing
+            countExecuting(one, by: 1)
+            decision.starts.append(id)
+        }
+        claimed = blocked
+    }
+
+    private mutating func takeNext(_ decision: inout Decision) -> Offers.Offer? {
+        if heldHigh < 2 * concurrency - executingOthers + ahead, let offer = take(.high) { return offer }
+        if waiting[.high]?.isEmpty == false, let victim = youngestLow() {
+            held[victim]?.isPreempted = true
+            decision.preempts.append(victim)
+        }
+        guard heldOthers < min(concurrency, 2 * concurrency - executingHigh) + ahead else { return nil }
+        return take(.middle) ?? take(.low)
+    }
+
+    /// The first of a class by order, passing over a destination that has its share and over second suspects.
+    private mutating func take(_ serviceClass: ServiceClass) -> Offers.Offer? {
+        guard let groups = waiting[serviceClass], !groups.isEmpty else { return nil }
+        var best: Waiting?
+        var bestGroup: UInt32 = 0
+        var isContested: Bool?
+        for (group, heap) in groups {
+            guard let first = heap.min else { continue }
+            if first.offer.suspect && suspects > 0 { continue }
+            if serviceClass != .high, inGroup[group, default: 0] >= share {
+                let contested = isContested ?? self.othersWait(besides: group)
+                isContested = contested
+                if contested { continue }
+            }
+            if let known = best, known < first { continue }
+            best = first
+            bestGroup = group
+        }
+        guard let best else { return nil }
+        _ = waiting[serviceClass]?[bestGroup]?.popMin()
+        if waiting[serviceClass]?[bestGroup]?.isEmpty == true { waiting[serviceClass]?[bestGroup] = nil }
+        waitingIDs.remove(best.offer.id)
+        hold(best.offer)
+        return best.offer
+    }
+
+    /// Places of middle and low quality that one destination may hold while others wait: three quarters, at least one.
+    private var share: Int { max(concurrency * 3 / 4, 1) + ahead }
+
+    private func othersWait(besides group: UInt32) -> Bool {
+        for serviceClass in [ServiceClass.middle, .low] {
+            if waiting[serviceClass]?.contains(where: { $0.key != group }) == true { return true }
+        }
+        return false
+    }
+
+    private func youngestLow() -> CommandID? {
+        let preempted = held.values.count { $0.isPreempted && $0.phase == .executing }
+        let wanted = waiting[.high]?.values.reduce(0) { $0 + $1.count } ?? 0
+        guard executingHigh + executingOthers >= 2 * concurrency, preempted < wanted else { return nil }
+        return held.filter { $0.value.isLow && $0.value.phase == .executing && $0.value.preemptible && !$0.value.isPreempted }
+            .max { $0.value.number < $1.value.number }?.key
+    }
+
+    private mutating func hold(_ offer: Offers.Offer) {
+        next += 1
+        let serviceClass = offer.qos.serviceClass
+        let one = Held(
+            isHigh: serviceClass == .high, isLow: serviceClass == .low, group: offer.group, suspect: offer.suspect,
+            number: next)
+        held[offer.id] = one
+        countHeld(one, by: 1)
+        if offer.suspect { suspects += 1 }
+    }
+
+    private mutating func countHeld(_ one: Held, by step: Int) {
+        if one.isHigh {
+            heldHigh += step
+        } else {
+            heldOthers += step
+            let count = inGroup[one.group, default: 0] + step
+            inGroup[one.group] = count == 0 ? nil : count
+        }
+    }
+
+    private mutating func countExecuting(_ one: Held, by step: Int) {
+        if one.isHigh { executingHigh += step } else { executingOthers += step }
+    }
+
+    private mutating func refreshState() {
+        state.executing = executingHigh + executingOthers
+        state.free = max(min(concurrency, 2 * concurrency - executingHigh) - heldOthers, 0)
+        state.freeHigh = max(2 * concurrency - executingOthers - heldHigh, 0)
+        state.holdsSuspect = suspects > 0
+    }
+}

@@ -1,0 +1,50 @@
+internal import CLinux
+internal import Glibc
+package import Store
+
+/// A worker's place: the lowest free `run/seat-NN.lock`, held by `flock` for life.
+///
+/// The lock is the proof of life: who obtains it knows that the worker is dead, because the kernel releases it with the
+/// process and with nothing else.
+package struct Seat: ~Copyable {
+    package let number: Int
+    /// The incarnation that sits here: random, 63 bits, never 0.
+    package let epoch: Int64
+    private let descriptor: CInt
+
+    /// Seats of one data directory.
+    package static let most = 256
+
+    /// - Parameter directory: where the locks are: `run/` of the data directory.
+    /// - Throws: ``StoreError`` where no seat is free, or a lock cannot be made.
+    package static func take(in directory: String) throws(StoreError) -> Seat {
+        for number in 0..<most {
+            let path = self.path(number, in: directory)
+            let descriptor = clinux_open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else {
+                throw StoreError(
+                    .permission, "the seat lock \(path) cannot be opened: \(String(cString: strerror(errno)))")
+            }
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
+                return Seat(number: number, epoch: Int64.random(in: 1...Int64.max), descriptor: descriptor)
+            }
+            close(descriptor)
+        }
+        throw StoreError(.busy, "all \(most) seats in \(directory) are taken: end a worker before starting another")
+    }
+
+    /// The lock file of a seat.
+    package static func path(_ number: Int, in directory: String) -> String {
+        "\(directory)/seat-\(number < 10 ? "0" : "")\(number).lock"
+    }
+
+    /// What the store is told about the worker that sits here.
+    package func session() -> Session {
+        let pid = getpid()
+        return Session(
+            seat: number, epoch: epoch, pid: pid, startTime: ProcessFacts.startTime(of: pid) ?? 0,
+            bootID: ProcessFacts.bootID)
+    }
+
+    deinit { close(descriptor) }
+}

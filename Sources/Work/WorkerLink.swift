@@ -1,0 +1,204 @@
+internal import CLinux
+internal import Commands
+internal import Glibc
+internal import Logging
+internal import Store
+internal import Wire
+internal import ZeroMQ
+
+/// A worker's sockets, on its loop: offers and control come in; hello, state, statuses and transfers go out.
+actor WorkerLink {
+    private static let beat: Int64 = 250_000_000
+    private static let helloInterval: Int64 = 1_000_000_000
+    /// A coordinator that has said nothing for so long is silent: nothing new is claimed.
+    private static let silence: Int64 = 5_000_000_000
+
+    private let loop: PollLoop
+    private let reports: Socket
+    private let offers: Socket
+    private let control: Socket
+    private let runDescriptor: CInt
+    private let session: Session
+    private let types: [String]
+    private let configuration: WorkerConfiguration
+    private let logger: Logger
+    private var executor: Executor?
+
+    private var sequence: Int64 = 0
+    private var coordinator: Int64 = 0
+    private var controlSequence: Int64 = 0
+    private var isGreeted = false
+    private var heardAt: Int64
+    private var isSilent = false
+    private var nextBeat: Int64 = 0
+    private var nextHello: Int64 = 0
+    private var transfersAt: Int64
+    private var movedBefore = false
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// Opens and connects the sockets. Call it on the loop.
+    init(
+        loop: PollLoop, context: Context, runDirectory: String, session: Session, types: [String],
+        configuration: WorkerConfiguration, logger: Logger
+    ) throws {
+        self.loop = loop
+        self.session = session
+        self.types = types
+        self.configuration = configuration
+        self.logger = logger
+        let now = Int64(clinux_monotonic())
+        heardAt = now
+        transfersAt = now
+        runDescriptor = clinux_open(runDirectory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        guard runDescriptor >= 0 else {
+            throw StoreError(.permission, "\(runDirectory) cannot be opened: \(String(cString: strerror(errno)))")
+        }
+        var options = Socket.Options()
+        options.sendHighWaterMark = 100_000
+        options.reconnectIntervalMaximum = .milliseconds(200)
+        options.maximumMessageSize = 16 << 20
+        options.linger = .milliseconds(200)
+        reports = try Socket(.publish, context: context, loop: loop, options: options)
+        offers = try Socket(.pull, context: context, loop: loop, options: options)
+        control = try Socket(.subscribe, context: context, loop: loop, options: options)
+        try control.subscribe()
+        try reports.connect(.ipc(directoryDescriptor: runDescriptor, name: "reports.sock"))
+        try control.connect(.ipc(directoryDescriptor: runDescriptor, name: "control.sock"))
+        try offers.connect(.ipc(directoryDescriptor: runDescriptor, name: "worker-\(session.seat).sock"))
+    }
+
+    deinit { close(runDescriptor) }
+
+    /// Starts listening.
+    func start(executor: Executor) {
+        self.executor = executor
+        loop.whenReadable(offers) { [weak self] in self?.assumeIsolated { $0.receiveOffers() } }
+        loop.whenReadable(control) { [weak self] in self?.assumeIsolated { $0.receiveControl() } }
+        loop.tick = { [weak self] now in self?.assumeIsolated { $0.tick(now: now) } }
+    }
+
+    /// Calls `body` once the parent's end of the pipe is closed.
+    func watchParent(_ descriptor: CInt, _ body: @escaping @Sendable () -> Void) {
+        var registration: Registration?
+        registration = loop.whenReadable(descriptor: descriptor) { [loop] in
+            let isGone = withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
+                let count = read(descriptor, buffer.baseAddress, buffer.count)
+                return count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN)
+            }
+            guard isGone, let known = registration else { return }
+            loop.remove(known)
+            body()
+        }
+    }
+
+    /// Sends the reports that are waiting.
+    func flush() {
+        guard let executor else { return }
+        let (state, reports) = executor.takeReports()
+        var rest = reports[...]
+        while !rest.isEmpty {
+            // A frame stays far below the maximum message size, whatever the reasons' length.
+            let part = rest.prefix(512)
+            rest = rest.dropFirst(part.count)
+            send(.statuses(state, Array(part)))
+        }
+    }
+
+    private func tick(now: Int64) -> Int64? {
+        guard let executor else { return nil }
+        if now >= nextBeat {
+            nextBeat = now + Self.beat
+            executor.tick(now: now)
+            send(.state(executor.workerState))
+            let transfers = executor.takeTransfers(elapsed: max(Double(now - transfersAt) / 1e9, 0.001))
+            transfersAt = now
+            if !transfers.links.isEmpty || movedBefore { send(.transfers(transfers)) }
+            movedBefore = !transfers.links.isEmpty
+            checkSilence(now: now)
+        }
+        if !isGreeted, now >= nextHello {
+            nextHello = now + Self.helloInterval
+            hello(executor)
+        }
+        return isGreeted ? nextBeat : min(nextBeat, nextHello)
+    }
+
+    private func checkSilence(now: Int64) {
+        let silent = now - heardAt > Self.silence
+        if silent != isSilent {
+            isSilent = silent
+            if silent {
+                logger.notice("The coordinator is silent; nothing new is claimed until it is back.")
+                isGreeted = false
+            }
+        }
+        if silent { executor?.forgetOffers() }
+    }
+
+    private func hello(_ executor: Executor) {
+        send(
+            .hello(
+                Hello(
+                    pid: session.pid, startTime: session.startTime, bootID: session.bootID,
+                    concurrency: configuration.concurrency, grace: configuration.grace, types: types,
+                    executing: executor.executing)))
+    }
+
+    private func receiveOffers() {
+        receive(offers) { head, message in
+            guard case .offers(let frame) = message, head.seat == session.seat, let executor else { return }
+            guard head.epoch >= coordinator, !isSilent else { return }
+            meet(coordinator: head.epoch)
+            executor.offered(frame, coordinator: head.epoch, now: Int64(clinux_monotonic()))
+        }
+    }
+
+    private func receiveControl() {
+        receive(control) { head, message in
+            guard case .control(let state) = message else { return }
+            guard (head.epoch, head.sequence) > (coordinator, controlSequence) else { return }
+            meet(coordinator: head.epoch)
+            controlSequence = head.sequence
+            heardAt = Int64(clinux_monotonic())
+            isSilent = false
+            let greeted = state.greeted.contains(.init(seat: session.seat, epoch: session.epoch))
+            if !greeted && isGreeted { nextHello = 0 }
+            isGreeted = greeted
+            executor?.control(state)
+        }
+    }
+
+    private func meet(coordinator incarnation: Int64) {
+        guard incarnation != coordinator else { return }
+        coordinator = incarnation
+        controlSequence = 0
+        isGreeted = false
+        nextHello = 0
+        executor?.adopt(coordinator: incarnation)
+    }
+
+    private func receive(_ socket: borrowing Socket, _ body: (FrameHead, Message) -> Void) {
+        do {
+            while let frame = try socket.receive({ bytes in Result { () throws(WireError) in try Message.decode(bytes) } }) {
+                switch frame {
+                case .success(let (head, message)): body(head, message)
+                case .failure(let error): logger.warning("A frame was dropped: \(error)")
+                }
+            }
+        } catch {
+            logger.error("A socket cannot be read: \(error)")
+        }
+    }
+
+    private func send(_ message: Message) {
+        sequence += 1
+        let head = FrameHead(seat: session.seat, epoch: session.epoch, sequence: sequence)
+        do {
+            // What is not sent is repeated as state, and the sweep finds what is not repeated.
+            try reports.send(message.encoded(head))
+        } catch {
+            logger.error("A report cannot be sent: \(error)")
+        }
+    }
+}
