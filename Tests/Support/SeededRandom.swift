@@ -33,7 +33,9 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
     }
 
     package mutating func number(in range: Range<Int>) -> Int { Int.random(in: range, using: &self) }
-    package mutating func chance(_ probability: Double) -> Bool { Double.random(in: 0..<1, using: &self) < probability }
+    /// From 0 to 1, without 1.
+    package mutating func fraction() -> Double { Double.random(in: 0..<1, using: &self) }
+    package mutating func chance(_ probability: Double) -> Bool { fraction() < probability }
     package mutating func bytes(_ count: Int) -> [UInt8] {
         (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
     }

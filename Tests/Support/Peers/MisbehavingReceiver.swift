@@ -72,7 +72,9 @@ package final class MisbehavingReceiver: Sendable {
     package var origin: String { "\(scheme)://127.0.0.1:\(port)" }
 
     /// Tells what to do with the requests to a path (without its query), one after the other; the last is repeated.
-    package func on(_ path: String, _ behaviours: Behaviour...) {
+    package func on(_ path: String, _ behaviours: Behaviour...) { on(path, behaviours) }
+
+    package func on(_ path: String, _ behaviours: [Behaviour]) {
         state.access { $0.scripts[path] = behaviours }
     }
 

@@ -1,0 +1,220 @@
+import Commands
+import Foundation
+import Store
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    /// Workers and coordinators that die, drain, hang and come back.
+    struct DeathTests {
+        @Test func `what a killed worker was executing runs again at once, elsewhere`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.coordinator()
+                let victim = try await installation.worker("--concurrency", "8")
+                let bulk = [String](repeating: #"{"payload":{"milliseconds":3000}}"#, count: 8).joined(separator: "\n")
+                let ids = try await installation.sluice("submit", "noop", "--payload", "-", input: bulk).ids
+                #expect(ids.count == 8)
+                let store = try installation.store()
+                try await until("eight executions") { try store.counts()[.sent] == 8 }
+                _ = try await installation.worker("--concurrency", "8")
+                let killed = Timestamp.now
+                victim.signal(SIGKILL)
+
+                var waits: [Duration] = []
+                for id in ids {
+                    let command = try await installation.await(id, .success, in: store)
+                    #expect(command.claim == 2)
+                    #expect(command.retries == 0)
+                    let again = try #require(try store.timeline(id).last { $0.status == .sent })
+                    waits.append(again.at - killed)
+                }
+                waits.sort()
+                #expect(waits[waits.count / 2] < .seconds(1), "\(waits)")
+            }
+        }
+
+        @Test func `a coordinator that is killed comes back to the same picture`() async throws {
+            try await Installation.with { installation in
+                let first = try await installation.coordinator()
+                let worker = try await installation.worker("--concurrency", "4")
+                let bulk = [String](repeating: #"{"payload":{"milliseconds":100}}"#, count: 60).joined(separator: "\n")
+                let ids = try await installation.sluice("submit", "noop", "--payload", "-", input: bulk).ids
+                let store = try installation.store()
+                try await until("some successes") { try store.counts()[.success] > 4 }
+                first.signal(SIGKILL)
+                _ = await first.end
+                let late = try await installation.sluice("submit", "noop").ids
+                _ = try await installation.coordinator()
+                for id in ids + late {
+                    let command = try await installation.await(id, .success, in: store)
+                    // Its worker lived: nothing was executed twice.
+                    #expect(command.claim == 1)
+                }
+                #expect(worker.ending == nil)
+            }
+        }
+
+        @Test func `a worker that drains finishes what is middle, gives back what is low, and ends with 0`()
+            async throws
+        {
+            try await Installation.with { installation in
+                _ = try await installation.coordinator()
+                let worker = try await installation.worker("--grace", "20s")
+                let middle = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":1500}"#)
+                    .ids[0]
+                let low = try await installation.sluice(
+                    "submit", "noop", "--payload", #"{"milliseconds":60000}"#, "--qos", "background"
+                ).ids[0]
+                let store = try installation.store()
+                for id in [middle, low] { try await installation.await(id, .sent, in: store) }
+                worker.signal(SIGTERM)
+                #expect(try await worker.end(within: .seconds(30)) == .exited(0))
+                #expect(try store.command(middle)?.status == .success)
+                let released = try #require(try store.command(low))
+                #expect(released.status == .new)
+                #expect(released.retries == 0)
+                #expect(try await installation.workers().isEmpty)
+            }
+        }
+
+        @Test func `a worker whose grace is over gives everything back`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.coordinator()
+                let worker = try await installation.worker("--grace", "500ms")
+                let id = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":60000}"#).ids[0]
+                let store = try installation.store()
+                try await installation.await(id, .sent, in: store)
+                worker.signal(SIGTERM)
+                #expect(try await worker.end(within: .seconds(20)) == .exited(0))
+                #expect(try store.command(id)?.status == .new)
+            }
+        }
+
+        @Test func `a worker that hangs is killed, and its commands run elsewhere`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.coordinator()
+                let victim = try await installation.worker("--concurrency", "2")
+                let id = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":2000}"#).ids[0]
+                let store = try installation.store()
+                try await installation.await(id, .sent, in: store)
+                victim.signal(SIGSTOP)
+                _ = try await installation.worker("--concurrency", "2")
+                let command = try await installation.await(id, .success, in: store)
+                #expect(command.claim == 2)
+                #expect(try await victim.end(within: .seconds(10)) == .signalled(SIGKILL))
+            }
+        }
+
+        @Test func `a command that is not idempotent is in doubt after its worker's death, and a person settles it`()
+            async throws
+        {
+            try await Installation.with { installation in
+                _ = try await installation.coordinator()
+                let victim = try await installation.worker()
+                let id = try await installation.sluice(
+                    "submit", "noop", "--payload", #"{"milliseconds":60000}"#, "--idempotent", "no"
+                ).ids[0]
+                let store = try installation.store()
+                try await installation.await(id, .sent, in: store)
+                victim.signal(SIGKILL)
+                try await installation.await(id, .inDoubt, in: store)
+                #expect(try await installation.sluice("resolve", "\(id)", "--success").code == 0)
+                #expect(try store.command(id)?.status == .success)
+            }
+        }
+
+        @Test func `a command that kills its workers is given up after three, and its neighbours are not`() async throws
+        {
+            try await Installation.with { installation in
+                _ = try await installation.coordinator()
+                let bulk = [String](repeating: #"{"payload":{"milliseconds":4000}}"#, count: 6).joined(separator: "\n")
+                let neighbours = try await installation.sluice("submit", "noop", "--payload", "-", input: bulk).ids
+                let poison = try await installation.sluice(
+                    "submit", "noop", "--payload", #"{"milliseconds":60000}"#, "--qos", "userInitiated"
+                ).ids[0]
+                let store = try installation.store()
+                for _ in 0..<12 where try store.command(poison)?.status != .tooManyTimes {
+                    let worker = try await installation.worker("--concurrency", "8")
+                    try await until("the poison at work") {
+                        try [.sent, .tooManyTimes].contains(store.command(poison)?.status)
+                    }
+                    worker.signal(SIGKILL)
+                    _ = await worker.end
+                    try await until("the reaper") { try store.command(poison)?.status != .sent }
+                }
+                let command = try #require(try store.command(poison))
+                #expect(command.status == .tooManyTimes)
+                #expect(command.crashes == 3)
+                _ = try await installation.worker("--concurrency", "8")
+                for id in neighbours { try await installation.await(id, .success, in: store) }
+            }
+        }
+
+        @Test func `commands submitted while nothing runs are kept and run later`() async throws {
+            try await Installation.with { installation in
+                let id = try await installation.sluice("submit", "noop").ids[0]
+                let store = try installation.store()
+                #expect(try store.command(id)?.status == .new)
+                let up = try await installation.up()
+                try await installation.await(id, .success, in: store)
+                up.signal(SIGTERM)
+                #expect(try await up.end(within: .seconds(30)) == .exited(0))
+            }
+        }
+
+        @Test func `up drains at the first Ctrl-C, also when the terminal tells its children too`() async throws {
+            try await Installation.with { installation in
+                let up = try await installation.up(workers: 2)
+                let id = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":1000}"#).ids[0]
+                let store = try installation.store()
+                try await installation.await(id, .sent, in: store)
+                kill(-up.pid, SIGINT)
+                #expect(try await up.end(within: .seconds(30)) == .exited(0))
+                #expect(try store.command(id)?.status == .success)
+                #expect(try await installation.status()?["coordinator"] == .null)
+            }
+        }
+
+        @Test func `up stops at the second Ctrl-C`() async throws {
+            try await Installation.with { installation in
+                let up = try await installation.up()
+                let id = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":60000}"#).ids[0]
+                try await installation.await(id, .sent, in: installation.store())
+                let began = ContinuousClock.now
+                up.signal(SIGINT)
+                // The second is only the second once the first has been heard.
+                try await until("the drain") { up.errors.lowercased().contains("drain") }
+                up.signal(SIGINT)
+                _ = try await up.end(within: .seconds(20))
+                #expect(ContinuousClock.now - began < .seconds(20))
+            }
+        }
+
+        @Test func `up restarts a killed child, and a worker added beside it takes work within a second`() async throws
+        {
+            try await Installation.with { installation in
+                _ = try await installation.up(workers: 1, "--concurrency", "1")
+                let first = try #require(try await installation.workers().first)
+                kill(first, SIGKILL)
+                try await until("another worker") {
+                    let workers = try await installation.workers()
+                    return workers.count == 1 && workers[0] != first
+                }
+                let bulk = [String](repeating: #"{"payload":{"milliseconds":200}}"#, count: 100).joined(separator: "\n")
+                _ = try await installation.sluice("submit", "noop", "--payload", "-", input: bulk)
+                let store = try installation.store()
+                try await until("work") { try store.counts()[.success] > 0 }
+                let began = Timestamp.now
+                let added = try await installation.worker()
+                let session = try #require(try store.sessions().first { $0.pid == added.pid })
+                let id = try await awaited("work of the new worker") {
+                    try (0..<store.shardCount).lazy.flatMap { try store.claimed(shard: $0) }
+                        .first { $0.seat == session.seat && $0.epoch == session.epoch }?.id
+                }
+                let claimed = try #require(try store.timeline(id).last { $0.status == .queued })
+                #expect(claimed.at - began < .seconds(2), "\(claimed.at - began) with the start of its process")
+                try await installation.drained(store)
+            }
+        }
+    }
+}

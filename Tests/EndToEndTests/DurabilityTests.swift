@@ -1,0 +1,90 @@
+import Commands
+import Foundation
+import Store
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    /// Who holds which files, and what is on disk when.
+    struct DurabilityTests {
+        @Test func `each running worker holds its own descriptors of every shard`() async throws {
+            try await Installation.with { installation in
+                let up = try await installation.up(workers: 3)
+                #expect(try await installation.sluice("submit", "noop", "--wait").code == 0)
+                let workers = try await installation.workers()
+                #expect(Set(workers).count == 3)
+                #expect(!workers.contains(up.pid))
+                let data = URL(fileURLWithPath: installation.data).resolvingSymlinksInPath().path
+                for worker in workers {
+                    let directory = "/proc/\(worker)/fd"
+                    let open = try FileManager.default.contentsOfDirectory(atPath: directory)
+                        .compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\($0)") }
+                    for shard in 0..<8 {
+                        #expect(open.contains("\(data)/shard-0\(shard).sqlite"), "worker \(worker), shard \(shard)")
+                        #expect(open.contains("\(data)/shard-0\(shard).sqlite-wal"), "worker \(worker), WAL \(shard)")
+                    }
+                }
+            }
+        }
+
+        @Test(.enabled(if: isAvailable(program("strace") != nil), "strace is not installed"))
+        func `the WAL is synced between the write and the acknowledgement`() async throws {
+            try await Installation.with { installation in
+                #expect(try await installation.sluice("submit", "noop").code == 0)
+                let trace = "\(installation.place.path)/trace"
+                let traced = try await installation.run(
+                    program: #require(program("strace")),
+                    [
+                        "-f", "-y", "-s", "40", "-o", trace, "-e",
+                        "trace=pwrite64,pwritev,write,fdatasync,fsync,rename",
+                        "\(Installation.bin)/sluice", "submit", "noop",
+                    ])
+                guard traced.code == 0 else {
+                    // A container without ptrace: nothing to see, and nothing to conclude.
+                    #expect(traced.errors.contains("ptrace"), "\(traced.errors)")
+                    return
+                }
+                let id = try #require(traced.ids.first)
+                let calls = String(decoding: contents(of: trace) ?? [], as: UTF8.self).split(separator: "\n")
+                let shard = "shard-0\(id.shard(of: 8)).sqlite-wal"
+                let acknowledged = try #require(
+                    calls.firstIndex { $0.contains("write(1") && $0.contains("\(id)".prefix(18)) })
+                let written = try #require(
+                    calls[..<acknowledged].lastIndex { $0.contains("pwrite") && $0.contains(shard) },
+                    "\(calls.count) calls")
+                let synced = calls[written..<acknowledged].contains {
+                    ($0.contains("fdatasync(") || $0.contains("fsync(")) && $0.contains(shard)
+                }
+                #expect(synced, "\(calls[written...acknowledged].joined(separator: "\n"))")
+            }
+        }
+
+        @Test(
+            .enabled(
+                if: isAvailable(FileManager.default.fileExists(atPath: Self.faketime)), "libfaketime is not installed"))
+        func `a clock that is set back an hour delays nobody's retry by an hour`() async throws {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                receiver.on("/x", .answer(500), .answer(201))
+                let clock = try installation.place.file("clock", Array("+0".utf8))
+                let environment = [
+                    "LD_PRELOAD": Self.faketime, "FAKETIME_TIMESTAMP_FILE": clock, "FAKETIME_NO_CACHE": "1",
+                    "DONT_FAKE_MONOTONIC": "1",
+                ]
+                _ = try await installation.coordinator(environment: environment)
+                _ = try await installation.worker(environment: environment)
+                let source = try installation.place.file("file", [1, 2, 3])
+                let id = try await installation.sluice("put", source, "--to", "\(receiver.origin)/x").ids[0]
+                let store = try installation.store()
+                try await installation.await(id, .error, in: store)
+                _ = try installation.place.file("clock", Array("-3600".utf8))
+                // The backoff is 3.75 to 6.25 s; the limit leaves room for a busy machine, but not for an hour.
+                try await installation.await(id, .success, in: store, within: .seconds(40))
+                let later = try await installation.sluice("submit", "noop").ids[0]
+                try await installation.await(later, .success, in: store)
+            }
+        }
+
+        static let faketime = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
+    }
+}

@@ -1,0 +1,221 @@
+import Commands
+import Foundation
+import Sluice
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+/// A data directory and the real processes on it, as a person would start them.
+final class Installation: Sendable {
+    /// What a command line that has ended left behind.
+    struct Finished: Sendable {
+        var ending: ChildProcess.Ending
+        var output: String
+        var errors: String
+
+        var code: Int32? { if case .exited(let code) = ending { code } else { nil } }
+        var lines: [String] { output.split(separator: "\n").map(String.init) }
+        var ids: [CommandID] { lines.compactMap { CommandID($0) } }
+
+        /// The whole output as one JSON value.
+        func json() throws -> JSONValue { try JSONValue(parsing: Array(output.utf8)) }
+    }
+
+    /// Where the executables are: beside the test bundle, or in `SLUICE_BIN`.
+    static let bin: String =
+        ProcessInfo.processInfo.environment["SLUICE_BIN"]
+        ?? URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
+    /// The working copy, for the README and the scripts.
+    static let repository = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
+
+    let place: TemporaryDirectory
+    let data: String
+    private let children = Mutex<[ChildProcess]>([])
+    private let receivers = Mutex<[MisbehavingReceiver]>([])
+    private let started = Atomic(0)
+
+    /// - Parameter data: the data directory, relative to a temporary one.
+    init(data: String = "data") throws {
+        place = try TemporaryDirectory("e2e")
+        self.data = "\(place.path)/\(data)"
+    }
+
+    /// Runs `body` on a new installation and cleans up after it, whatever happens; a failure shows what the processes said.
+    static func with(
+        data: String = "data", _ body: (Installation) async throws -> Void
+    ) async throws {
+        let installation = try Installation(data: data)
+        do {
+            try await body(installation)
+        } catch {
+            print(installation.said)
+            await installation.finish()
+            throw error
+        }
+        await installation.finish()
+    }
+
+    private func finish() async {
+        for child in children.withLock({ $0 }) { await child.finish() }
+        for receiver in receivers.withLock({ $0 }) { await receiver.stop() }
+        place.remove()
+    }
+
+    /// The last lines that each long-lived process has written.
+    var said: String {
+        children.withLock { $0 }.filter { $0.arguments.count > 1 && Self.services.contains($0.arguments[1]) }.map {
+            child in
+            let lines = child.errors.split(separator: "\n").suffix(30).joined(separator: "\n")
+            return
+                "── \(child.name) (pid \(child.pid), \(child.ending.map(String.init(describing:)) ?? "running"))\n\(lines)"
+        }.joined(separator: "\n")
+    }
+
+    private static let services: Set<String> = ["up", "coordinator", "worker"]
+
+    // MARK: Processes
+
+    private func environment(_ more: [String: String?]) -> [String: String?] {
+        ["SLUICE_DATA": data, "SLUICE_TEST_DROP": nil].merging(more) { $1 }
+    }
+
+    /// Starts a program; it is killed when the test ends.
+    func start(
+        program: String, _ arguments: [String], environment more: [String: String?] = [:], input: [UInt8]? = nil
+    ) throws -> ChildProcess {
+        let child = try ChildProcess(
+            [program] + arguments, environment: environment(more), directory: place.path, input: input,
+            log: "\(place.path)/process-\(started.add(1, ordering: .relaxed).newValue)")
+        children.withLock { $0.append(child) }
+        return child
+    }
+
+    /// Starts `sluice` with these arguments.
+    func start(
+        _ arguments: String..., environment: [String: String?] = [:], input: [UInt8]? = nil
+    ) throws -> ChildProcess {
+        try start(program: "\(Self.bin)/sluice", arguments, environment: environment, input: input)
+    }
+
+    /// Runs a program to its end.
+    func run(
+        program: String, _ arguments: [String], environment: [String: String?] = [:], input: [UInt8]? = nil,
+        within limit: Duration = .seconds(60)
+    ) async throws -> Finished {
+        let child = try start(program: program, arguments, environment: environment, input: input)
+        return try await finished(child, within: limit)
+    }
+
+    /// Runs `sluice` with these arguments to its end.
+    func sluice(
+        _ arguments: String..., environment: [String: String?] = [:], input: String? = nil,
+        within limit: Duration = .seconds(60)
+    ) async throws -> Finished {
+        try await run(
+            program: "\(Self.bin)/sluice", arguments, environment: environment, input: input.map { Array($0.utf8) },
+            within: limit)
+    }
+
+    func finished(_ child: ChildProcess, within limit: Duration = .seconds(60)) async throws -> Finished {
+        let ending = try await child.end(within: limit)
+        return Finished(ending: ending, output: child.output, errors: child.errors)
+    }
+
+    /// A destination that does as it is told; it stops when the test ends.
+    func receiver(hashes: Bool = true) async throws -> MisbehavingReceiver {
+        var options = MisbehavingReceiver.Options()
+        options.hashes = hashes
+        let receiver = try await MisbehavingReceiver(options)
+        receivers.withLock { $0.append(receiver) }
+        return receiver
+    }
+
+    // MARK: Services
+
+    /// Starts `sluice up` and waits until its workers are ready.
+    func up(
+        workers: Int = 1, _ arguments: String..., environment: [String: String?] = [:]
+    ) async throws -> ChildProcess {
+        let child = try start(
+            program: "\(Self.bin)/sluice", ["up", "--workers", "\(workers)"] + arguments, environment: environment)
+        try await ready(workers: workers, child)
+        return child
+    }
+
+    func coordinator(environment: [String: String?] = [:]) async throws -> ChildProcess {
+        let child = try start("coordinator", environment: environment)
+        try await until("the coordinator") {
+            if let ending = child.ending { throw Missed("the coordinator ended: \(ending)\n\(child.errors)") }
+            return try await self.status()?["coordinator"]?["pid"]?.integer == Int64(child.pid)
+        }
+        return child
+    }
+
+    func worker(_ arguments: String..., environment: [String: String?] = [:]) async throws -> ChildProcess {
+        let child = try start(program: "\(Self.bin)/sluice", ["worker"] + arguments, environment: environment)
+        try await ready(child)
+        return child
+    }
+
+    /// Waits until the worker in this process has taken a seat.
+    func ready(_ worker: ChildProcess) async throws {
+        try await until("the worker") {
+            if let ending = worker.ending { throw Missed("the worker ended: \(ending)\n\(worker.errors)") }
+            return try await self.workers().contains { $0 == worker.pid }
+        }
+    }
+
+    /// Waits until a coordinator and so many workers are there.
+    func ready(workers: Int, _ parent: ChildProcess) async throws {
+        try await until("\(workers) workers") {
+            if let ending = parent.ending { throw Missed("\(parent.name) ended: \(ending)\n\(parent.errors)") }
+            guard try await self.status()?["coordinator"]?["pid"]?.integer != nil else { return false }
+            return try await self.workers().count == workers
+        }
+    }
+
+    /// `sluice status --json`; nil while there is no store.
+    func status() async throws -> JSONValue? {
+        let finished = try await sluice("status", "--json")
+        return finished.code == 0 ? try finished.json() : nil
+    }
+
+    /// The pids of the workers that hold a seat.
+    func workers() async throws -> [Int32] {
+        try await status()?["workers"]?.elements?
+            .filter { $0["state"]?.string == "ready" }
+            .compactMap { $0["pid"]?.integer.map { Int32($0) } } ?? []
+    }
+
+    // MARK: The store, read in this process
+
+    /// A second pair of eyes on the same files.
+    func store() throws -> SQLiteStore {
+        try SQLiteStore(directory: DataDirectory(path: data), create: false)
+    }
+
+    /// Waits until a command stands in one of these statuses.
+    @discardableResult
+    func await(
+        _ id: CommandID, _ statuses: CommandStatus..., in store: SQLiteStore, within limit: Duration = .seconds(60)
+    ) async throws -> Command {
+        try await awaited("\(id) as \(statuses.map(\.name))", within: limit) {
+            guard let command = try store.command(id) else { throw Missed("\(id) is not there") }
+            return statuses.contains(command.status) ? command : nil
+        }
+    }
+
+    /// Waits until everything has ended.
+    func drained(_ store: SQLiteStore, within limit: Duration = .seconds(120)) async throws {
+        try await until("the end of everything", within: limit) {
+            let counts = try store.counts()
+            return CommandStatus.allCases.filter { !$0.isFinal }.allSatisfy { counts[$0] == 0 }
+        }
+    }
+}
+
+/// The end-to-end tests start many processes and measure times, so they run one after the other.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct EndToEndTests {}

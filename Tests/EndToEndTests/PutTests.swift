@@ -1,0 +1,260 @@
+import Commands
+import Foundation
+import Sluice
+import Store
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    /// Real files through real processes.
+    struct PutTests {
+        func noise(_ count: Int) -> [UInt8] {
+            var random = SeededRandom(seed: UInt64(count))
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(count + 8)
+            while bytes.count < count { withUnsafeBytes(of: random.next()) { bytes.append(contentsOf: $0) } }
+            return Array(bytes.prefix(count))
+        }
+
+        @Test func `put brings files to a directory, whole and under their names`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.up()
+                let to = try installation.place.directory("to")
+                var files: [String: [UInt8]] = [:]
+                for (name, size) in [("empty", 0), ("one", 1), ("a name with ünïcode", 70_000), ("large", 3_000_001)] {
+                    files[name] = noise(size)
+                }
+                let paths = try files.map { try installation.place.file($0.key, $0.value) }
+                let put = try await installation.run(
+                    program: "\(Installation.bin)/sluice", ["put"] + paths + ["--to", "file://\(to)/", "--wait"])
+                #expect(put.code == 0, "\(put.errors)")
+                #expect(put.ids.count == 4)
+                for (name, bytes) in files { #expect(contents(of: "\(to)/\(name)") == bytes, "\(name)") }
+                // No temporary file is left behind.
+                #expect(try FileManager.default.contentsOfDirectory(atPath: to).count == 4)
+            }
+        }
+
+        @Test func `put sends the bytes, the key and the method over HTTP`() async throws {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                _ = try await installation.up()
+                let bytes = noise(1_000_003)
+                let source = try installation.place.file("movie.mp4", bytes)
+                let put = try await installation.sluice("put", source, "--to", "\(receiver.origin)/in/", "--wait")
+                #expect(put.code == 0, "\(put.errors)")
+                let post = try await installation.sluice(
+                    "put", source, "--to", "\(receiver.origin)/posted", "--method", "POST", "--wait")
+                #expect(post.code == 0, "\(post.errors)")
+                let requests = receiver.requests
+                #expect(requests.map(\.method) == ["PUT", "POST"])
+                #expect(requests.map(\.target) == ["/in/movie.mp4", "/posted"])
+                #expect(requests.map(\.key) == [put.ids[0].description, post.ids[0].description])
+                #expect(requests.map(\.sha256) == [sha256(bytes), sha256(bytes)])
+                #expect(requests.first?["content-type"] == "video/mp4")
+            }
+        }
+
+        @Test(.enabled(if: isAvailable(NginxServer.isInstalled), "nginx is not installed"))
+        func `put brings many files to nginx, over two workers`() async throws {
+            try await Installation.with { installation in
+                let nginx = try await NginxServer(in: installation.place.path)
+                defer { Task { await nginx.stop() } }
+                _ = try await installation.up(workers: 2)
+                var paths: [String] = []
+                for number in 0..<200 {
+                    paths.append(try installation.place.file("file-\(number)", noise(1000 + number)))
+                }
+                let put = try await installation.run(
+                    program: "\(Installation.bin)/sluice",
+                    ["put"] + paths + ["--to", "\(nginx.origin)/dav/in/", "--wait"])
+                #expect(put.code == 0, "\(put.errors)")
+                #expect(put.ids.count == 200)
+                for number in 0..<200 {
+                    #expect(contents(of: "\(nginx.root)/in/file-\(number)") == noise(1000 + number))
+                }
+                let seats = try Set(put.ids.compactMap { try installation.store().command($0)?.seat })
+                #expect(seats.count == 2, "both workers had work")
+            }
+        }
+
+        @Test(arguments: [
+            ("reset before the body", [Behaviour.reset(.head)]), ("reset in the body", [.reset(.bytes(50_000))]),
+            ("reset after the body", [.reset(.body)]), ("early close", [.close(.bytes(50_000))]),
+            ("close without an answer", [.close(.body)]), ("502", [.answer(502)]),
+            ("429", [.answer(429, headers: ["Retry-After": "1"])]),
+            ("half an answer", [.close(.answerHead)]), ("wrong length", [.wrongLength(announced: 100, sent: 10)]),
+            ("no HTTP", [.garbage]), ("500 early", [.answerEarly(500, afterBytes: 1000, closes: true)]),
+        ])
+        func `a receiver that misbehaves once gets the file in the end, and a POST is never sent twice unasked`(
+            name: String, behaviours: [Behaviour]
+        ) async throws {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                receiver.on("/put", behaviours + [.answer(201)])
+                receiver.on("/post", behaviours + [.answer(201)])
+                _ = try await installation.up()
+                let store = try installation.store()
+                let bytes = noise(200_000)
+                let source = try installation.place.file("file", bytes)
+                let put = try await installation.sluice("put", source, "--to", "\(receiver.origin)/put").ids[0]
+                let post = try await installation.sluice(
+                    "put", source, "--to", "\(receiver.origin)/post", "--method", "POST"
+                ).ids[0]
+                let first = try await installation.await(put, .error, .success, in: store)
+                if first.status == .error { _ = try await installation.sluice("retry", "\(put)") }
+                try await installation.await(put, .success, in: store)
+                let last = receiver.requests(to: "/put").last
+                #expect(last?.sha256 == sha256(bytes))
+
+                let posted = try await installation.await(post, .error, .success, .inDoubt, .tooManyTimes, in: store)
+                if posted.status == .inDoubt {
+                    // Nobody knows, so it waits for a person.
+                    #expect(receiver.requests(to: "/post").count == 1)
+                    #expect(try await installation.sluice("resolve", "\(post)", "--retry").code == 0)
+                    try await installation.await(post, .success, in: store)
+                }
+            }
+        }
+
+        @Test func `a destination that fails at first is tried again, and Retry-After is heeded`() async throws {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                receiver.on("/busy", .answer(503, headers: ["Retry-After": "1"]), .answer(201))
+                receiver.on("/broken", .answer(500, body: "the disk is on fire"), .answer(201))
+                _ = try await installation.up()
+                let store = try installation.store()
+                let source = try installation.place.file("file", noise(1000))
+                let busy = try await installation.sluice("put", source, "--to", "\(receiver.origin)/busy").ids[0]
+                let broken = try await installation.sluice("put", source, "--to", "\(receiver.origin)/broken").ids[0]
+                let failed = try await installation.await(broken, .error, in: store)
+                #expect(failed.retries == 1)
+                #expect(failed.reason?.contains("500") == true, "\(failed.reason ?? "")")
+                #expect(try await installation.await(busy, .success, in: store).retries == 0)
+                // A person does not wait for the backoff.
+                #expect(try await installation.sluice("retry", "\(broken)").code == 0)
+                try await installation.await(broken, .success, in: store)
+                let statuses = try store.timeline(broken).map(\.status)
+                #expect(statuses.starts(with: [.new, .queued, .sent, .error]))
+                #expect(receiver.requests.filter { $0.answered == 201 }.count == 2)
+            }
+        }
+
+        @Test func `what no retry can mend is given up at once, with the destination's words`() async throws {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                receiver.on("/x", .answer(403, body: "not in this house"))
+                _ = try await installation.up()
+                let source = try installation.place.file("file", noise(10))
+                let put = try await installation.sluice("put", source, "--to", "\(receiver.origin)/x", "--wait")
+                #expect(put.code == 1)
+                let command = try #require(try installation.store().command(put.ids[0]))
+                #expect(command.status == .tooManyTimes)
+                #expect(
+                    command.reason?.contains("403") == true && command.reason?.contains("not in this house") == true)
+            }
+        }
+
+        @Test func `a destination that is not there costs its commands nothing, and they go when it comes`()
+            async throws
+        {
+            try await Installation.with { installation in
+                let port = try freePort()
+                _ = try await installation.up()
+                let store = try installation.store()
+                let to = try installation.place.directory("to")
+                let source = try installation.place.file("file", noise(10))
+                let id = try await installation.sluice("put", source, "--to", "http://127.0.0.1:\(port)/x").ids[0]
+                try await until("a first try") {
+                    try store.command(id).map { $0.claim > 0 && $0.status == .new } ?? false
+                }
+                #expect(try store.command(id)?.retries == 0)
+                // Meanwhile others go through.
+                #expect(try await installation.sluice("put", source, "--to", "file://\(to)/", "--wait").code == 0)
+            }
+        }
+
+        @Test func `cancel reaches the wire within 100 ms`() async throws {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver(hashes: false)
+                _ = try await installation.up()
+                let store = try installation.store()
+                let source = try installation.place.file("endless", [])
+                truncate(source, 1 << 40)
+                var delays: [Duration] = []
+                for number in 0..<5 {
+                    let path = "/endless-\(number)"
+                    let id = try await installation.sluice("put", source, "--to", receiver.origin + path).ids[0]
+                    try await until("bytes") { (receiver.requests(to: path).first?.bytes ?? 0) > 1 << 20 }
+                    let cancel = try installation.start("cancel", "\(id)")
+                    #expect(await cancel.end == .exited(0))
+                    let done = ContinuousClock.now
+                    let last = try await awaited("the end of its connection") {
+                        receiver.requests(to: path).first { $0.ended != nil }?.lastByte
+                    }
+                    delays.append(last - done)
+                    try await installation.await(id, .cancelled, in: store)
+                }
+                delays.sort()
+                // The median, because any one of them may meet a machine that is busy with something else.
+                #expect(delays[2] <= .milliseconds(100), "\(delays)")
+                print("cancel to last byte: \(delays)")
+            }
+        }
+
+        @Test func `spooled files are sent although the source is gone, and the spool is emptied`() async throws {
+            try await Installation.with { installation in
+                let to = try installation.place.directory("to")
+                let bytes = noise(123_456)
+                let source = try installation.place.file("gone", bytes)
+                let put = try await installation.sluice("put", source, "--to", "file://\(to)/", "--spool")
+                #expect(put.code == 0, "\(put.errors)")
+                try FileManager.default.removeItem(atPath: source)
+                _ = try await installation.up()
+                try await installation.await(put.ids[0], .success, in: installation.store())
+                #expect(contents(of: "\(to)/gone") == bytes)
+                try await until("an empty spool") {
+                    try FileManager.default.subpathsOfDirectory(atPath: "\(installation.data)/spool")
+                        .allSatisfy { contents(of: "\(installation.data)/spool/\($0)") == nil }
+                }
+            }
+        }
+
+        @Test func `remove-source deletes after success and not before`() async throws {
+            try await Installation.with { installation in
+                let to = try installation.place.directory("to")
+                let source = try installation.place.file("moved", noise(999))
+                let put = try await installation.sluice("put", source, "--to", "file://\(to)/", "--remove-source")
+                #expect(contents(of: source) != nil)
+                _ = try await installation.up()
+                try await installation.await(put.ids[0], .success, in: installation.store())
+                try await until("the removal") { contents(of: source) == nil }
+                #expect(contents(of: "\(to)/moved") == noise(999))
+            }
+        }
+
+        @Test func `bandwidth events add up to the size within one percent`() async throws {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver(hashes: false)
+                _ = try await installation.up()
+                let watch = try installation.start("watch", "--json")
+                try await until("the first event") { !watch.output.isEmpty }
+                let size = 300_000_000
+                let source = try installation.place.file("large", [])
+                truncate(source, off_t(size))
+                let put = try await installation.sluice("put", source, "--to", "\(receiver.origin)/large", "--wait")
+                #expect(put.code == 0, "\(put.errors)")
+                func sent() -> Int64 {
+                    watch.output.split(separator: "\n").compactMap { line -> Int64? in
+                        guard line.contains("bandwidth/http://127.0.0.1:\(receiver.port)"),
+                            let start = line.firstIndex(of: "{")
+                        else { return nil }
+                        let event = try? JSONValue(parsing: Array(line[start...].utf8))
+                        return event?["bytes"]?.integer ?? event?["body"]?["bytes"]?.integer
+                    }.max() ?? 0
+                }
+                try await until("the whole size in events") { abs(sent() - Int64(size)) <= Int64(size / 100) }
+            }
+        }
+    }
+}

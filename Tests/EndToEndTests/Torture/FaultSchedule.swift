@@ -1,0 +1,54 @@
+import TestSupport
+
+/// When which process is killed or stopped. A seed repeats it.
+struct FaultSchedule: Sendable {
+    struct Fault: Sendable {
+        enum Kind: Sendable {
+            case kill
+            /// SIGSTOP; then SIGCONT after so long, or never.
+            case stop(resumeAfter: Duration?)
+        }
+
+        /// Since the fault before.
+        var after: Duration
+        /// 0 is the coordinator, 1… are the workers.
+        var victim: Int
+        var kind: Kind
+    }
+
+    let faults: [Fault]
+
+    /// - Parameters:
+    ///   - kills: SIGKILLs in it; stops come on top.
+    ///   - workers: how many there are.
+    init(kills: Int, workers: Int, using random: inout SeededRandom) {
+        var faults: [Fault] = []
+        var left = kills
+        while left > 0 {
+            // 0.2 to 2 s, the logarithm evenly spread: bursts and breathers.
+            let after = Duration.milliseconds(Int64(200 * pow10(random.fraction())))
+            let victim = random.number(in: 0..<workers + 1)
+            if random.chance(0.2) {
+                // A coordinator that stops for ever has nobody who kills it but its supervisor.
+                let resumes = victim == 0 || random.chance(0.6)
+                let pause = Duration.milliseconds(Int64(random.number(in: 50..<4000)))
+                faults.append(Fault(after: after, victim: victim, kind: .stop(resumeAfter: resumes ? pause : nil)))
+            } else {
+                faults.append(Fault(after: after, victim: victim, kind: .kill))
+                left -= 1
+            }
+        }
+        self.faults = faults
+    }
+}
+
+/// 10 to the power of a number from 0 to 1, near enough to need no mathematics library.
+private func pow10(_ exponent: Double) -> Double {
+    var result = 1.0
+    var term = 1.0
+    for step in 1..<20 {
+        term *= exponent * 2.302_585_092_994_046 / Double(step)
+        result += term
+    }
+    return result
+}

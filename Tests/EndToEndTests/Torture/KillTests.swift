@@ -1,0 +1,42 @@
+import Commands
+import Foundation
+import Store
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    /// Nothing acknowledged is lost, nothing happens twice that must not, whoever dies when.
+    ///
+    /// `SLUICE_KILLS` sets the number of kills (default 100), `SLUICE_SEED` repeats a schedule of faults;
+    /// `deploy/torture` runs it over many seeds.
+    struct KillTests {
+        static let kills = ProcessInfo.processInfo.environment["SLUICE_KILLS"].flatMap(Int.init) ?? 100
+
+        @Test func `a hundred kills lose nothing and double nothing`() async throws {
+            var random = SeededRandom.announced("kill test")
+            let schedule = FaultSchedule(kills: Self.kills, workers: Torture.workers, using: &random)
+            let seed = random.seed
+            try await Installation.with { installation in
+                // The store exists before the first process wants it.
+                #expect(try await installation.sluice("submit", "noop").code == 0)
+                let store = try installation.store()
+                let receiver = try await installation.receiver()
+                let ledger = TortureLedger()
+                let torture = try Torture(installation, receiver: receiver, ledger: ledger, store: store, seed: seed)
+                try await torture.run(schedule, commandsPerKill: 40)
+
+                var checker = TortureChecker(store: store, entries: ledger.entries, requests: receiver.requests)
+                try checker.run()
+                print(
+                    "kill test: seed \(seed), \(torture.kills) kills, \(torture.stops) stops, "
+                        + "\(ledger.entries.count) acknowledged, \(checker.transitions) transitions, "
+                        + "\(receiver.requests.count) requests, endings \(checker.endings)")
+                for violation in checker.violations.prefix(50) { Issue.record("seed \(seed): \(violation)") }
+                #expect(checker.violations.isEmpty)
+                for surprise in ledger.unexpected.prefix(20) { Issue.record("seed \(seed): \(surprise)") }
+                #expect(torture.kills >= Self.kills)
+                #expect(ledger.entries.count >= 10 * Self.kills)
+            }
+        }
+    }
+}

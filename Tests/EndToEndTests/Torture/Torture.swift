@@ -1,0 +1,254 @@
+import Commands
+import Foundation
+import Store
+import Synchronization
+import TestSupport
+
+/// Processes under fire: a coordinator and three workers that are killed and stopped by a schedule and started again,
+/// while producers submit and people cancel and retry.
+final class Torture: Sendable {
+    static let workers = 3
+
+    private let installation: Installation
+    private let receiver: MisbehavingReceiver
+    private let ledger: TortureLedger
+    private let store: SQLiteStore
+    private let seed: UInt64
+    private let sources: [(path: String, sha256: String)]
+    private let copies: String
+
+    /// The process of each slot: 0 the coordinator, 1… the workers.
+    private let slots = Mutex([ChildProcess?](repeating: nil, count: Torture.workers + 1))
+    private let isUnderFire = Atomic(true)
+    private let isStopping = Atomic(false)
+    private let killed = Atomic(0)
+    private let stopped = Atomic(0)
+
+    var kills: Int { killed.load(ordering: .relaxed) }
+    var stops: Int { stopped.load(ordering: .relaxed) }
+
+    init(
+        _ installation: Installation, receiver: MisbehavingReceiver, ledger: TortureLedger, store: SQLiteStore,
+        seed: UInt64
+    ) throws {
+        self.installation = installation
+        self.receiver = receiver
+        self.ledger = ledger
+        self.store = store
+        self.seed = seed
+        var random = SeededRandom(seed: seed)
+        sources = try [0, 1, 700, 4096, 65_536, 200_000].map { size in
+            let bytes = random.bytes(size)
+            return (try installation.place.file("source-\(size)", bytes), sha256(bytes))
+        }
+        copies = try installation.place.directory("copies")
+    }
+
+    /// Runs the schedule, lets everything end, and ends the processes in good order.
+    func run(_ schedule: FaultSchedule, commandsPerKill: Int) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for slot in 0...Self.workers { group.addTask { try await self.keep(slot) } }
+            group.addTask { try await self.poison() }
+            group.addTask { try await self.fire(schedule) }
+            group.addTask { try await self.produce(schedule.faults.count * commandsPerKill) }
+            group.addTask { try await self.people() }
+            group.addTask { try await self.finish() }
+            try await group.waitForAll()
+        }
+    }
+
+    // MARK: Processes
+
+    private func keep(_ slot: Int) async throws {
+        var incarnation = 0
+        while !isStopping.load(ordering: .relaxed) {
+            incarnation += 1
+            let environment = ["SLUICE_TEST_DROP": "0.05:\(seed &+ UInt64(slot * 1000 + incarnation))"]
+            let child =
+                slot == 0
+                ? try installation.start("coordinator", environment: environment)
+                : try installation.start("worker", "--concurrency", "8", "--grace", "5s", environment: environment)
+            slots.withLock { $0[slot] = child }
+            let ending = await child.end
+            // A coordinator that follows a killed one may find its lock still held for a moment.
+            let isExpected = ending == .signalled(SIGKILL) || ending == .exited(0) || slot == 0 && ending == .exited(75)
+            if !isExpected {
+                ledger.unexpected("\(child.name) ended with \(ending): \(child.errors.suffix(500))")
+                if incarnation > 5000 { return }
+            }
+        }
+    }
+
+    private func signal(_ slot: Int, _ number: Int32) -> Bool { slots.withLock { $0[slot]?.signal(number) ?? false } }
+
+    private func fire(_ schedule: FaultSchedule) async throws {
+        try await until("the first process of each slot") { self.slots.withLock { $0.allSatisfy { $0 != nil } } }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for fault in schedule.faults {
+                try await Task.sleep(for: fault.after)
+                switch fault.kind {
+                case .kill:
+                    // The slot may be between two processes: the kill is made as soon as there is one.
+                    try await until("a process to kill") { self.signal(fault.victim, SIGKILL) }
+                    killed.add(1, ordering: .relaxed)
+                case .stop(let pause):
+                    guard let child = slots.withLock({ $0[fault.victim] }), child.signal(SIGSTOP) else { continue }
+                    stopped.add(1, ordering: .relaxed)
+                    guard let pause else { continue }
+                    group.addTask {
+                        try await Task.sleep(for: pause)
+                        child.signal(SIGCONT)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        isUnderFire.store(false, ordering: .relaxed)
+    }
+
+    // MARK: The world around
+
+    /// A command at which its worker dies, each time.
+    private func poison() async throws {
+        let id = try await submit(["noop", "--payload", #"{"milliseconds":20000}"#, "--qos", "userInitiated"], nil) {
+            _ in
+            .poison
+        }.first
+        guard let id else { return }
+        while !isStopping.load(ordering: .relaxed) {
+            if let command = try? store.command(id) {
+                if command.status == .tooManyTimes { return }
+                if command.status == .sent, let seat = command.seat,
+                    let session = try? store.sessions().first(where: { $0.seat == seat })
+                {
+                    let worker = slots.withLock { $0.first { $0?.pid == session.pid } ?? nil }
+                    if worker?.signal(SIGKILL) == true {
+                        killed.add(1, ordering: .relaxed)
+                        _ = await worker?.end
+                    }
+                }
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    private func produce(_ count: Int) async throws {
+        var random = SeededRandom(seed: seed ^ 0xA5A5)
+        var made = 0
+        while isUnderFire.load(ordering: .relaxed) {
+            if made >= count {
+                try await Task.sleep(for: .milliseconds(50))
+                continue
+            }
+            let bulk = random.number(in: 10..<60)
+            let first = made
+            made += bulk
+            let quality = QualityOfService.allCases[random.number(in: 0..<5)].name
+            switch random.number(in: 0..<4) {
+            case 0:
+                let lines = (0..<bulk).map { _ in
+                    #"{"payload":{"milliseconds":\#(random.number(in: 0..<40))},"qos":"\#(quality)"}"#
+                }
+                try await submit(["noop", "--payload", "-"], lines) { _ in .noop }
+            case 1:
+                let chosen = (0..<bulk).map { _ in sources[random.number(in: 0..<sources.count)] }
+                let lines = chosen.enumerated().map { index, source in
+                    upload(source.path, "\(receiver.origin)/put/\(first + index)", "PUT", quality)
+                }
+                try await submit(["upload", "--payload", "-"], lines) { index in
+                    .put(path: "/put/\(first + index)", sha256: chosen[index].sha256)
+                }
+            case 2:
+                let lines = (0..<bulk).map { index in
+                    upload(
+                        sources[index % sources.count].path, "\(receiver.origin)/post/\(first + index)", "POST", quality
+                    )
+                }
+                try await submit(["upload", "--payload", "-"], lines) { .post(path: "/post/\(first + $0)") }
+            default:
+                let chosen = (0..<bulk).map { _ in sources[random.number(in: 0..<sources.count)] }
+                let lines = chosen.enumerated().map { index, source in
+                    upload(source.path, "file://\(copies)/\(first + index)", "PUT", quality)
+                }
+                try await submit(["upload", "--payload", "-"], lines) { index in
+                    .copy(path: "\(self.copies)/\(first + index)", sha256: chosen[index].sha256)
+                }
+            }
+        }
+    }
+
+    private func upload(_ file: String, _ url: String, _ method: String, _ quality: String) -> String {
+        #"{"payload":{"file":"\#(file)","to":"\#(url)","method":"\#(method)"},"qos":"\#(quality)"}"#
+    }
+
+    @discardableResult
+    private func submit(
+        _ arguments: [String], _ lines: [String]?, _ kind: (Int) -> TortureLedger.Entry.Kind
+    ) async throws -> [CommandID] {
+        let finished = try await installation.run(
+            program: "\(Installation.bin)/sluice", ["submit"] + arguments,
+            input: lines.map { Array($0.joined(separator: "\n").utf8) })
+        // "Try again" is an answer; what was printed before it counts.
+        if finished.code != 0, finished.code != 75 {
+            ledger.unexpected("submit ended with \(finished.ending): \(finished.errors)")
+        }
+        for (index, id) in finished.ids.enumerated() { ledger.acknowledged(id, kind(index)) }
+        return finished.ids
+    }
+
+    /// Cancels and retries some of what has been acknowledged.
+    private func people() async throws {
+        var random = SeededRandom(seed: seed ^ 0x5A5A)
+        while isUnderFire.load(ordering: .relaxed) {
+            try await Task.sleep(for: .milliseconds(150))
+            let order = ledger.order
+            guard order.count > 50 else { continue }
+            // A recent one is likely to be still on its way.
+            let id = order[random.number(in: order.count - 50..<order.count)]
+            if ledger.entries[id]?.kind == .poison { continue }
+            if random.chance(0.7) {
+                ledger.willCancel(id)
+                try await wish("cancel", id)
+            } else {
+                let cancelled = ledger.entries.filter { $0.value.cancelled }.keys.sorted()
+                guard !cancelled.isEmpty else { continue }
+                let again = cancelled[random.number(in: 0..<cancelled.count)]
+                ledger.willRetry(again)
+                try await wish("retry", again)
+            }
+        }
+    }
+
+    /// 65 says that it had ended, or that its status does not allow it; 75 to try again.
+    private func wish(_ verb: String, _ id: CommandID) async throws {
+        let finished = try await installation.sluice(verb, "\(id)")
+        if ![0, 65, 75].contains(finished.code) {
+            ledger.unexpected("\(verb) ended with \(finished.ending): \(finished.errors)")
+        }
+    }
+
+    // MARK: The end
+
+    private func finish() async throws {
+        try await until("the last fault", within: .seconds(3600)) { !self.isUnderFire.load(ordering: .relaxed) }
+        for slot in 0...Self.workers { _ = signal(slot, SIGCONT) }
+        do {
+            try await installation.drained(store, within: .seconds(180))
+        } catch {
+            for status in [CommandStatus.new, .queued, .sent, .error] {
+                for command in try store.list(CommandFilter(status: status), after: nil, limit: 20) {
+                    ledger.unexpected(
+                        "\(command.id) is still \(status): \(command.type) to \(command.destination), seat "
+                            + "\(command.seat.map(String.init) ?? "none"), \(command.reason ?? "no reason")")
+                }
+            }
+        }
+        isStopping.store(true, ordering: .relaxed)
+        for slot in (0...Self.workers).reversed() {
+            guard let child = slots.withLock({ $0[slot] }) else { continue }
+            child.signal(SIGTERM)
+            let ending = try await child.end(within: .seconds(40))
+            if ending != .exited(0) { ledger.unexpected("\(child.name) ended with \(ending) when it was asked to") }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import Commands
+import Store
+import TestSupport
+
+/// Compares the ledgers with the store, invariant by invariant. It reads; it never mends.
+struct TortureChecker {
+    let store: SQLiteStore
+    let entries: [CommandID: TortureLedger.Entry]
+    let requests: [ReceivedRequest]
+
+    private(set) var violations: [String] = []
+    /// How many commands ended how.
+    private(set) var endings: [CommandStatus: Int] = [:]
+    private(set) var transitions = 0
+
+    init(store: SQLiteStore, entries: [CommandID: TortureLedger.Entry], requests: [ReceivedRequest]) {
+        self.store = store
+        self.entries = entries
+        self.requests = requests
+    }
+
+    mutating func run() throws {
+        let commands = try allCommands()
+        checkEndings(commands)
+        try checkTransitions(commands)
+        try checkCounts(commands)
+        for shard in 0..<store.shardCount {
+            for problem in try store.integrityCheck(shard: shard) { violations.append("shard \(shard): \(problem)") }
+        }
+    }
+
+    private func allCommands() throws -> [CommandID: Command] {
+        var commands: [CommandID: Command] = [:]
+        var after: CommandID?
+        while true {
+            let page = try store.list(CommandFilter(), after: after, limit: 1000)
+            for command in page { commands[command.id] = command }
+            guard let last = page.last else { return commands }
+            after = last.id
+        }
+    }
+
+    // MARK: What was acknowledged, and what arrived
+
+    private mutating func checkEndings(_ commands: [CommandID: Command]) {
+        var arrivals: [String: Int] = [:]
+        var arrived: [String: Set<String>] = [:]
+        for request in requests where request.answered == 201 {
+            guard let key = request.key else {
+                violations.append("a request to \(request.target) has no key")
+                continue
+            }
+            arrivals[key, default: 0] += 1
+            if let sum = request.sha256 { arrived[request.target, default: []].insert(sum) }
+        }
+        for (id, entry) in entries {
+            guard let command = commands[id] else {
+                violations.append("\(id) was acknowledged and is lost")
+                continue
+            }
+            endings[command.status, default: 0] += 1
+            if !command.status.isFinal { violations.append("\(id) has not ended: \(say(command))") }
+            if command.status == .tooManyTimes, entry.kind != .poison {
+                violations.append("\(id) to a healthy destination was given up: \(say(command))")
+            }
+            if command.status == .cancelled, !entry.cancelled {
+                violations.append("\(id) is cancelled and nobody wished it")
+            }
+            let count = arrivals[id.description] ?? 0
+            switch entry.kind {
+            case .poison:
+                if command.status != .tooManyTimes, !entry.cancelled {
+                    violations.append("the poison \(id) was not given up: \(say(command))")
+                }
+            case .noop:
+                if command.status != .success, !entry.cancelled { violations.append("\(id): \(say(command))") }
+            case .put(let path, let sum):
+                if command.status != .success, !entry.cancelled { violations.append("\(id): \(say(command))") }
+                if command.status == .success, arrived[path] != [sum] {
+                    violations.append("\(id) is a success, and its bytes are not at \(path)")
+                }
+            case .copy(let path, let sum):
+                if command.status != .success, !entry.cancelled { violations.append("\(id): \(say(command))") }
+                if command.status == .success, contents(of: path).map(sha256) != sum {
+                    violations.append("\(id) is a success, and its bytes are not at \(path)")
+                }
+            case .post(let path):
+                if count > 1 + entry.retried {
+                    violations.append(
+                        "the POST \(id) arrived \(count) times at \(path), retried \(entry.retried) times")
+                }
+                if command.status == .success, count == 0 { violations.append("the POST \(id) never arrived") }
+                if command.status != .success, command.status != .inDoubt, !entry.cancelled {
+                    violations.append("the POST \(id): \(say(command))")
+                }
+            }
+        }
+        let known = Set(entries.keys)
+        for id in commands.keys where !known.contains(id) {
+            // Submitted and not acknowledged: allowed, as long as it ended like all others.
+            if commands[id]?.status.isFinal != true { violations.append("\(id), unacknowledged, has not ended") }
+        }
+    }
+
+    private func say(_ command: Command) -> String {
+        "\(command.status), claim \(command.claim), retries \(command.retries), crashes \(command.crashes), "
+            + "\(command.reason ?? "no reason")"
+    }
+
+    // MARK: The audit trail
+
+    private mutating func checkTransitions(_ commands: [CommandID: Command]) throws {
+        for shard in 0..<store.shardCount {
+            var last: [CommandID: Transition] = [:]
+            var seats: [CommandID: [Int: Set<Int>]] = [:]
+            var after: Int64 = 0
+            while true {
+                let page = try store.events(shard: shard, after: after, limit: 1000)
+                guard let final = page.last else { break }
+                for event in page {
+                    let transition = event.transition
+                    transitions += 1
+                    if transition.seq != after + 1 {
+                        violations.append("shard \(shard): transition \(after + 1) is missing before \(transition.seq)")
+                    }
+                    after = transition.seq
+                    check(transition, after: last[transition.id])
+                    if let seat = transition.seat, transition.claim > 0 {
+                        seats[transition.id, default: [:]][transition.claim, default: []].insert(seat)
+                    }
+                    last[transition.id] = transition
+                }
+                after = final.transition.seq
+            }
+            for (id, claims) in seats {
+                for (claim, seats) in claims where seats.count > 1 {
+                    violations.append("claim \(claim) of \(id) has the seats \(seats.sorted())")
+                }
+            }
+            for (id, transition) in last {
+                guard let command = commands[id] else { continue }
+                if command.status != transition.status || command.claim != transition.claim {
+                    violations.append("\(id) is \(command.status) and its last transition says \(transition.status)")
+                }
+            }
+        }
+    }
+
+    private mutating func check(_ transition: Transition, after previous: Transition?) {
+        guard let previous else {
+            if transition.status != .new { violations.append("\(transition.id) begins as \(transition.status)") }
+            return
+        }
+        let id = transition.id
+        if !previous.status.mayBecome(transition.status) {
+            violations.append("\(id) went from \(previous.status) to \(transition.status), which the table forbids")
+        }
+        // A claim counts up by one; nothing but a claim changes it: a write of an earlier execution would.
+        let expected = transition.status == .queued ? previous.claim + 1 : previous.claim
+        if transition.claim != expected {
+            violations.append(
+                "\(id) came to \(transition.status) under claim \(transition.claim) where \(expected) was in force")
+        }
+    }
+
+    private mutating func checkCounts(_ commands: [CommandID: Command]) throws {
+        let counts = try store.counts()
+        for status in CommandStatus.allCases {
+            let real = commands.values.count { $0.status == status }
+            if counts[status] != real { violations.append("counts say \(counts[status]) \(status), there are \(real)") }
+        }
+    }
+}
