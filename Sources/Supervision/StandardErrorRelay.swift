@@ -1,0 +1,125 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// Passes a child's standard error on to our own, whole lines at a time, and remembers the last ones.
+///
+/// On a thread of its own: writing to a terminal that is held up blocks. Ends when the last writer is gone, which may
+/// be a descendant of the child.
+final class StandardErrorRelay: Sendable {
+    private struct State {
+        var lines: [String] = []
+        var hasEnded = false
+        var waiting: CheckedContinuation<Void, Never>?
+    }
+
+    static let keptLines = 5
+    /// A line that is longer is passed on in pieces, and remembered in part.
+    static let longestLine = 64 * 1024
+
+    /// What the child gets as its standard error; its owner closes it after the start.
+    let writeEnd: CInt
+    private let readEnd: CInt
+    private let destination: CInt
+    private let state = Mutex(State())
+
+    /// - Parameter destination: where lines go; not closed.
+    init(destination: CInt = STDERR_FILENO) throws(SupervisionError) {
+        let ends = try Pipe.make()
+        (readEnd, writeEnd) = (ends.read, ends.write)
+        self.destination = destination
+        var thread = pthread_t()
+        let relay = Unmanaged.passRetained(self)
+        let number = pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                Unmanaged<StandardErrorRelay>.fromOpaque(argument).takeRetainedValue().run()
+                return nil
+            }, relay.toOpaque())
+        guard number == 0 else {
+            relay.release()
+            close(ends.read)
+            close(ends.write)
+            throw .system(attempt: "start a thread", number: number, reason: String(cString: strerror(number)))
+        }
+        pthread_detach(thread)
+    }
+
+    /// What was written last. Waits until the child's end was read, but not long: a descendant may hold the pipe.
+    func lastLines(patience: Duration = .milliseconds(200)) async -> [String] {
+        let patient = Task {
+            try? await Task.sleep(for: patience)
+            resume()
+        }
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if state.hasEnded { return true }
+                state.waiting = continuation
+                return false
+            }
+            if isOver { continuation.resume() }
+        }
+        patient.cancel()
+        return state.withLock { $0.lines }
+    }
+
+    private func resume() {
+        state.withLock { state -> CheckedContinuation<Void, Never>? in
+            defer { state.waiting = nil }
+            return state.waiting
+        }?.resume()
+    }
+
+    private func run() {
+        _ = clinux_name_thread("stderr-relay")
+        var line: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 16 * 1024)
+        while true {
+            let count = read(readEnd, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            line += buffer[..<count]
+            let whole =
+                line.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 }
+                ?? (line.count > Self.longestLine ? line.count : 0)
+            guard whole > 0 else { continue }
+            pass(line[..<whole])
+            line.removeFirst(whole)
+        }
+        if !line.isEmpty { pass(line[...]) }
+        close(readEnd)
+        state.withLock { $0.hasEnded = true }
+        resume()
+    }
+
+    private func pass(_ bytes: ArraySlice<UInt8>) {
+        let lines = bytes.split(separator: UInt8(ascii: "\n")).suffix(Self.keptLines)
+            .map { String(decoding: $0.prefix(500), as: UTF8.self) }
+        state.withLock { state in
+            state.lines = Array((state.lines + lines).suffix(Self.keptLines))
+        }
+        bytes.withUnsafeBytes { bytes in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let written = write(destination, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if written < 0, errno == EINTR { continue }
+                // Nobody reads our standard error any more; the child must not feel it.
+                guard written > 0 else { return }
+                rest = rest.dropFirst(written)
+            }
+        }
+    }
+}
+
+enum Pipe {
+    /// Both ends close-on-exec.
+    static func make() throws(SupervisionError) -> (read: CInt, write: CInt) {
+        var ends: [CInt] = [-1, -1]
+        guard pipe(&ends) == 0 else {
+            throw .system(attempt: "make a pipe", number: errno, reason: String(cString: strerror(errno)))
+        }
+        for end in ends { _ = clinux_fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (ends[0], ends[1])
+    }
+}
