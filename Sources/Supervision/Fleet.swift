@@ -73,7 +73,7 @@ struct Fleet {
     }
 
     /// Before each start: false where it is not to be started any more.
-    mutating func mayStart(_ name: String) -> Bool {
+    func mayStart(_ name: String) -> Bool {
         !isStopping(self[name].stage)
     }
 

@@ -1,0 +1,250 @@
+import CLinux
+import Glibc
+import Logging
+import ServiceLifecycle
+import Testing
+
+@testable import Supervision
+
+@Suite(.timeLimit(.minutes(2))) struct SupervisorTests {
+    let listener: Listener
+    let ends = Ends()
+
+    init() throws {
+        listener = try Listener()
+    }
+
+    /// Says `ready`, and ends at SIGTERM with `code` after it has said `bye`.
+    private func polite(_ name: String, _ code: Int = 0) -> String {
+        "trap 'echo \(name) bye >&2; exit \(code)' TERM; echo \(name) ready >&2; while :; do sleep 0.02; done"
+    }
+
+    private let stubborn = "trap '' TERM; echo ready >&2; while :; do sleep 0.02; done"
+
+    private func quick() -> RestartPolicy {
+        var policy = RestartPolicy()
+        policy.firstDelay = .milliseconds(20)
+        return policy
+    }
+
+    @Test func `a child that dies is started again, each time after a longer delay`() async throws {
+        let supervisor = supervisor([shell("worker", "exit 3")], policy: quick(), listener: listener, ends: ends)
+        let begin = clinux_monotonic()
+        await #expect(throws: SupervisionError.self) { try await supervisor.run() }
+        let elapsed = clinux_monotonic() - begin
+        #expect(ends.seen.map(\.status) == Array(repeating: .exited(3), count: 5))
+        #expect(ends.seen.allSatisfy { !$0.ordered && $0.pid > 0 })
+        #expect(Set(ends.seen.map(\.pid)).count == 5)
+        #expect(elapsed >= (20 + 40 + 80 + 160) * 1_000_000)
+    }
+
+    @Test func `five deaths stop the whole with a reason that names child, status and last words`() async throws {
+        let supervisor = supervisor(
+            [
+                shell("coordinator", polite("coordinator"), stage: .last),
+                shell("worker", "read -r line < /dev/null; echo first >&2; echo cannot open the store >&2; exit 74"),
+            ], policy: quick(), listener: listener, ends: ends)
+        let error = await #expect(throws: SupervisionError.self) { try await supervisor.run() }
+        let said = error?.description ?? ""
+        #expect(said.contains("worker died 5 times"))
+        #expect(said.contains("exit status 74"))
+        #expect(said.hasSuffix("first\ncannot open the store"))
+        guard case .hopeless(let exit, _, _)? = error else {
+            Issue.record("not hopeless")
+            return
+        }
+        #expect(exit.status == .exited(74))
+        #expect(ends.seen.last?.name == "coordinator")
+        #expect(ends.seen.last?.ordered == true)
+    }
+
+    @Test func `the first stop ends workers and then the coordinator`() async throws {
+        let supervisor = supervisor(
+            [
+                shell("coordinator", polite("coordinator"), stage: .last), shell("worker-1", polite("worker-1")),
+                shell("worker-2", polite("worker-2")),
+            ], listener: listener, ends: ends)
+        async let run: Void = supervisor.run()
+        var ready: Set<String?> = []
+        for _ in 0..<3 { ready.insert(await listener.next()) }
+        #expect(ready == ["coordinator ready", "worker-1 ready", "worker-2 ready"])
+        #expect(supervisor.status.values.allSatisfy { $0.pid != nil && $0.restarts == 0 })
+        supervisor.stop()
+        try await run
+        #expect(ends.seen.map(\.name).last == "coordinator")
+        #expect(ends.seen.count == 3)
+        #expect(ends.seen.allSatisfy { $0.ordered && $0.status == .exited(0) })
+        var last: String?
+        for _ in 0..<3 { last = await listener.next() }
+        #expect(last == "coordinator bye")
+        #expect(supervisor.status.values.allSatisfy { $0.pid == nil })
+    }
+
+    @Test func `the second stop kills`() async throws {
+        let supervisor = supervisor([shell("worker", stubborn)], listener: listener, ends: ends)
+        async let run: Void = supervisor.run()
+        #expect(await listener.next() == "ready")
+        supervisor.stop()
+        supervisor.stop()
+        try await run
+        #expect(ends.seen.map(\.status) == [.signaled(SIGKILL)])
+        #expect(ends.seen.map(\.ordered) == [true])
+    }
+
+    @Test func `a child that outlives its grace is killed`() async throws {
+        let supervisor = supervisor(
+            [shell("worker", stubborn)], grace: .milliseconds(100), listener: listener, ends: ends)
+        async let run: Void = supervisor.run()
+        #expect(await listener.next() == "ready")
+        supervisor.stop()
+        try await run
+        #expect(ends.seen.map(\.status) == [.signaled(SIGKILL)])
+    }
+
+    @Test func `a graceful shutdown of the service is a stop`() async throws {
+        let supervisor = supervisor([shell("worker", polite("worker"))], listener: listener, ends: ends)
+        let group = ServiceGroup(services: [supervisor], logger: silent)
+        async let run: Void = group.run()
+        #expect(await listener.next() == "worker ready")
+        await group.triggerGracefulShutdown()
+        // The service returns, which a group takes as a failure unless it was asked to stop.
+        try await run
+        #expect(ends.seen.map(\.status) == [.exited(0)])
+    }
+
+    @Test func `cancelling kills every child at once`() async throws {
+        let supervisor = supervisor(
+            [shell("worker-1", stubborn), shell("worker-2", stubborn)], listener: listener, ends: ends)
+        let run = Task { try await supervisor.run() }
+        for _ in 0..<2 { #expect(await listener.next() == "ready") }
+        run.cancel()
+        await #expect(throws: CancellationError.self) { try await run.value }
+        #expect(ends.seen.map(\.status) == [.signaled(SIGKILL), .signaled(SIGKILL)])
+    }
+
+    @Test func `a stop before the start and one during a delay end at once`() async throws {
+        let never = supervisor([shell("worker", "exit 1")], listener: listener, ends: ends)
+        never.stop()
+        try await never.run()
+        #expect(ends.seen.isEmpty)
+
+        var policy = RestartPolicy()
+        policy.firstDelay = .seconds(3600)
+        policy.maximumDelay = .seconds(3600)
+        let waiting = supervisor([shell("worker", "exit 1")], policy: policy, listener: listener, ends: ends)
+        async let run: Void = waiting.run()
+        for await _ in ends.stream { break }
+        waiting.stop()
+        try await run
+        #expect(ends.seen.map(\.status) == [.exited(1)])
+    }
+
+    @Test func `a child that hangs is killed on order and started again, as often as it takes`() async throws {
+        let supervisor = supervisor([shell("worker", stubborn)], listener: listener, ends: ends)
+        async let run: Void = supervisor.run()
+        for round in 0..<7 {
+            #expect(await listener.next() == "ready")
+            #expect(supervisor.status["worker"]?.restarts == round)
+            supervisor.kill("worker")
+        }
+        #expect(await listener.next() == "ready")
+        supervisor.stop()
+        supervisor.stop()
+        try await run
+        #expect(ends.seen.count == 8)
+        #expect(ends.seen.allSatisfy { $0.ordered && $0.status == .signaled(SIGKILL) })
+    }
+
+    @Test func `a child killed from outside is started again`() async throws {
+        let supervisor = supervisor([shell("worker", polite("worker"))], listener: listener, ends: ends)
+        async let run: Void = supervisor.run()
+        #expect(await listener.next() == "worker ready")
+        let pid = try #require(supervisor.status["worker"]?.pid)
+        Glibc.kill(pid, SIGKILL)
+        #expect(await listener.next() == "worker ready")
+        supervisor.stop()
+        try await run
+        #expect(ends.seen.map(\.status) == [.signaled(SIGKILL), .exited(0)])
+        #expect(ends.seen.map(\.ordered) == [false, true])
+    }
+
+    @Test func `a terminal's Ctrl-C does not reach the children`() async throws {
+        let supervisor = supervisor([shell("worker", polite("worker"))], listener: listener, ends: ends)
+        async let run: Void = supervisor.run()
+        #expect(await listener.next() == "worker ready")
+        let pid = try #require(supervisor.status["worker"]?.pid)
+        #expect(getpgid(pid) == pid)
+        #expect(getpgid(pid) != getpgrp())
+        supervisor.stop()
+        try await run
+    }
+
+    @Test func `signals are passed on`() async throws {
+        let script = "trap 'echo got >&2' USR1; trap 'exit 0' TERM; echo ready >&2; while :; do sleep 0.02; done"
+        let supervisor = supervisor([shell("worker", script)], listener: listener, ends: ends)
+        async let run: Void = supervisor.run()
+        #expect(await listener.next() == "ready")
+        supervisor.forward(signal: SIGUSR1)
+        #expect(await listener.next() == "got")
+        supervisor.stop()
+        try await run
+    }
+
+    @Test func `a child gets its environment and no descriptor beyond the three`() async throws {
+        let script = """
+            for n in 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+                if [ -e /proc/$$/fd/$n ]; then echo leaked $n >&2; fi
+            done
+            echo "$SLUICE_EXTRA of $HOME_KEPT" >&2
+            read -r line
+            """
+        setenv("HOME_KEPT", "inherited", 1)
+        let supervisor = supervisor(
+            [shell("worker", script, environment: ["SLUICE_EXTRA": "added"])], listener: listener, ends: ends)
+        async let run: Void = supervisor.run()
+        #expect(await listener.next() == "added of inherited")
+        supervisor.stop()
+        try await run
+    }
+
+    @Test func `an executable that is not there is a reason of its own`() async throws {
+        let supervisor = supervisor(
+            [shell("worker", "")], policy: quick(), listener: listener, ends: ends, executable: "/nonexistent/sluice")
+        let error = await #expect(throws: SupervisionError.self) { try await supervisor.run() }
+        #expect(error?.description.contains("worker died 5 times") == true)
+        #expect(error?.description.contains("not started") == true)
+        #expect(ends.seen.allSatisfy { $0.pid == 0 })
+    }
+
+    @Test func `children read the end of their input when the supervisor is killed`() async throws {
+        var template = Array("/tmp/sluice-supervision-XXXXXX".utf8CString)
+        let directory = String(cString: mkdtemp(&template))
+        let fifo = "\(directory)/gone"
+        #expect(mkfifo(fifo, 0o600) == 0)
+        // Opened for both, so that neither side waits for the other.
+        let reading = clinux_open(fifo, O_RDWR | O_CLOEXEC, 0)
+        #expect(reading >= 0)
+        await #expect(processExitsWith: .signal(SIGKILL)) { [fifo = fifo as String] in
+            let listener = try Listener()
+            let script = "echo ready >&2; read -r line; echo $1 gone > '\(fifo)'"
+            let children = ["coordinator", "worker-1", "worker-2"].map {
+                ChildSpecification(name: $0, arguments: ["-c", script, "sh", $0])
+            }
+            let supervisor = supervisor(children, listener: listener, ends: Ends())
+            async let run: Void = supervisor.run()
+            for _ in children { _ = await listener.next() }
+            Glibc.kill(getpid(), SIGKILL)
+            try await run
+        }
+        var said: [UInt8] = []
+        while said.count(where: { $0 == UInt8(ascii: "\n") }) < 3 {
+            var byte: UInt8 = 0
+            if read(reading, &byte, 1) == 1 { said.append(byte) }
+        }
+        let lines = String(decoding: said, as: UTF8.self).split(separator: "\n").sorted()
+        #expect(lines == ["coordinator gone", "worker-1 gone", "worker-2 gone"])
+        close(reading)
+        unlink(fifo)
+        rmdir(directory)
+    }
+}
