@@ -61,3 +61,13 @@ ssize_t clinux_copy_range(int source, int target, size_t count, off_t offset) {
     off_t from = offset, to = offset;
     return copy_file_range(source, &from, target, &to, count, 0);
 }
+
+// Weak, so that what uses CLinux without SQLite links.
+extern int sqlite3_db_config(void *connection, int option, ...) __attribute__((weak));
+
+int clinux_sqlite_keep_wal(void *connection) {
+    const int no_checkpoint_on_close = 1006;
+    int is_on = 0;
+    if (!sqlite3_db_config) return -1;
+    return sqlite3_db_config(connection, no_checkpoint_on_close, 1, &is_on);
+}

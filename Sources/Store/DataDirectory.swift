@@ -1,4 +1,12 @@
-/// Where everything of one Sluice is: shards, spool, sockets, locks, keys.
+internal import CLinux
+
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
+/// Where everything of one Sluice is: shards, spool, sockets, locks, keys. Private to its user.
 package struct DataDirectory: Sendable, Hashable {
     package let path: String
 
@@ -11,4 +19,71 @@ package struct DataDirectory: Sendable, Hashable {
     package var configuration: String { "\(path)/sluice.yaml" }
 
     package func shard(_ number: Int) -> String { "\(path)/shard-\(number < 10 ? "0" : "")\(number).sqlite" }
+
+    /// The lock file of that name: `create`, `checkpoint`, `coordinator`, `seat-NN`.
+    package func lock(_ name: String) -> String { "\(run)/\(name).lock" }
+
+    /// Makes the directories that are missing, and refuses those that somebody else can read or write.
+    /// - Throws: ``StoreError`` that names the directory.
+    package func prepare() throws(StoreError) {
+        try makeParents()
+        for directory in [path, run, spool, keys] {
+            if mkdir(directory, 0o700) != 0, errno != EEXIST {
+                throw StoreError(errno: errno, "The directory \(directory) cannot be made")
+            }
+            try Self.check(directory, isDirectory: true)
+        }
+    }
+
+    /// Numbers of the shards that are there, in order.
+    package func shards() throws(StoreError) -> [Int] {
+        guard let listing = opendir(path) else {
+            if errno == ENOENT { return [] }
+            throw StoreError(errno: errno, "The data directory \(path) cannot be read")
+        }
+        defer { closedir(listing) }
+        var numbers: [Int] = []
+        while let entry = readdir(listing) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            guard name.hasPrefix("shard-"), name.hasSuffix(".sqlite"),
+                let number = Int(name.dropFirst("shard-".count).dropLast(".sqlite".count)),
+                shard(number) == "\(path)/\(name)"
+            else { continue }
+            numbers.append(number)
+        }
+        return numbers.sorted()
+    }
+
+    /// Refuses what belongs to somebody else or is open to others.
+    static func check(_ path: String, isDirectory: Bool) throws(StoreError) {
+        var facts = stat()
+        guard stat(path, &facts) == 0 else { throw StoreError(errno: errno, "\(path) cannot be looked at") }
+        guard (facts.st_mode & S_IFMT == S_IFDIR) == isDirectory else {
+            throw StoreError(
+                .permission, "\(path) is no \(isDirectory ? "directory" : "file"); move it out of the way.")
+        }
+        guard facts.st_uid == geteuid() else {
+            throw StoreError(
+                .permission, "\(path) belongs to user \(facts.st_uid), and this process runs as user \(geteuid()).")
+        }
+        let mode = facts.st_mode & 0o777
+        guard mode & 0o077 == 0 else {
+            let wanted = isDirectory ? "0700" : "0600"
+            throw StoreError(
+                .permission, "\(path) has mode 0\(String(mode, radix: 8)), open to others; chmod \(wanted) it.")
+        }
+    }
+
+    private func makeParents() throws(StoreError) {
+        for (index, character) in path.enumerated() where character == "/" && index > 0 {
+            let parent = String(path.prefix(index))
+            var facts = stat()
+            if stat(parent, &facts) == 0 { continue }
+            if mkdir(parent, 0o700) != 0, errno != EEXIST {
+                throw StoreError(errno: errno, "The directory \(parent) cannot be made")
+            }
+        }
+    }
 }

@@ -5,7 +5,7 @@ internal import Glibc
 package enum ProcessFacts {
     /// Field 22 of /proc/PID/stat: clock ticks from boot to the start of the process; nil where there is no such process.
     package static func startTime(of pid: Int32) -> Int64? {
-        guard let text = read("/proc/\(pid)/stat") else { return nil }
+        guard let text = contents(of: "/proc/\(pid)/stat") else { return nil }
         // The second field is the name in parentheses, and may hold spaces and parentheses itself.
         guard let end = text.lastIndex(of: ")") else { return nil }
         let fields = text[text.index(after: end)...].split(separator: " ")
@@ -14,16 +14,22 @@ package enum ProcessFacts {
 
     /// /proc/sys/kernel/random/boot_id, which changes with each boot; empty where it cannot be read.
     package static var bootID: String {
-        (read("/proc/sys/kernel/random/boot_id") ?? "").filter { !$0.isWhitespace }
+        (contents(of: "/proc/sys/kernel/random/boot_id") ?? "").filter { !$0.isWhitespace }
     }
 
-    private static func read(_ path: String) -> String? {
+    /// The text of a file under /proc, nil where it cannot be read.
+    static func contents(of path: String) -> String? {
         let descriptor = clinux_open(path, O_RDONLY | O_CLOEXEC, 0)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        return withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
-            let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-            return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+        var text: [UInt8] = []
+        let isWhole = withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
+            while true {
+                let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                guard count > 0 else { return count == 0 }
+                text.append(contentsOf: buffer[..<count])
+            }
         }
+        return isWhole && !text.isEmpty ? String(decoding: text, as: UTF8.self) : nil
     }
 }

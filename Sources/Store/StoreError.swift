@@ -21,6 +21,8 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         case conflict
         /// A value that the contract does not allow: payload, type, limit.
         case invalid
+        /// There is no command of that id.
+        case notFound
         /// Anything else that SQLite reports.
         case failed
     }

@@ -1,0 +1,41 @@
+internal import Commands
+
+extension CommandDraft {
+    /// Why no store takes this draft; nil where one does.
+    var problem: StoreError? {
+        guard CommandDraft.isType(type) else {
+            return StoreError(.invalid, "“\(type)” is no command type: 1 to 64 of a-z, 0-9, “.” and “-”.")
+        }
+        guard payload.count <= Command.payloadLimit else {
+            return StoreError(
+                .invalid, "The payload has \(payload.count) bytes; at most \(Command.payloadLimit) are allowed.")
+        }
+        guard (0...1_000_000).contains(retryLimit) else {
+            return StoreError(.invalid, "The retry limit \(retryLimit) is not between 0 and 1000000.")
+        }
+        guard total >= 0, notBefore.milliseconds >= 0 else {
+            return StoreError(.invalid, "A command has a negative size or time.")
+        }
+        if let uniqueKey, uniqueKey.isEmpty || uniqueKey.utf8.count > UniqueKey.limit {
+            return StoreError(
+                .invalid, "A unique key has 1 to \(UniqueKey.limit) bytes, and this one \(uniqueKey.utf8.count).")
+        }
+        return nil
+    }
+
+    var unique: UniqueKey? { uniqueKey.map { UniqueKey(type: type, orderingKey: "", key: $0) } }
+}
+
+extension StoreError {
+    /// Why a type is refused that nobody can run.
+    static func unknownType(_ type: String, known: Set<String>) -> StoreError {
+        StoreError(.invalid, "No worker runs “\(type)”; known types are \(known.sorted().joined(separator: ", ")).")
+    }
+
+    /// Why a unique key is refused that a different command has.
+    static func taken(_ key: String, by id: CommandID) -> StoreError {
+        StoreError(
+            .conflict, "The unique key “\(key)” belongs to \(id), which has another payload, type or destination.",
+            id: id)
+    }
+}

@@ -1,0 +1,127 @@
+internal import Commands
+
+/// One shard of a ``MemoryStore``: what a file holds, in dictionaries. The rules are ``StoredCommand``'s.
+struct MemoryShard {
+    let number: Int
+    private(set) var rows: [CommandID: StoredCommand] = [:]
+    private(set) var payloads: [CommandID: [UInt8]] = [:]
+    var results: [CommandID: [UInt8]] = [:]
+    private(set) var transitions: [Transition] = []
+    private(set) var counts = Counts()
+    var sessions: [Session] = []
+    private var ready: [ReadyKey: [Int64: CommandID]] = [:]
+    private var heldBack: Set<CommandID> = []
+    private var deadlines: Set<CommandID> = []
+    private var inFlight: Set<CommandID> = []
+    private var holders: [UniqueKey: CommandID] = [:]
+    private var seq: Int64 = 0
+    private var turn: Int64 = 0
+
+    init(number: Int) { self.number = number }
+
+    // MARK: Changes
+
+    /// Adds a draft, or says what has its unique key.
+    mutating func insert(_ draft: CommandDraft, id: CommandID, now: Timestamp) -> Result<Submission, StoreError> {
+        if let unique = draft.unique, let holder = holders[unique], let row = rows[holder] {
+            guard row.fingerprint == UniqueKey.fingerprint(of: draft) else {
+                return .failure(.taken(unique.key, by: holder))
+            }
+            return .success(Submission(id: holder, existed: true))
+        }
+        turn += 1
+        var row = StoredCommand(draft, id: id, turn: turn, now: now)
+        payloads[id] = draft.payload
+        transact(&row) { $0.begin(&$1) }
+        return .success(Submission(id: id, existed: false))
+    }
+
+    /// Changes a row by its own rules, and keeps the transitions that it records.
+    mutating func change<Value>(
+        _ id: CommandID, _ body: (inout StoredCommand, inout Journal) -> Value
+    ) -> Value? {
+        guard var row = rows[id] else { return nil }
+        return transact(&row, body)
+    }
+
+    @discardableResult
+    private mutating func transact<Value>(
+        _ row: inout StoredCommand, _ body: (inout StoredCommand, inout Journal) -> Value
+    ) -> Value {
+        var journal = Journal()
+        journal.begin(after: seq)
+        let value = body(&row, &journal)
+        seq = journal.seq
+        transitions += journal.entries.map(\.transition)
+        for status in CommandStatus.allCases {
+            for qos in QualityOfService.allCases {
+                let change = journal.deltas[Journal.cell(status, qos)]
+                if change != 0 { counts[status, qos] += change }
+            }
+        }
+        replace(row.id, by: row)
+        return value
+    }
+
+    mutating func delete(_ ids: Set<CommandID>) {
+        for id in ids {
+            guard let row = rows[id] else { continue }
+            counts[row.command.status, row.command.qos] -= 1
+            replace(id, by: nil)
+            payloads[id] = nil
+            results[id] = nil
+        }
+        transitions.removeAll { ids.contains($0.id) }
+    }
+
+    /// Keeps what is looked up in step with the rows, as indices do.
+    private mutating func replace(_ id: CommandID, by row: StoredCommand?) {
+        if let old = rows[id] {
+            if old.isReady { ready[old.readyKey]?[old.command.turn] = nil }
+            if ready[old.readyKey]?.isEmpty == true { ready[old.readyKey] = nil }
+            if let unique = old.unique { holders[unique] = nil }
+        }
+        rows[id] = row
+        heldBack.remove(id)
+        deadlines.remove(id)
+        inFlight.remove(id)
+        guard let row else { return }
+        if row.isReady { ready[row.readyKey, default: [:]][row.command.turn] = id }
+        if let unique = row.unique { holders[unique] = id }
+        if row.command.notBefore != .zero { heldBack.insert(id) }
+        if row.openDeadline != nil { deadlines.insert(id) }
+        if row.command.status.isClaimed { inFlight.insert(id) }
+    }
+
+    // MARK: Looks
+
+    var readyKeys: Set<ReadyKey> { Set(ready.keys) }
+
+    func ready(_ key: ReadyKey, after turn: Int64, limit: Int) -> [ReadyCommand] {
+        let turns = ready[key, default: [:]].filter { $0.key > turn }.sorted { $0.key < $1.key }
+        return turns.prefix(max(limit, 0)).compactMap { rows[$0.value]?.ready }
+    }
+
+    func holder(of unique: UniqueKey) -> CommandID? { holders[unique] }
+
+    /// Rows that something holds back until a moment, the earliest first.
+    var waiting: [StoredCommand] {
+        heldBack.compactMap { rows[$0] }.sorted { $0.command.notBefore < $1.command.notBefore }
+    }
+
+    var limited: [StoredCommand] {
+        deadlines.compactMap { rows[$0] }.sorted { ($0.openDeadline ?? .zero) < ($1.openDeadline ?? .zero) }
+    }
+
+    var claimed: [StoredCommand] {
+        inFlight.compactMap { rows[$0] }.sorted { $0.command.turn < $1.command.turn }
+    }
+
+    func claimed(seat: Int, epoch: Int64) -> [StoredCommand] {
+        claimed.filter { $0.command.seat == seat && $0.epoch == epoch }
+    }
+}
+
+extension StoredCommand {
+    fileprivate var readyKey: ReadyKey { ReadyKey(destination: command.destination, qos: command.qos) }
+}

@@ -1,0 +1,173 @@
+package import Commands
+
+extension MemoryStore {
+    package func open(_ session: Session) {
+        all { state in
+            for index in state.shards.indices {
+                state.shards[index].sessions.removeAll { $0.seat == session.seat && $0.epoch == session.epoch }
+                state.shards[index].sessions.append(session)
+            }
+        }
+    }
+
+    package func close(seat: Int, epoch: Int64) {
+        all { state in
+            for index in state.shards.indices where state.shards[index].claimed(seat: seat, epoch: epoch).isEmpty {
+                state.shards[index].sessions.removeAll { $0.seat == seat && $0.epoch == epoch }
+            }
+        }
+    }
+
+    package func sessions() -> [Session] {
+        all { state in
+            var sessions: [Session] = []
+            for session in state.shards.flatMap(\.sessions)
+            where !sessions.contains(where: { $0.seat == session.seat && $0.epoch == session.epoch }) {
+                sessions.append(session)
+            }
+            return sessions.sorted { ($0.seat, $0.epoch) < ($1.seat, $1.epoch) }
+        }
+    }
+
+    package func apply(
+        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp
+    ) throws(StoreError) -> [ExecutionOutcome] {
+        try with(shard) { shard in
+            writes.map { write in
+                switch write {
+                case .claim(let id, let sent): shard.claim(id, sent: sent, seat: seat, epoch: epoch, now: now)
+                case .sent(let id, let claim): shard.send(id, claim: claim, now: now)
+                case .offset(let id, let claim, let offset, let total):
+                    shard.progress(id, claim: claim, offset: offset, total: total, now: now)
+                case .end(let id, let claim, let ending): shard.end(id, claim: claim, ending, now: now)
+                }
+            }
+        }
+    }
+
+    package func reap(
+        seat: Int, epoch: Int64, counts: Bool, reason: String, now: Timestamp
+    ) -> [StatusEvent] {
+        all { state in
+            let isConvicted = state.shards.contains { shard in
+                shard.claimed(seat: seat, epoch: epoch).contains { $0.command.suspect }
+            }
+            var events: [StatusEvent] = []
+            for index in state.shards.indices {
+                for row in state.shards[index].claimed(seat: seat, epoch: epoch) {
+                    let released = state.shards[index].change(row.id) { row, journal in
+                        row.release(
+                            charged: counts && row.command.suspect, suspected: counts && !isConvicted, reason: reason,
+                            now: now, &journal
+                        ).map { row.event($0, shard: index) }
+                    }
+                    events += released ?? []
+                }
+                state.shards[index].sessions.removeAll { $0.seat == seat && $0.epoch == epoch }
+            }
+            return events
+        }
+    }
+
+    // MARK: Wishes of people
+
+    package func cancel(_ id: CommandID, reason: String, now: Timestamp) throws(StoreError) -> CancelOutcome {
+        let number = id.shard(of: shardCount)
+        let outcome = try with(number) { shard in
+            shard.change(id) { row, journal -> CancelOutcome in
+                switch row.cancel(reason: reason, now: now, &journal) {
+                case .cancelled(let transition): .cancelled(row.event(transition, shard: number))
+                case .wished: .wished(row.claimed)
+                case .ended: .ended(row.command.status)
+                }
+            }
+        }
+        guard let outcome else { throw StoreError.noCommand(id) }
+        return outcome
+    }
+
+    package func retry(_ id: CommandID, now: Timestamp) throws(StoreError) -> StatusEvent? {
+        let number = id.shard(of: shardCount)
+        return try with(number) { shard throws(StoreError) in
+            guard let row = shard.rows[id] else { throw StoreError.noCommand(id) }
+            var renewed = row
+            renewed.keyIsFree = false
+            if row.keyIsFree, row.command.status.mayBecome(.new), let unique = renewed.unique,
+                let holder = shard.holder(of: unique)
+            {
+                throw StoreError.taken(unique.key, by: holder)
+            }
+            let event = shard.change(id) { row, journal in
+                row.retry(now: now, &journal).map { row.event($0, shard: number) }
+            }
+            guard let event = event ?? nil else { return nil }
+            shard.results[id] = nil
+            return event
+        }
+    }
+
+    package func resolve(
+        _ id: CommandID, as status: CommandStatus, now: Timestamp
+    ) throws(StoreError) -> StatusEvent? {
+        let number = id.shard(of: shardCount)
+        return try with(number) { shard throws(StoreError) in
+            guard shard.rows[id] != nil else { throw StoreError.noCommand(id) }
+            return shard.change(id) { row, journal in
+                row.resolve(as: status, now: now, &journal).map { row.event($0, shard: number) }
+            } ?? nil
+        }
+    }
+
+    package func requalify(_ id: CommandID, qos: QualityOfService, now: Timestamp) throws(StoreError) -> Bool {
+        try with(id.shard(of: shardCount)) { $0.change(id) { $0.requalify(qos, now: now, &$1) } ?? false }
+    }
+}
+
+extension MemoryShard {
+    fileprivate mutating func claim(
+        _ id: CommandID, sent: Bool, seat: Int, epoch: Int64, now: Timestamp
+    ) -> ExecutionOutcome {
+        guard sessions.contains(where: { $0.seat == seat && $0.epoch == epoch }), let payload = payloads[id] else {
+            return .refused
+        }
+        return change(id) { row, journal -> ExecutionOutcome in
+            guard let transitions = row.claim(seat: seat, epoch: epoch, sent: sent, now: now, &journal) else {
+                return .refused
+            }
+            return .claimed(row.command, payload: payload, transitions)
+        } ?? .refused
+    }
+
+    fileprivate mutating func send(_ id: CommandID, claim: Int, now: Timestamp) -> ExecutionOutcome {
+        change(id) { row, journal -> ExecutionOutcome in
+            switch row.send(claim: claim, now: now, &journal) {
+            case .replaced: .replaced
+            case .refused: .refused
+            case .sent(let transition): .done([transition], retries: row.command.retries)
+            }
+        } ?? .replaced
+    }
+
+    fileprivate mutating func progress(
+        _ id: CommandID, claim: Int, offset: Int64, total: Int64, now: Timestamp
+    ) -> ExecutionOutcome {
+        change(id) { row, _ -> ExecutionOutcome in
+            guard row.command.claim == claim, row.command.status.isClaimed else { return .replaced }
+            row.command.offset = max(offset, 0)
+            row.command.total = max(total, 0)
+            row.command.updatedAt = now
+            return .done([], retries: row.command.retries)
+        } ?? .replaced
+    }
+
+    fileprivate mutating func end(_ id: CommandID, claim: Int, _ ending: Ending, now: Timestamp) -> ExecutionOutcome {
+        let outcome = change(id) { row, journal -> ExecutionOutcome in
+            guard let transitions = row.end(claim: claim, ending, now: now, chance: .random(in: 0..<1), &journal) else {
+                return .replaced
+            }
+            return .done(transitions, retries: row.command.retries)
+        }
+        if case .done? = outcome, case .success(let result?) = ending { results[id] = result }
+        return outcome ?? .replaced
+    }
+}

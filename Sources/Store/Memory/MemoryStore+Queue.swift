@@ -1,0 +1,67 @@
+package import Commands
+
+extension MemoryStore {
+    package func ready(
+        shard: Int, destination: Destination, qos: QualityOfService, afterTurn: Int64, limit: Int
+    ) throws(StoreError) -> [ReadyCommand] {
+        try with(shard) { $0.ready(ReadyKey(destination: destination, qos: qos), after: afterTurn, limit: limit) }
+    }
+
+    package func readyKeys(shard: Int) throws(StoreError) -> Set<ReadyKey> { try with(shard) { $0.readyKeys } }
+
+    package func ready(shard: Int, ids: [CommandID]) throws(StoreError) -> [ReadyCommand] {
+        try with(shard) { shard in ids.compactMap { shard.rows[$0] }.filter(\.isReady).map(\.ready) }
+    }
+
+    package func promoteDue(
+        shard: Int, now: Timestamp, limit: Int
+    ) throws(StoreError) -> (promoted: Int, next: Timestamp?) {
+        try with(shard) { shard in
+            let due = shard.waiting.prefix { $0.command.notBefore <= now }.prefix(max(limit, 0))
+            for row in due { _ = shard.change(row.id) { row, _ in row.command.notBefore = .zero } }
+            return (due.count, shard.waiting.first?.command.notBefore)
+        }
+    }
+
+    package func expire(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Expiry {
+        try with(shard) { shard in
+            var expiry = Expiry(cancelled: [], mustBeTold: [], next: nil)
+            for row in shard.limited.prefix(while: { $0.openDeadline.map { $0 <= now } ?? false }).prefix(max(limit, 0))
+            {
+                let number = shard.number
+                _ = shard.change(row.id) { row, journal in
+                    switch row.cancel(reason: StoredCommand.deadlinePassed, now: now, &journal) {
+                    case .cancelled(let transition): expiry.cancelled.append(row.event(transition, shard: number))
+                    case .wished: expiry.mustBeTold.append(row.claimed)
+                    case .ended: row.openDeadline = nil
+                    }
+                }
+            }
+            expiry.next = shard.limited.first?.openDeadline
+            return expiry
+        }
+    }
+
+    package func events(shard: Int, after seq: Int64, limit: Int) throws(StoreError) -> [StatusEvent] {
+        try with(shard) { shard in
+            shard.transitions.drop { $0.seq <= seq }.prefix(max(limit, 0)).compactMap { transition in
+                shard.rows[transition.id]?.event(transition, shard: shard.number)
+            }
+        }
+    }
+
+    package func transitionRange(shard: Int) throws(StoreError) -> ClosedRange<Int64>? {
+        try with(shard) { shard in
+            guard let first = shard.transitions.first, let last = shard.transitions.last else { return nil }
+            return first.seq...last.seq
+        }
+    }
+
+    package func claimed(shard: Int) throws(StoreError) -> [ClaimedRow] {
+        try with(shard) { $0.claimed.map(\.claimed) }
+    }
+
+    package func wishes(shard: Int) throws(StoreError) -> [ClaimedRow] {
+        try with(shard) { $0.claimed.filter(\.command.cancelRequested).map(\.claimed) }
+    }
+}

@@ -1,0 +1,133 @@
+package import Commands
+internal import Synchronization
+
+/// A store that is gone with its process: for tests, and for programs that need no durability.
+package final class MemoryStore: CommandStore {
+    struct State {
+        var shards: [MemoryShard]
+        var types: Set<String>
+        var settings: [String: String] = [:]
+    }
+
+    package let shardCount: Int
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - shardCount: a power of two from 1 to 256; any other number is taken as 8.
+    ///   - types: commands of these are accepted before any worker has said that it runs them.
+    package init(shardCount: Int = 8, types: Set<String> = DataDirectory.builtInTypes) {
+        let isPower = (1...256).contains(shardCount) && shardCount & (shardCount - 1) == 0
+        self.shardCount = isPower ? shardCount : 8
+        state = Mutex(State(shards: (0..<self.shardCount).map { MemoryShard(number: $0) }, types: types))
+    }
+
+    /// Runs `body` with the shard of that number.
+    func with<Value: Sendable>(
+        _ shard: Int, _ body: (inout MemoryShard) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        try state.withLock { state throws(StoreError) in
+            guard state.shards.indices.contains(shard) else {
+                throw StoreError(.invalid, "There is no shard \(shard); the store has \(shardCount).")
+            }
+            return try body(&state.shards[shard])
+        }
+    }
+
+    func all<Value: Sendable>(_ body: (inout State) -> Value) -> Value { state.withLock { body(&$0) } }
+
+    // MARK: Producers
+
+    package func submit(
+        _ drafts: [CommandDraft], allowUnknownTypes: Bool, now: Timestamp
+    ) -> [Result<Submission, StoreError>] {
+        var random = BufferedRandom()
+        return all { state in
+            drafts.map { draft in
+                if let problem = draft.problem { return .failure(problem) }
+                guard allowUnknownTypes || state.types.contains(draft.type) else {
+                    return .failure(.unknownType(draft.type, known: state.types))
+                }
+                let byte = draft.uniqueKey.map { UniqueKey.shardByte(of: $0) }
+                let id = CommandID(now: now, shardByte: byte, using: &random)
+                return state.shards[id.shard(of: shardCount)].insert(draft, id: id, now: now)
+            }
+        }
+    }
+
+    package func types() -> Set<String> { all { $0.types } }
+
+    package func record(types: Set<String>) throws(StoreError) {
+        if let wrong = types.first(where: { !CommandDraft.isType($0) }) {
+            throw StoreError(.invalid, "“\(wrong)” is no command type: 1 to 64 of a-z, 0-9, “.” and “-”.")
+        }
+        all { $0.types.formUnion(types) }
+    }
+
+    // MARK: Readers
+
+    private func row(_ id: CommandID) -> StoredCommand? { all { $0.shards[id.shard(of: shardCount)].rows[id] } }
+
+    package func command(_ id: CommandID) -> Command? { row(id)?.command }
+    package func payload(_ id: CommandID) -> [UInt8]? { all { $0.shards[id.shard(of: shardCount)].payloads[id] } }
+    package func result(_ id: CommandID) -> [UInt8]? { all { $0.shards[id.shard(of: shardCount)].results[id] } }
+
+    package func timeline(_ id: CommandID) -> [Transition] {
+        all { $0.shards[id.shard(of: shardCount)].transitions.filter { $0.id == id } }
+    }
+
+    package func list(_ filter: CommandFilter, after: CommandID?, limit: Int) -> [Command] {
+        let commands = all { state in
+            state.shards.flatMap { $0.rows.values.map(\.command) }.filter { command in
+                after.map { command.id > $0 } ?? true
+                    && filter.status.map { $0 == command.status } ?? true
+                    && filter.qos.map { $0 == command.qos } ?? true
+                    && filter.destination.map { $0 == command.destination } ?? true
+            }
+        }
+        return Array(commands.sorted { $0.id < $1.id }.prefix(min(max(limit, 0), 1000)))
+    }
+
+    package func counts() -> Counts {
+        all { state in
+            var counts = Counts()
+            for shard in state.shards {
+                for (status, cells) in shard.counts.cells {
+                    for (qos, n) in cells where n != 0 { counts[status, qos] += n }
+                }
+            }
+            return counts
+        }
+    }
+
+    // MARK: Settings and upkeep
+
+    package func set(_ key: String, to value: String?) { all { $0.settings[key] = value } }
+
+    package func settings(prefix: String) -> [String: String] {
+        all { $0.settings.filter { $0.key.hasPrefix(prefix) } }
+    }
+
+    package func prune(
+        shard: Int, before: Timestamp, statuses: Set<CommandStatus>, limit: Int
+    ) throws(StoreError) -> Int {
+        try with(shard) { shard in
+            let old = shard.rows.values.filter { row in
+                guard statuses.contains(row.command.status), let end = row.endedAt ?? row.deadAt else { return false }
+                return end < before
+            }
+            let victims = old.sorted { ($0.endedAt ?? .zero) < ($1.endedAt ?? .zero) }.prefix(max(limit, 0))
+            shard.delete(Set(victims.map(\.id)))
+            return victims.count
+        }
+    }
+
+    package func checkpoint(shard: Int) -> Int64 { 0 }
+    package func walSize(shard: Int) -> Int64 { 0 }
+
+    /// A store in memory cannot be copied to files.
+    package func backup(to directory: String, progress: (_ shard: Int) -> Void) throws(StoreError) {
+        throw StoreError(.invalid, "A store in memory has no files to copy to \(directory).")
+    }
+
+    package func integrityCheck(shard: Int) -> [String] { [] }
+}

@@ -1,0 +1,90 @@
+internal import Commands
+internal import Synchronization
+
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
+extension Connection {
+    /// Makes sure that the file is a shard of this store, of a version that this program knows, and the one it is meant
+    /// to be.
+    func checkIdentity(number: Int, of count: Int, store: borrowing Mutex<String?>, path: String) throws(StoreError) {
+        let application = try integer("PRAGMA application_id")
+        let version = try integer("PRAGMA user_version")
+        guard application == Int64(Schema.applicationID) else {
+            var facts = stat()
+            if stat(path, &facts) == 0, facts.st_size == 0 {
+                throw StoreError(.corrupt, "the file is empty")
+            }
+            throw StoreError(
+                .foreign, "\(path) is no shard of a Sluice store; choose another data directory.", shard: number)
+        }
+        guard version <= Schema.version else {
+            throw StoreError(
+                .foreign,
+                "\(path) has version \(version), and this program knows \(Schema.version); use a newer Sluice.",
+                shard: number)
+        }
+        let facts = try meta()
+        guard facts["number"] == "\(number)", let shards = facts["shards"].flatMap({ Int($0) }),
+            let name = facts["store"]
+        else {
+            throw StoreError(
+                .foreign, "\(path) says that it is shard \(facts["number"] ?? "?"); put the right file in its place.",
+                shard: number)
+        }
+        guard shards == count else {
+            throw StoreError(
+                .missing,
+                "The store has \(shards) shards, and \(count) are in \(DataDirectory.parent(of: path)); "
+                    + "put the missing ones back.", shard: number)
+        }
+        let first = store.withLock { known in
+            known = known ?? name
+            return known
+        }
+        guard first == name else {
+            throw StoreError(
+                .foreign, "\(path) is of another store than the other shards; put the right file in its place.",
+                shard: number)
+        }
+        if version < Schema.version { try migrate(from: Int(version)) }
+    }
+
+    /// Brings the file to this program's version, in one transaction.
+    private func migrate(from version: Int) throws(StoreError) {
+        try execute("BEGIN IMMEDIATE")
+        do throws(StoreError) {
+            // Another process may have been faster.
+            for step in Int(try integer("PRAGMA user_version"))..<Schema.version {
+                try execute(Schema.migrations[step])
+            }
+            try execute("PRAGMA user_version = \(Schema.version)")
+            try execute("COMMIT")
+        } catch {
+            rollback()
+            throw error
+        }
+    }
+
+    func integer(_ sql: String) throws(StoreError) -> Int64 {
+        let statement = try Statement(sql, sharing: self)
+        guard try statement.step() else { return 0 }
+        return statement.int64(0)
+    }
+
+    private func meta() throws(StoreError) -> [String: String] {
+        let statement = try Statement("SELECT key, value FROM meta", sharing: self)
+        var facts: [String: String] = [:]
+        while try statement.step() { facts[statement.text(0)] = statement.text(1) }
+        return facts
+    }
+}
+
+extension DataDirectory {
+    static func parent(of path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    }
+}

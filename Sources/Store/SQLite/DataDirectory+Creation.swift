@@ -1,0 +1,107 @@
+internal import CLinux
+internal import Commands
+
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
+extension DataDirectory {
+    /// Types that the built-in operations run.
+    package static let builtInTypes: Set<String> = ["noop", "upload"]
+
+    /// There while shards are being made: what is then found of them is worth nothing.
+    private var creationMarker: String { "\(run)/creating" }
+
+    /// Makes the directories and, where there are none, the shards. Safe when several processes do it at once, and to
+    /// repeat after one was killed meanwhile.
+    /// - Parameters:
+    ///   - shardCount: a power of two from 1 to 256. Of no meaning where there are shards already.
+    ///   - types: commands of these are accepted before any worker has said that it runs them.
+    package func create(
+        shardCount: Int = 8, types: Set<String> = DataDirectory.builtInTypes
+    ) throws(StoreError) {
+        guard (1...256).contains(shardCount), shardCount & (shardCount - 1) == 0 else {
+            throw StoreError(.invalid, "\(shardCount) shards are not a power of two from 1 to 256.")
+        }
+        try prepare()
+        let lock = try FileLock.wait(lock("create"))
+        defer { withExtendedLifetime(lock) {} }
+        let found = try shards()
+        let isCut = access(creationMarker, F_OK) == 0
+        if !isCut && !found.isEmpty { return }
+        for shard in found { removeShard(shard) }
+        try touch(creationMarker)
+        let store = CommandID().description
+        for shard in 0..<shardCount { try makeShard(shard, of: shardCount, store: store, types: types) }
+        try sync(path)
+        unlink(creationMarker)
+        try sync(run)
+    }
+
+    /// How many shards there are; waits for a process that is making them. - Throws: `.missing` where there are none.
+    func countShards() throws(StoreError) -> Int {
+        if access(creationMarker, F_OK) == 0 {
+            // Free again means made, or cut: then the marker still stands.
+            _ = try FileLock.wait(lock("create"))
+            guard access(creationMarker, F_OK) != 0 else {
+                throw StoreError(
+                    .missing, "The making of the store in \(path) was cut; start “sluice up” to make it anew.")
+            }
+        }
+        let numbers = try shards()
+        guard let last = numbers.last else {
+            throw StoreError(.missing, "There is no store in \(path); “sluice up” makes one.")
+        }
+        for (index, number) in numbers.enumerated() where index != number {
+            throw StoreError(.missing, "\(shard(index)) is missing; put it back from where it is.", shard: index)
+        }
+        let count = last + 1
+        guard count & (count - 1) == 0 else {
+            throw StoreError(.missing, "\(shard(count)) is missing; put it back from where it is.", shard: count)
+        }
+        return count
+    }
+
+    private func makeShard(_ number: Int, of count: Int, store: String, types: Set<String>) throws(StoreError) {
+        let path = shard(number)
+        // SQLite gives its other files the mode of the first.
+        try touch(path)
+        let connection = try Connection(shard: number, path: path, vfs: nil)
+        try connection.use { () throws(StoreError) in
+            let sql = Schema.migrations.joined() + Schema.contents(shard: number, of: count, store: store, types: types)
+            try connection.execute(
+                """
+                BEGIN IMMEDIATE;
+                \(sql)
+                PRAGMA application_id = \(Schema.applicationID);
+                PRAGMA user_version = \(Schema.version);
+                COMMIT;
+                """)
+            // Nobody else has it open, so nothing can race.
+            _ = try connection.checkpoint()
+        }
+    }
+
+    private func removeShard(_ number: Int) {
+        for suffix in ["", "-wal", "-shm"] { unlink(shard(number) + suffix) }
+    }
+
+    /// Makes an empty file that nobody else can read.
+    func touch(_ path: String) throws(StoreError) {
+        let descriptor = clinux_open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw StoreError(errno: errno, "\(path) cannot be made") }
+        close(descriptor)
+    }
+
+    private func sync(_ directory: String) throws(StoreError) {
+        let descriptor = clinux_open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        guard descriptor >= 0, fsync(descriptor) == 0 else {
+            let code = errno
+            if descriptor >= 0 { close(descriptor) }
+            throw StoreError(errno: code, "\(directory) cannot be synced")
+        }
+        close(descriptor)
+    }
+}

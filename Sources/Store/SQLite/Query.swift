@@ -1,0 +1,215 @@
+/// The SQL of the statements that each connection keeps prepared.
+///
+/// A partial index serves a query only if its condition stands in the query literally.
+enum Query: Int, CaseIterable {
+    case begin, commit, rollback
+    case newestSeq, newestTurn, addToCount, hasSession
+    case insertCommand, insertPayload, setResult, deleteResult
+    case byID, byTurn, claimable
+    case hold, finishRemembered, progress, save
+    case byUniqueKey
+    case transition, events, transitionRange
+    case ready, readyKeyAfter, readyByID
+    case dueRows, nextDue, promote, deadlines, nextDeadline
+    case inFlight, inFlightOf, wishes
+    case payload, result, counts, setting, setSetting, removeSetting, types, addType
+    case sessions, openSession, closeSession, deleteSession
+    case endedBefore, deadBefore
+    case deleteCommand, deletePayload, previousTransition, deleteTransition, raiseSeqFloor, raiseTurnFloor
+
+    /// The columns of a command in the order in which ``StoredCommand/init(_:_:)`` reads them.
+    static let columns = """
+        c.turn, c.id, c.type, c.qos, c.status, c.destination, c.idempotent, c.claim, c.cancel_requested, c.retries, \
+        c.retry_limit, c.crashes, c.suspect, c.not_before, c.deadline, c.open_deadline, c.unique_key, c.fingerprint, \
+        c.key_is_free, c.ordering_key, c.offset, c.total, c.seat, c.epoch, c.last, c.reason, c.created_at, \
+        c.updated_at, c.ended_at, c.dead_at
+        """
+    static let columnCount: Int32 = 30
+
+    private static let claimedColumns = """
+        c.id, c.status, c.type, c.qos, c.destination, c.seat, c.epoch, c.claim, c.retries, c.suspect, c.updated_at
+        """
+
+    var sql: String {
+        switch self {
+        case .begin: "BEGIN IMMEDIATE"
+        case .commit: "COMMIT"
+        case .rollback: "ROLLBACK"
+
+        case .newestSeq:
+            "SELECT max(ifnull((SELECT max(seq) FROM transition), 0), (SELECT value FROM meta WHERE key = 'seq'))"
+        case .newestTurn:
+            "SELECT max(ifnull((SELECT max(turn) FROM command), 0), (SELECT value FROM meta WHERE key = 'turn'))"
+        case .addToCount: "UPDATE counts SET n = n + ?3 WHERE status = ?1 AND qos = ?2"
+        case .hasSession: "SELECT 1 FROM session WHERE seat = ?1 AND epoch = ?2"
+
+        case .insertCommand: Self.insertCommands(1)
+        case .insertPayload: Self.insertPayloads(1)
+        case .setResult: "INSERT OR REPLACE INTO result(turn, body) VALUES (?1, ?2)"
+        case .deleteResult: "DELETE FROM result WHERE turn = ?1"
+
+        case .byID: "SELECT \(Self.columns) FROM command c WHERE c.id = ?1"
+        case .byTurn: "SELECT \(Self.columns) FROM command c WHERE c.turn = ?1"
+        case .claimable:
+            "SELECT \(Self.columns), p.body FROM command c CROSS JOIN payload p ON p.turn = c.turn WHERE c.id = ?1"
+
+        case .hold:
+            // Everything that a claim changes of a command that nothing holds back.
+            """
+            UPDATE command SET status = ?2, claim = ?3, seat = ?4, epoch = ?5, last = ?6, updated_at = ?7
+            WHERE turn = ?1
+            """
+        case .finishRemembered:
+            // One statement where the row is as its claim left it: the fence compares what was remembered.
+            """
+            UPDATE command SET status = 4, last = ?2, updated_at = ?3, ended_at = ?3
+            WHERE turn = ?1 AND status = 2 AND claim = ?4 AND qos = ?5 AND last = ?6 AND suspect = 0
+            AND cancel_requested = 0
+            """
+        case .progress: "UPDATE command SET offset = ?2, total = ?3, updated_at = ?4 WHERE turn = ?1"
+        case .save:
+            """
+            UPDATE command SET qos = ?2, status = ?3, claim = ?4, cancel_requested = ?5, retries = ?6, crashes = ?7,
+            suspect = ?8, not_before = ?9, deadline = ?10, open_deadline = ?11, key_is_free = ?12, seat = ?13,
+            epoch = ?14, last = ?15, reason = ?16, updated_at = ?17, ended_at = ?18, dead_at = ?19 WHERE turn = ?1
+            """
+        case .byUniqueKey:
+            """
+            SELECT id, fingerprint FROM command WHERE type = ?1 AND ifnull(ordering_key, '') = ?2 AND unique_key = ?3
+            AND unique_key IS NOT NULL AND key_is_free = 0
+            """
+
+        case .transition: "SELECT seq, id, status, at, seat, claim, reason, previous FROM transition WHERE seq = ?1"
+        case .events:
+            """
+            SELECT t.seq, t.id, t.status, t.at, t.seat, t.claim, t.reason, c.type, c.qos, c.destination, c.retries
+            FROM transition t CROSS JOIN command c ON c.id = t.id WHERE t.seq > ?1 ORDER BY t.seq LIMIT ?2
+            """
+        case .transitionRange: "SELECT (SELECT min(seq) FROM transition), (SELECT max(seq) FROM transition)"
+
+        case .ready:
+            """
+            SELECT id, type, turn, created_at, suspect FROM command INDEXED BY command_ready
+            WHERE destination = ?1 AND qos = ?2 AND status IN (0, 3) AND not_before = 0 AND turn > ?3
+            ORDER BY turn LIMIT ?4
+            """
+        case .readyKeyAfter:
+            // Jumps from one pair to the next: the bound is the greatest turn of the last pair.
+            """
+            SELECT destination, qos FROM command INDEXED BY command_ready
+            WHERE status IN (0, 3) AND not_before = 0 AND (destination, qos) > (?1, ?2)
+            ORDER BY destination, qos LIMIT 1
+            """
+        case .readyByID:
+            """
+            SELECT id, type, turn, created_at, suspect, destination, qos FROM command
+            WHERE id = ?1 AND status IN (0, 3) AND not_before = 0
+            """
+
+        case .dueRows:
+            """
+            SELECT turn FROM command INDEXED BY command_held_back WHERE not_before > 0 AND not_before <= ?1
+            ORDER BY not_before LIMIT ?2
+            """
+        case .nextDue: "SELECT min(not_before) FROM command INDEXED BY command_held_back WHERE not_before > 0"
+        case .promote: "UPDATE command SET not_before = 0 WHERE turn = ?1"
+        case .deadlines:
+            """
+            SELECT \(Self.columns) FROM command c INDEXED BY command_deadline
+            WHERE c.open_deadline IS NOT NULL AND c.open_deadline <= ?1 ORDER BY c.open_deadline LIMIT ?2
+            """
+        case .nextDeadline:
+            "SELECT min(open_deadline) FROM command INDEXED BY command_deadline WHERE open_deadline IS NOT NULL"
+
+        case .inFlight:
+            """
+            SELECT \(Self.claimedColumns) FROM command c INDEXED BY command_in_flight
+            WHERE c.status IN (1, 2) ORDER BY c.turn
+            """
+        case .inFlightOf:
+            """
+            SELECT \(Self.columns) FROM command c INDEXED BY command_in_flight
+            WHERE c.status IN (1, 2) AND c.seat = ?1 AND c.epoch = ?2 ORDER BY c.turn
+            """
+        case .wishes:
+            """
+            SELECT \(Self.claimedColumns) FROM command c INDEXED BY command_in_flight
+            WHERE c.status IN (1, 2) AND c.cancel_requested = 1 ORDER BY c.turn
+            """
+
+        case .payload: "SELECT p.body FROM command c CROSS JOIN payload p ON p.turn = c.turn WHERE c.id = ?1"
+        case .result: "SELECT r.body FROM command c CROSS JOIN result r ON r.turn = c.turn WHERE c.id = ?1"
+        case .counts: "SELECT status, qos, n FROM counts WHERE n <> 0"
+        case .setting: "SELECT key, value FROM setting WHERE substr(key, 1, length(?1)) = ?1"
+        case .setSetting: "INSERT OR REPLACE INTO setting(key, value) VALUES (?1, ?2)"
+        case .removeSetting: "DELETE FROM setting WHERE key = ?1"
+        case .types: "SELECT name FROM type"
+        case .addType: "INSERT OR IGNORE INTO type(name) VALUES (?1)"
+
+        case .sessions: "SELECT seat, epoch, pid, start_time, boot_id FROM session"
+        case .openSession:
+            "INSERT OR REPLACE INTO session(seat, epoch, pid, start_time, boot_id) VALUES (?1, ?2, ?3, ?4, ?5)"
+        case .closeSession:
+            """
+            DELETE FROM session WHERE seat = ?1 AND epoch = ?2 AND NOT EXISTS
+            (SELECT 1 FROM command WHERE status IN (1, 2) AND seat = ?1 AND epoch = ?2)
+            """
+        case .deleteSession: "DELETE FROM session WHERE seat = ?1 AND epoch = ?2"
+
+        case .endedBefore:
+            """
+            SELECT turn, id, last, status, qos FROM command INDEXED BY command_ended
+            WHERE ended_at IS NOT NULL AND ended_at < ?1 AND status IN (?2, ?3) ORDER BY ended_at LIMIT ?4
+            """
+        case .deadBefore:
+            """
+            SELECT turn, id, last, status, qos FROM command INDEXED BY command_dead
+            WHERE dead_at IS NOT NULL AND dead_at < ?1 AND status IN (?2, ?3) ORDER BY dead_at LIMIT ?4
+            """
+        case .deleteCommand: "DELETE FROM command WHERE turn = ?1"
+        case .deletePayload: "DELETE FROM payload WHERE turn = ?1"
+        case .previousTransition: "SELECT previous FROM transition WHERE seq = ?1"
+        case .deleteTransition: "DELETE FROM transition WHERE seq = ?1"
+        case .raiseSeqFloor: "UPDATE meta SET value = max(value, ?1) WHERE key = 'seq'"
+        case .raiseTurnFloor: "UPDATE meta SET value = max(value, ?1) WHERE key = 'turn'"
+        }
+    }
+
+    // MARK: Many rows in one statement: a statement costs as much as three rows
+
+    /// Rows of the larger form of each insert below.
+    static let manyRows = 16
+    /// Bound values of a row of ``insertCommands(_:)``.
+    static let commandParameters: Int32 = 13
+
+    static func insertCommands(_ rows: Int) -> String {
+        values(
+            """
+            INSERT INTO command(turn, id, type, qos, destination, idempotent, retry_limit, not_before, deadline,
+            open_deadline, unique_key, fingerprint, total, last, created_at, updated_at, status) VALUES
+            """, rows, parameters: commandParameters,
+            row: { p in
+                // The deadline and the time of creation each stand for two columns.
+                let q = (0..<commandParameters).map { "?\(p + $0)" }
+                return "\(q[0]), \(q[1]), \(q[2]), \(q[3]), \(q[4]), \(q[5]), \(q[6]), \(q[7]), \(q[8]), \(q[8]), "
+                    + "\(q[9]), \(q[10]), \(q[11]), \(q[12]), ?\(commandParameters * Int32(rows) + 1), "
+                    + "?\(commandParameters * Int32(rows) + 1), 0"
+            })
+    }
+
+    static func insertPayloads(_ rows: Int) -> String {
+        values("INSERT INTO payload(turn, body) VALUES", rows, parameters: 2) { "?\($0), ?\($0 + 1)" }
+    }
+
+    static func insertTransitions(_ rows: Int) -> String {
+        values(
+            "INSERT INTO transition(seq, id, status, at, seat, claim, reason, previous) VALUES", rows, parameters: 8
+        ) { p in (0..<8).map { "?\(p + Int32($0))" }.joined(separator: ", ") }
+    }
+
+    private static func values(
+        _ head: String, _ rows: Int, parameters: Int32, row: (Int32) -> String
+    ) -> String {
+        head + " " + (0..<rows).map { "(\(row(Int32($0) * parameters + 1)))" }.joined(separator: ", ")
+    }
+}

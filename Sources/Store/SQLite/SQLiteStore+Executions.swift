@@ -1,0 +1,117 @@
+package import Commands
+
+extension SQLiteStore {
+    package func open(_ session: Session) throws(StoreError) {
+        for shard in shards {
+            try sound { () throws(StoreError) in
+                try shard.write { connection throws(StoreError) in
+                    let open = try connection.statement(.openSession)
+                    open.bind(session.seat, at: 1)
+                    open.bind(session.epoch, at: 2)
+                    open.bind(Int64(session.pid), at: 3)
+                    open.bind(session.startTime, at: 4)
+                    open.bind(session.bootID, at: 5)
+                    try open.run()
+                }
+            }
+        }
+    }
+
+    package func close(seat: Int, epoch: Int64) throws(StoreError) {
+        for shard in shards {
+            try sound { () throws(StoreError) in
+                try shard.write { connection throws(StoreError) in
+                    let close = try connection.statement(.closeSession)
+                    close.bind(seat, at: 1)
+                    close.bind(epoch, at: 2)
+                    try close.run()
+                }
+            }
+        }
+    }
+
+    package func sessions() throws(StoreError) -> [Session] {
+        // A reap that was cut leaves some shards with the session and some without.
+        var sessions: [Session] = []
+        for shard in shards {
+            let found = try sound { () throws(StoreError) in
+                try shard.use { connection throws(StoreError) in
+                    let statement = try connection.statement(.sessions)
+                    var found: [Session] = []
+                    while try statement.step() { found.append(Session(statement)) }
+                    return found
+                }
+            }
+            for session in found ?? []
+            where !sessions.contains(where: { $0.seat == session.seat && $0.epoch == session.epoch }) {
+                sessions.append(session)
+            }
+        }
+        return sessions.sorted { ($0.seat, $0.epoch) < ($1.seat, $1.epoch) }
+    }
+
+    package func apply(
+        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp
+    ) throws(StoreError) -> [ExecutionOutcome] {
+        guard !writes.isEmpty else { return [] }
+        return try self.shard(shard).write { connection throws(StoreError) in
+            var hasSession: Bool?
+            var outcomes: [ExecutionOutcome] = []
+            outcomes.reserveCapacity(writes.count)
+            for write in writes {
+                switch write {
+                case .claim(let id, let sent):
+                    if hasSession == nil { hasSession = try connection.hasSession(seat: seat, epoch: epoch) }
+                    guard hasSession == true else {
+                        outcomes.append(.refused)
+                        continue
+                    }
+                    outcomes.append(try connection.claim(id, sent: sent, seat: seat, epoch: epoch, now: now))
+                case .sent(let id, let claim): outcomes.append(try connection.send(id, claim: claim, now: now))
+                case .offset(let id, let claim, let offset, let total):
+                    outcomes.append(
+                        try connection.progress(id, claim: claim, offset: offset, total: total, now: now))
+                case .end(let id, let claim, let ending):
+                    outcomes.append(try connection.end(id, claim: claim, ending, now: now))
+                }
+            }
+            return outcomes
+        }
+    }
+
+    package func reap(
+        seat: Int, epoch: Int64, counts: Bool, reason: String, now: Timestamp
+    ) throws(StoreError) -> [StatusEvent] {
+        // Which shards have something of the dead worker, and which hold a suspect of its.
+        var found: [(shard: Shard, hasSuspect: Bool)] = []
+        for shard in shards {
+            let suspects = try sound { () throws(StoreError) -> Bool in
+                try shard.use { connection throws(StoreError) in
+                    try connection.inFlight(seat: seat, epoch: epoch).contains { $0.command.suspect }
+                }
+            }
+            if let suspects { found.append((shard, suspects)) }
+        }
+        let isConvicted = found.contains { $0.hasSuspect }
+        // Those with a suspect last: a call that was cut and is repeated finds it still there, and decides alike.
+        var events: [StatusEvent] = []
+        for (shard, _) in found.filter({ !$0.hasSuspect }) + found.filter({ $0.hasSuspect }) {
+            events += try shard.write { connection throws(StoreError) in
+                var events: [StatusEvent] = []
+                for var row in try connection.inFlight(seat: seat, epoch: epoch) {
+                    let transitions = row.release(
+                        charged: counts && row.command.suspect, suspected: counts && !isConvicted, reason: reason,
+                        now: now, &connection.journal)
+                    try connection.save(row)
+                    events += transitions.map { row.event($0, shard: shard.number) }
+                }
+                let delete = try connection.statement(.deleteSession)
+                delete.bind(seat, at: 1)
+                delete.bind(epoch, at: 2)
+                try delete.run()
+                return events
+            }
+        }
+        return events
+    }
+}

@@ -1,0 +1,151 @@
+package import Commands
+
+extension SQLiteStore {
+    package func ready(
+        shard: Int, destination: Destination, qos: QualityOfService, afterTurn: Int64, limit: Int
+    ) throws(StoreError) -> [ReadyCommand] {
+        try self.shard(shard).use { connection throws(StoreError) in
+            let statement = try connection.statement(.ready)
+            defer { statement.reset() }
+            statement.bind(destination.text, at: 1)
+            statement.bind(qos, at: 2)
+            statement.bind(afterTurn, at: 3)
+            statement.bind(max(limit, 0), at: 4)
+            var ready: [ReadyCommand] = []
+            while try statement.step() {
+                ready.append(try ReadyCommand(statement, destination: destination, qos: qos))
+            }
+            return ready
+        }
+    }
+
+    package func ready(shard: Int, ids: [CommandID]) throws(StoreError) -> [ReadyCommand] {
+        try self.shard(shard).use { connection throws(StoreError) in
+            let statement = try connection.statement(.readyByID)
+            defer { statement.reset() }
+            var ready: [ReadyCommand] = []
+            for id in ids {
+                statement.bind(id, at: 1)
+                if try statement.step() {
+                    let destination = connection.destination(statement, 5)
+                    ready.append(try ReadyCommand(statement, destination: destination, qos: try statement.qos(6)))
+                    statement.reset()
+                }
+            }
+            return ready
+        }
+    }
+
+    package func readyKeys(shard: Int) throws(StoreError) -> Set<ReadyKey> {
+        try self.shard(shard).use { connection throws(StoreError) in
+            let statement = try connection.statement(.readyKeyAfter)
+            var keys: Set<ReadyKey> = []
+            // No destination is smaller than the empty one, and no quality than 0.
+            var last = (destination: "", qos: -1)
+            while true {
+                statement.bind(last.destination, at: 1)
+                statement.bind(last.qos, at: 2)
+                guard try statement.step() else { return keys }
+                defer { statement.reset() }
+                last = (statement.text(0), statement.int(1))
+                keys.insert(ReadyKey(destination: Destination(unchecked: last.destination), qos: try statement.qos(1)))
+            }
+        }
+    }
+
+    package func promoteDue(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> (
+        promoted: Int, next: Timestamp?
+    ) {
+        let shard = try self.shard(shard)
+        let look = try shard.use { connection throws(StoreError) in try connection.earliest(.nextDue) }
+        guard let look, look <= now else { return (0, look) }
+        let promoted = try shard.write { connection throws(StoreError) in
+            let due = try connection.statement(.dueRows)
+            due.bind(now, at: 1)
+            due.bind(max(limit, 0), at: 2)
+            var turns: [Int64] = []
+            while try due.step() { turns.append(due.int64(0)) }
+            let promote = try connection.statement(.promote)
+            for turn in turns {
+                promote.bind(turn, at: 1)
+                try promote.run()
+            }
+            return turns.count
+        }
+        return (promoted, try shard.use { connection throws(StoreError) in try connection.earliest(.nextDue) })
+    }
+
+    package func expire(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Expiry {
+        let shard = try self.shard(shard)
+        let look = try shard.use { connection throws(StoreError) in try connection.earliest(.nextDeadline) }
+        guard let look, look <= now else { return Expiry(cancelled: [], mustBeTold: [], next: look) }
+        var expiry = try shard.write { connection throws(StoreError) in
+            let passed = try connection.statement(.deadlines)
+            passed.bind(now, at: 1)
+            passed.bind(max(limit, 0), at: 2)
+            var expiry = Expiry(cancelled: [], mustBeTold: [], next: nil)
+            for var row in try connection.rows(passed) {
+                switch row.cancel(reason: StoredCommand.deadlinePassed, now: now, &connection.journal) {
+                case .cancelled(let transition): expiry.cancelled.append(row.event(transition, shard: shard.number))
+                case .wished: expiry.mustBeTold.append(row.claimed)
+                case .ended: row.openDeadline = nil
+                }
+                try connection.save(row)
+            }
+            return expiry
+        }
+        expiry.next = try shard.use { connection throws(StoreError) in try connection.earliest(.nextDeadline) }
+        return expiry
+    }
+
+    package func events(shard: Int, after seq: Int64, limit: Int) throws(StoreError) -> [StatusEvent] {
+        try self.shard(shard).use { connection throws(StoreError) in
+            let statement = try connection.statement(.events)
+            defer { statement.reset() }
+            statement.bind(seq, at: 1)
+            statement.bind(max(limit, 0), at: 2)
+            var events: [StatusEvent] = []
+            while try statement.step() {
+                events.append(
+                    StatusEvent(
+                        transition: try Transition(statement), type: statement.text(7), qos: try statement.qos(8),
+                        destination: connection.destination(statement, 9), retries: statement.int(10), shard: shard))
+            }
+            return events
+        }
+    }
+
+    package func transitionRange(shard: Int) throws(StoreError) -> ClosedRange<Int64>? {
+        try self.shard(shard).use { connection throws(StoreError) in
+            let statement = try connection.statement(.transitionRange)
+            defer { statement.reset() }
+            guard try statement.step(), !statement.isNull(0), !statement.isNull(1) else { return nil }
+            return statement.int64(0)...max(statement.int64(0), statement.int64(1))
+        }
+    }
+
+    package func claimed(shard: Int) throws(StoreError) -> [ClaimedRow] {
+        try self.shard(shard).use { connection throws(StoreError) in try connection.claimedRows(.inFlight) }
+    }
+
+    package func wishes(shard: Int) throws(StoreError) -> [ClaimedRow] {
+        try self.shard(shard).use { connection throws(StoreError) in try connection.claimedRows(.wishes) }
+    }
+}
+
+extension ReadyCommand {
+    /// Reads id, type, turn, created_at, suspect.
+    fileprivate init(_ row: Statement, destination: Destination, qos: QualityOfService) throws(StoreError) {
+        self.init(
+            id: try row.id(0), type: row.text(1), qos: qos, destination: destination, turn: row.int64(2),
+            createdAt: row.time(3), suspect: row.bool(4))
+    }
+}
+
+extension Connection {
+    fileprivate func earliest(_ query: Query) throws(StoreError) -> Timestamp? {
+        let statement = try statement(query)
+        defer { statement.reset() }
+        return try statement.step() ? statement.optionalTime(0) : nil
+    }
+}

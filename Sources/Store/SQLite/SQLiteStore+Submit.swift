@@ -1,0 +1,249 @@
+package import Commands
+internal import Dispatch
+internal import Synchronization
+
+extension SQLiteStore {
+    /// From so many drafts on, two threads commit: encoding on one while the other waits for the disk.
+    private static let parallelThreshold = 256
+
+    package func submit(
+        _ drafts: [CommandDraft], allowUnknownTypes: Bool, now: Timestamp
+    ) -> [Result<Submission, StoreError>] {
+        var results = [Result<Submission, StoreError>?](repeating: nil, count: drafts.count)
+        var random = BufferedRandom()
+        var waiting: [Int] = []
+        waiting.reserveCapacity(drafts.count)
+        for (index, draft) in drafts.enumerated() {
+            if let problem = draft.problem { results[index] = .failure(problem) } else { waiting.append(index) }
+        }
+        // A second round takes what a shard of no use refused to the others.
+        while !waiting.isEmpty {
+            let isSound = shards.map { $0.problem == nil }
+            var batches = shards.map { _ in [Pending]() }
+            for index in waiting {
+                let id = newID(for: drafts[index], now: now, isSound: isSound, &random)
+                batches[id.shard(of: shardCount)].append(Pending(index: index, id: id))
+            }
+            waiting = []
+            for (shard, outcome) in insert(drafts, batches, allowUnknownTypes: allowUnknownTypes, now: now) {
+                switch outcome {
+                case .success(let submissions):
+                    for (pending, submission) in zip(batches[shard], submissions) {
+                        results[pending.index] = submission
+                    }
+                case .failure(let error):
+                    let mayMove = isSound[shard] && shards[shard].problem != nil && isSound.contains(true)
+                    for pending in batches[shard] {
+                        if mayMove, drafts[pending.index].uniqueKey == nil {
+                            waiting.append(pending.index)
+                        } else {
+                            results[pending.index] = .failure(error)
+                        }
+                    }
+                }
+            }
+            waiting.sort()
+        }
+        return results.map { $0 ?? .failure(StoreError(.failed, "A draft was not looked at.")) }
+    }
+
+    struct Pending: Sendable {
+        var index: Int
+        var id: CommandID
+    }
+
+    private typealias Outcome = Result<[Result<Submission, StoreError>], StoreError>
+
+    private func newID(
+        for draft: CommandDraft, now: Timestamp, isSound: [Bool], _ random: inout BufferedRandom
+    ) -> CommandID {
+        if let key = draft.uniqueKey {
+            return CommandID(now: now, shardByte: UniqueKey.shardByte(of: key), using: &random)
+        }
+        var id = CommandID(now: now, shardByte: nil, using: &random)
+        // Where every shard is of no use, the first draw says so.
+        guard isSound.contains(true) else { return id }
+        while !isSound[id.shard(of: shardCount)] { id = CommandID(now: now, shardByte: nil, using: &random) }
+        return id
+    }
+
+    private func insert(
+        _ drafts: [CommandDraft], _ batches: [[Pending]], allowUnknownTypes: Bool, now: Timestamp
+    ) -> [(Int, Outcome)] {
+        let busy = batches.indices.filter { !batches[$0].isEmpty }
+        let insert = { @Sendable [self] (shard: Int) -> Outcome in
+            Outcome { () throws(StoreError) in
+                try shards[shard].checkRoom()
+                return try shards[shard].write { connection throws(StoreError) in
+                    try connection.insert(drafts, batches[shard], allowUnknownTypes: allowUnknownTypes, now: now)
+                }
+            }
+        }
+        guard drafts.count >= Self.parallelThreshold, busy.count > 1 else { return busy.map { ($0, insert($0)) } }
+        let outcomes = Mutex<[(Int, Outcome)]>([])
+        let next = Atomic<Int>(0)
+        DispatchQueue.concurrentPerform(iterations: 2) { _ in
+            while true {
+                let position = next.wrappingAdd(1, ordering: .relaxed).oldValue
+                guard position < busy.count else { return }
+                let outcome = insert(busy[position])
+                outcomes.withLock { $0.append((busy[position], outcome)) }
+            }
+        }
+        return outcomes.withLock { $0 }
+    }
+
+    package func types() throws(StoreError) -> Set<String> {
+        var types: Set<String> = []
+        for shard in shards {
+            let found = try sound { () throws(StoreError) in
+                try shard.use { connection throws(StoreError) in try connection.readTypes() }
+            }
+            if let found {
+                types = found
+                break
+            }
+        }
+        return types
+    }
+
+    package func record(types: Set<String>) throws(StoreError) {
+        if let wrong = types.first(where: { !CommandDraft.isType($0) }) {
+            throw StoreError(.invalid, "“\(wrong)” is no command type: 1 to 64 of a-z, 0-9, “.” and “-”.")
+        }
+        for shard in shards {
+            try sound { () throws(StoreError) in
+                let known = try shard.use { connection throws(StoreError) in try connection.readTypes() }
+                guard !types.isSubset(of: known) else { return }
+                try shard.write { connection throws(StoreError) in
+                    let add = try connection.statement(.addType)
+                    for type in types {
+                        add.bind(type, at: 1)
+                        try add.run()
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension Connection {
+    func readTypes() throws(StoreError) -> Set<String> {
+        let statement = try statement(.types)
+        var types: Set<String> = []
+        while try statement.step() { types.insert(statement.text(0)) }
+        knownTypes = types
+        return types
+    }
+
+    /// Whether somebody can run the type. Types are only ever added, so what was read once holds.
+    private func isKnown(_ type: String) throws(StoreError) -> Bool {
+        if knownTypes.contains(type) { return true }
+        return try readTypes().contains(type)
+    }
+
+    /// Inserts the drafts of this shard. A draft that is refused refuses no other.
+    func insert(
+        _ drafts: [CommandDraft], _ batch: [SQLiteStore.Pending], allowUnknownTypes: Bool, now: Timestamp
+    ) throws(StoreError) -> [Result<Submission, StoreError>] {
+        let newest = try statement(.newestTurn)
+        var turn = try newest.step() ? newest.int64(0) : 0
+        newest.reset()
+        var results: [Result<Submission, StoreError>] = []
+        results.reserveCapacity(batch.count)
+        var rows: [(StoredCommand, payload: [UInt8])] = []
+        rows.reserveCapacity(Query.manyRows)
+        for pending in batch {
+            let draft = drafts[pending.index]
+            let isAllowed = allowUnknownTypes ? true : try isKnown(draft.type)
+            guard isAllowed else {
+                results.append(.failure(.unknownType(draft.type, known: knownTypes)))
+                continue
+            }
+            if draft.uniqueKey != nil {
+                // What stands before it in the batch may have its key.
+                try insert(&rows, now: now)
+                if let taken = try holder(of: draft) {
+                    results.append(taken)
+                    continue
+                }
+            }
+            turn += 1
+            var row = StoredCommand(draft, id: pending.id, turn: turn, now: now)
+            row.begin(&journal)
+            rows.append((row, draft.payload))
+            results.append(.success(Submission(id: pending.id, existed: false)))
+            if rows.count == Query.manyRows { try insert(&rows, now: now) }
+        }
+        try insert(&rows, now: now)
+        return results
+    }
+
+    private func holder(of draft: CommandDraft) throws(StoreError) -> Result<Submission, StoreError>? {
+        guard let unique = draft.unique else { return nil }
+        let statement = try statement(.byUniqueKey)
+        statement.bind(unique.type, at: 1)
+        statement.bind(unique.orderingKey, at: 2)
+        statement.bind(unique.key, at: 3)
+        guard try statement.step() else { return nil }
+        defer { statement.reset() }
+        let id = try statement.id(0)
+        guard statement.bytes(1) == UniqueKey.fingerprint(of: draft) else {
+            return .failure(.taken(unique.key, by: id))
+        }
+        return .success(Submission(id: id, existed: true))
+    }
+
+    private func insert(_ rows: inout [(StoredCommand, payload: [UInt8])], now: Timestamp) throws(StoreError) {
+        defer { rows.removeAll(keepingCapacity: true) }
+        if rows.count == Query.manyRows {
+            try insert(rows[...], now: now, try manyCommands(), try manyPayloads())
+        } else {
+            for index in rows.indices {
+                try insert(rows[index...index], now: now, try statement(.insertCommand), try statement(.insertPayload))
+            }
+        }
+    }
+
+    private func insert(
+        _ rows: ArraySlice<(StoredCommand, payload: [UInt8])>, now: Timestamp, _ commands: Statement,
+        _ payloads: Statement
+    ) throws(StoreError) {
+        var parameter: Int32 = 1
+        var payloadParameter: Int32 = 1
+        for (row, payload) in rows {
+            let command = row.command
+            commands.bind(command.turn, at: parameter)
+            commands.bind(command.id, at: parameter + 1)
+            commands.bind(command.type, at: parameter + 2)
+            commands.bind(command.qos, at: parameter + 3)
+            commands.bind(command.destination.text, at: parameter + 4)
+            commands.bind(command.idempotent, at: parameter + 5)
+            commands.bind(command.retryLimit, at: parameter + 6)
+            commands.bind(command.notBefore, at: parameter + 7)
+            commands.bind(command.deadline, at: parameter + 8)
+            commands.bind(command.uniqueKey, at: parameter + 9)
+            commands.bind(row.fingerprint, at: parameter + 10)
+            commands.bind(command.total, at: parameter + 11)
+            commands.bind(row.last, at: parameter + 12)
+            parameter += Query.commandParameters
+            payloads.bind(command.turn, at: payloadParameter)
+            payloads.bind(payload, at: payloadParameter + 1)
+            payloadParameter += 2
+        }
+        commands.bind(now, at: parameter)
+        try commands.run()
+        try payloads.run()
+    }
+
+    private func manyCommands() throws(StoreError) -> Statement {
+        try statement(sql: Self.manyCommandsSQL)
+    }
+
+    private func manyPayloads() throws(StoreError) -> Statement {
+        try statement(sql: Self.manyPayloadsSQL)
+    }
+
+    private static let manyCommandsSQL = Query.insertCommands(Query.manyRows)
+    private static let manyPayloadsSQL = Query.insertPayloads(Query.manyRows)
+}

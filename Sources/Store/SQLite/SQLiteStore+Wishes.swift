@@ -1,0 +1,77 @@
+package import Commands
+
+extension SQLiteStore {
+    package func cancel(_ id: CommandID, reason: String, now: Timestamp) throws(StoreError) -> CancelOutcome {
+        try change(id) { row, connection throws(StoreError) in
+            switch row.cancel(reason: reason, now: now, &connection.journal) {
+            case .cancelled(let transition): (.cancelled(self.event(row, transition)), true)
+            case .wished: (.wished(row.claimed), true)
+            case .ended: (.ended(row.command.status), false)
+            }
+        }
+    }
+
+    package func retry(_ id: CommandID, now: Timestamp) throws(StoreError) -> StatusEvent? {
+        try change(id) { row, connection throws(StoreError) in
+            let hadKey = !row.keyIsFree
+            guard let transition = row.retry(now: now, &connection.journal) else { return (nil, false) }
+            if !hadKey { try connection.reclaimKey(of: row) }
+            try connection.dropResult(of: row)
+            return (self.event(row, transition), true)
+        }
+    }
+
+    package func resolve(
+        _ id: CommandID, as status: CommandStatus, now: Timestamp
+    ) throws(StoreError) -> StatusEvent? {
+        try change(id) { row, connection throws(StoreError) in
+            guard let transition = row.resolve(as: status, now: now, &connection.journal) else { return (nil, false) }
+            return (self.event(row, transition), true)
+        }
+    }
+
+    package func requalify(_ id: CommandID, qos: QualityOfService, now: Timestamp) throws(StoreError) -> Bool {
+        try shard(of: id).write { connection throws(StoreError) in
+            guard var row = try connection.find(id), row.requalify(qos, now: now, &connection.journal) else {
+                return false
+            }
+            try connection.save(row)
+            return true
+        }
+    }
+
+    /// Changes one command in a transaction of its own, and saves it where `body` says so.
+    private func change<Value: Sendable>(
+        _ id: CommandID, _ body: (inout StoredCommand, Connection) throws(StoreError) -> (Value, Bool)
+    ) throws(StoreError) -> Value {
+        try shard(of: id).write { connection throws(StoreError) in
+            guard var row = try connection.find(id) else { throw StoreError.noCommand(id) }
+            let (value, isChanged) = try body(&row, connection)
+            if isChanged { try connection.save(row) }
+            return value
+        }
+    }
+
+    private func event(_ row: StoredCommand, _ transition: Transition) -> StatusEvent {
+        row.event(transition, shard: row.id.shard(of: shardCount))
+    }
+}
+
+extension Connection {
+    /// A command that gave its unique key up may run again only if nobody has taken it since.
+    fileprivate func reclaimKey(of row: StoredCommand) throws(StoreError) {
+        guard let unique = row.unique else { return }
+        let statement = try statement(.byUniqueKey)
+        statement.bind(unique.type, at: 1)
+        statement.bind(unique.orderingKey, at: 2)
+        statement.bind(unique.key, at: 3)
+        defer { statement.reset() }
+        if try statement.step() { throw StoreError.taken(unique.key, by: try statement.id(0)) }
+    }
+
+    fileprivate func dropResult(of row: StoredCommand) throws(StoreError) {
+        let drop = try statement(.deleteResult)
+        drop.bind(row.command.turn, at: 1)
+        try drop.run()
+    }
+}

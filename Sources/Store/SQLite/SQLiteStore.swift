@@ -1,0 +1,64 @@
+internal import Commands
+
+/// The store on disk: one SQLite file a shard, shared by any number of processes.
+///
+/// Each process has one connection to each shard that it has touched. How the files are written, and why so:
+/// ``Connection``, ``Schema`` and ``Shard/checkpoint()``.
+package final class SQLiteStore: CommandStore {
+    package let directory: DataDirectory
+    package let shardCount: Int
+    let shards: [Shard]
+
+    /// Opens the store of a data directory. No shard is opened before it is used; see ``openAll()``.
+    /// - Parameters:
+    ///   - create: makes the directory and its shards where there are none.
+    ///   - shardCount: for a store that is made: a power of two from 1 to 256.
+    /// - Throws: `.missing` where there is no store and `create` is false, or a shard is gone; `.permission` where
+    ///   the directory is not private to this user.
+    package convenience init(
+        directory: DataDirectory, create: Bool = true, shardCount: Int = 8
+    ) throws(StoreError) {
+        try self.init(directory: directory, create: create, shardCount: shardCount, vfs: nil)
+    }
+
+    init(directory: DataDirectory, create: Bool, shardCount: Int, vfs: String?) throws(StoreError) {
+        if create { try directory.create(shardCount: shardCount) }
+        let count = try directory.countShards()
+        try DataDirectory.check(directory.path, isDirectory: true)
+        let options = ShardOptions(directory: directory, count: count, vfs: vfs)
+        self.directory = directory
+        self.shardCount = count
+        shards = (0..<count).map { Shard(number: $0, path: directory.shard($0), options: options) }
+    }
+
+    /// Opens every shard now: a worker does before it says that it is ready. Damaged shards are left out; see
+    /// ``problems``.
+    package func openAll() throws(StoreError) {
+        for shard in shards { try sound { () throws(StoreError) in try shard.use { _ in } } }
+    }
+
+    /// What is wrong with shards that could not be used: damaged, foreign or missing. The others keep working.
+    package var problems: [StoreError] { shards.compactMap(\.problem) }
+
+    /// Runs `body`, and passes over a shard that is of no use any more: it must not stop the work of the others.
+    @discardableResult
+    func sound<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value? {
+        do throws(StoreError) {
+            return try body()
+        } catch {
+            switch error.code {
+            case .corrupt, .foreign, .missing: return nil
+            case .permission, .busy, .full, .overloaded, .conflict, .invalid, .notFound, .failed: throw error
+            }
+        }
+    }
+
+    func shard(of id: CommandID) -> Shard { shards[id.shard(of: shardCount)] }
+
+    func shard(_ number: Int) throws(StoreError) -> Shard {
+        guard shards.indices.contains(number) else {
+            throw StoreError(.invalid, "There is no shard \(number); the store has \(shardCount).")
+        }
+        return shards[number]
+    }
+}

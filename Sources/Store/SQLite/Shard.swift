@@ -1,0 +1,158 @@
+internal import Commands
+internal import Synchronization
+
+/// One file of the store in this process: opened when it is first used, one caller at a time.
+final class Shard: Sendable {
+    let number: Int
+    let path: String
+    private let options: ShardOptions
+    private let connection = Mutex<Connection?>(nil)
+    private let checkpointer = Mutex<Connection?>(nil)
+    /// The file as it was when all of its WAL had been copied.
+    private let copied = Mutex<(bytes: Int64, changed: Int64)?>(nil)
+    private let trouble = Mutex<StoreError?>(nil)
+
+    init(number: Int, path: String, options: ShardOptions) {
+        self.number = number
+        self.path = path
+        self.options = options
+    }
+
+    /// Why the shard cannot be used: damaged, foreign or missing. Nil as far as known.
+    var problem: StoreError? { trouble.withLock { $0 } }
+
+    /// Runs `body` with the connection; other callers wait.
+    func use<Value: Sendable>(_ body: (Connection) throws(StoreError) -> Value) throws(StoreError) -> Value {
+        try named { () throws(StoreError) in
+            try connection.withLock { slot throws(StoreError) in
+                let connection = try opened(&slot)
+                return try connection.use { () throws(StoreError) in try body(connection) }
+            }
+        }
+    }
+
+    /// Runs `body` in one transaction, durable when this returns.
+    func write<Value: Sendable>(_ body: (Connection) throws(StoreError) -> Value) throws(StoreError) -> Value {
+        let (value, grown) = try named { () throws(StoreError) in
+            try connection.withLock { slot throws(StoreError) in
+                let connection = try opened(&slot)
+                return (try connection.write(body), connection.walBytes)
+            }
+        }
+        if grown > WALSize.checkpointed { relieve() }
+        return value
+    }
+
+    /// A connection beside the first, for one long read.
+    func aside<Value>(_ body: (Connection) throws(StoreError) -> Value) throws(StoreError) -> Value {
+        try named { () throws(StoreError) in
+            let connection = try open()
+            return try connection.use { () throws(StoreError) in try body(connection) }
+        }
+    }
+
+    private func opened(_ slot: inout Connection?) throws(StoreError) -> Connection {
+        if let connection = slot { return connection }
+        let connection = try open()
+        slot = connection
+        return connection
+    }
+
+    private func open() throws(StoreError) -> Connection {
+        try DataDirectory.check(path, isDirectory: false)
+        let connection = try Connection(shard: number, path: path, vfs: options.vfs)
+        try connection.use { () throws(StoreError) in
+            try connection.checkIdentity(number: number, of: options.count, store: options.store, path: path)
+        }
+        return connection
+    }
+
+    /// Says which shard an error is about, and keeps what makes it useless.
+    private func named<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value {
+        do throws(StoreError) {
+            return try body()
+        } catch {
+            let error = error.about(shard: number, at: path)
+            switch error.code {
+            case .corrupt, .foreign, .missing: trouble.withLock { $0 = error }
+            case .permission, .busy, .full, .overloaded, .conflict, .invalid, .notFound, .failed: break
+            }
+            throw error
+        }
+    }
+
+    // MARK: Checkpoints
+
+    /// Copies the WAL into the file: `BEGIN IMMEDIATE` on one connection, a passive checkpoint on a second, `ROLLBACK`.
+    ///
+    /// While this holds the write lock nobody can start the WAL over, and nobody waits for readers: the form in which
+    /// SQLite before 3.51.3 damages nothing. - Returns: bytes that remain to be copied.
+    func checkpoint() throws(StoreError) -> Int64 {
+        try named { () throws(StoreError) in
+            try connection.withLock { slot throws(StoreError) in
+                let connection = try opened(&slot)
+                return try checkpointer.withLock { slot throws(StoreError) in
+                    if slot == nil { slot = try Connection(shard: number, path: path, vfs: options.vfs) }
+                    guard let second = slot else { return 0 }
+                    let (frames, done) = try connection.use { () throws(StoreError) in
+                        try connection.statement(.begin).run()
+                        defer { connection.rollback() }
+                        let counts = try second.use { () throws(StoreError) in try second.checkpoint() }
+                        // Still under the lock: nobody has written since.
+                        let file = WALSize.file(of: path)
+                        copied.withLock { $0 = counts.0 == counts.1 ? file : nil }
+                        return counts
+                    }
+                    return Int64(frames - done) * WALSize.frame
+                }
+            }
+        }
+    }
+
+    /// Bytes of the WAL; 0 where all of it has been copied and nothing was written since.
+    var walSize: Int64 {
+        let file = WALSize.file(of: path)
+        let isCopied = copied.withLock { $0.map { $0.bytes == file.bytes && $0.changed == file.changed } ?? false }
+        return isCopied ? 0 : file.bytes
+    }
+
+    /// Checkpoints if nobody else is there to do it: the coordinator holds the lock for life.
+    private func relieve() {
+        // What was written is durable whatever becomes of this; the next writer tries again.
+        guard let lock = try? FileLock.attempt(options.directory.lock("checkpoint")) else { return }
+        _ = try? checkpoint()
+        withExtendedLifetime(lock) {}
+    }
+
+    /// Refuses to let the WAL grow past its limit.
+    func checkRoom() throws(StoreError) {
+        guard WALSize.file(of: path).bytes > WALSize.limit else { return }
+        relieve()
+        // The first write after all was copied starts the WAL over and cuts the file: so one small write tells.
+        _ = try write { connection throws(StoreError) in
+            try connection.execute("UPDATE meta SET value = value WHERE key = 'turn'")
+        }
+        let bytes = WALSize.file(of: path).bytes
+        guard bytes > WALSize.limit else { return }
+        let holders = WALHolders(of: path, checkpointLock: options.directory.lock("checkpoint")).sentence
+        throw StoreError(
+            .overloaded, "The WAL of shard \(number) (\(path)-wal) has \(bytes >> 20) MB; \(holders). Try again.",
+            shard: number)
+    }
+}
+
+/// What the shards of one store share.
+final class ShardOptions: Sendable {
+    let directory: DataDirectory
+    let count: Int
+    /// A virtual file system of SQLite's other than the system's own: tests record writes with one.
+    let vfs: String?
+    /// The name of the store, learnt from the first shard that was opened: all must have it.
+    let store = Mutex<String?>(nil)
+
+    init(directory: DataDirectory, count: Int, vfs: String?) {
+        self.directory = directory
+        self.count = count
+        self.vfs = vfs
+    }
+}

@@ -1,0 +1,50 @@
+internal import GRDB
+internal import GRDBSQLite
+
+extension StoreError {
+    /// What SQLite reports, without the shard: ``Shard`` adds it.
+    init(sqlite code: CInt, on database: OpaquePointer?) {
+        let text = database.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
+        self.init(sqlite: code, text)
+    }
+
+    init(_ error: DatabaseError) {
+        self.init(sqlite: error.extendedResultCode.rawValue, error.message ?? "no message")
+    }
+
+    init(sqlite code: CInt, _ text: String) {
+        let kind: Code =
+            switch code & 0xFF {
+            case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: .busy
+            case SQLITE_FULL: .full
+            case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT: .corrupt
+            case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN: .permission
+            case SQLITE_IOERR:
+                switch code >> 8 {
+                // Short reads mean a file that ends too early.
+                case 2, 33: .corrupt
+                // WRITE, FSYNC, DIR_FSYNC, TRUNCATE, SHMSIZE: a write failed.
+                case 3, 4, 5, 6, 19: .full
+                default: .failed
+                }
+            default: .failed
+            }
+        self.init(kind, text)
+    }
+
+    /// The same error with the shard it is about, in a sentence.
+    func about(shard: Int, at path: String) -> StoreError {
+        guard self.shard == nil else { return self }
+        let name = "Shard \(shard) (\(path))"
+        let sentence: String
+        switch code {
+        case .busy: sentence = "\(name) was locked by another process for longer than 10 s; try again."
+        case .full: sentence = "\(name) could not be written: \(message); make room on its file system."
+        case .corrupt: sentence = "\(name) is damaged: \(message); restore it from a backup."
+        case .permission: sentence = "\(name) may not be used: \(message)."
+        case .failed: sentence = "\(name) failed: \(message)."
+        case .missing, .foreign, .overloaded, .conflict, .invalid, .notFound: return self
+        }
+        return StoreError(code, sentence, shard: shard, id: id)
+    }
+}

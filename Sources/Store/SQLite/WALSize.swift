@@ -1,0 +1,45 @@
+internal import Commands
+internal import GRDBSQLite
+internal import Synchronization
+
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
+/// How far the WAL of a shard has grown, as its commits report it.
+final class WALSize: Sendable {
+    /// Beyond this a writer tries to checkpoint while no coordinator does.
+    static let checkpointed: Int64 = 32 << 20
+    /// What SQLite leaves of the file when it starts over.
+    static let kept: Int64 = 64 << 20
+    /// Beyond this nothing is submitted.
+    static let limit: Int64 = 512 << 20
+    /// A frame: a page and its head.
+    static let frame: Int64 = 4096 + 24
+
+    private let frames = Atomic<Int>(0)
+
+    var bytes: Int64 { Int64(frames.load(ordering: .relaxed)) * Self.frame }
+
+    /// Learns the number of frames after each commit of `database`, which must not outlive this.
+    func watch(_ database: OpaquePointer) {
+        sqlite3_wal_hook(
+            database,
+            { context, _, _, frames in
+                if let context {
+                    Unmanaged<WALSize>.fromOpaque(context).takeUnretainedValue()
+                        .frames.store(Int(frames), ordering: .relaxed)
+                }
+                return SQLITE_OK
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// Bytes and time of change of the file as it stands; looked at by name, since to open it would drop SQLite's locks.
+    static func file(of path: String) -> (bytes: Int64, changed: Int64) {
+        var facts = stat()
+        guard stat("\(path)-wal", &facts) == 0 else { return (0, 0) }
+        return (Int64(facts.st_size), Int64(facts.st_mtim.tv_sec) * 1_000_000_000 + Int64(facts.st_mtim.tv_nsec))
+    }
+}
