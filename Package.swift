@@ -14,6 +14,7 @@ let swiftSettings: [SwiftSetting] =
 
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 
 func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
@@ -91,13 +92,13 @@ let package = Package(
                 "CLinux", log, lifecycle,
                 .product(name: "Subprocess", package: "swift-subprocess"),
             ]),
-        module("Sluice", ["Commands", "Store", "Wire", "Work", "ZeroMQ", log, lifecycle]),
+        module("Sluice", ["Commands", "Store", "Wire", "Work", "ZeroMQ", log, lifecycle, signals]),
         module("Console", ["Commands"]),
         .executableTarget(
             name: "SluiceCommand",
             dependencies: [
                 "Commands", "Wire", "Store", "ZeroMQ", "CLinux", "Coordination", "Work", "Operations", "Supervision",
-                "Sluice", "Console", log, lifecycle,
+                "Sluice", "Console", log, lifecycle, signals,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ],
@@ -129,7 +130,7 @@ let package = Package(
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
         tests("Supervision", ["Supervision", "TestSupport"]),
-        tests("Sluice", ["Sluice", "TestSupport"]),
+        tests("Sluice", ["Sluice", "Store", "Wire", "ZeroMQ", "TestSupport"]),
         tests("Console", ["Console", "Commands"]),
         tests("EndToEnd", ["Commands", "Store", "Wire", "ZeroMQ", "Sluice", "TestSupport", "CLinux"]),
     ]

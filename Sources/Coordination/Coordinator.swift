@@ -25,6 +25,7 @@ actor Coordinator {
     let keeper: StoreKeeper
 
     private let context: Context
+    /// Never closed: libzmq uses the path again when the sockets close, which is after this actor has ended.
     private let runDescriptor: CInt
     private let reports: Socket
     private let intake: Socket
@@ -93,8 +94,6 @@ actor Coordinator {
         }
     }
 
-    deinit { close(runDescriptor) }
-
     /// Starts listening.
     func start(gates: [Destination: DestinationGate], pauses: [(destination: Destination?, qualities: UInt8)]) {
         for (destination, gate) in gates { dispatcher.restore(gate, of: destination) }
@@ -125,10 +124,12 @@ actor Coordinator {
             publishCounts()
         }
         readGaps(now: now)
+        let isWaiting = sendWaiting()
         if needsDispatch { dispatch(now: now) }
         if needsControl { publishControl() }
         let due = [
             timers.beat.next, timers.sweep.next, timers.control.next, sequencer.deadline, dispatcher.nextProbe,
+            isWaiting ? now + Self.second / 200 : nil,
         ]
         return due.compactMap { $0 }.min().map { max($0, now + 100_000) }
     }
@@ -140,6 +141,20 @@ actor Coordinator {
         if dispatcher.nextProbe.map({ $0 <= now }) ?? false { needsDispatch = true }
         // Windows grow and patience ends without a message.
         needsDispatch = true
+    }
+
+    /// Tries again what found no peer. - Returns: whether something still waits.
+    private func sendWaiting() -> Bool {
+        var isWaiting = false
+        for (seat, connection) in connections where connection.isWaiting {
+            do {
+                try connection.sendWaiting()
+            } catch {
+                logger.error("Offers cannot be sent: \(error)", metadata: ["seat": "\(seat)"])
+            }
+            if connection.isWaiting { isWaiting = true }
+        }
+        return isWaiting
     }
 
     // MARK: Dispatch
@@ -155,8 +170,7 @@ actor Coordinator {
             sequences[dispatch.seat, default: 0] += 1
             let head = FrameHead(seat: dispatch.seat, epoch: incarnation, sequence: sequences[dispatch.seat, default: 0])
             do {
-                // What does not leave is not claimed, and is offered again after 2 s.
-                _ = try connection.socket.send(Message.offers(dispatch.offers).encoded(head))
+                try connection.send(Message.offers(dispatch.offers).encoded(head))
                 dispatched.increment(by: dispatch.offers.offers.count)
             } catch {
                 logger.error("Offers cannot be sent: \(error)", metadata: ["seat": "\(dispatch.seat)"])

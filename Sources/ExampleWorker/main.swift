@@ -1,1 +1,66 @@
-print("example")
+// A worker with an operation of its own. It joins whatever runs on a data directory:
+//
+//     sluice up &
+//     example-worker ./sluice-data &
+//     sluice submit checksum --payload '{"file": "/etc/hostname"}' --wait
+//     sluice status <the UUID>        # the result holds the checksum
+//
+// Stop it with Ctrl-C: it drains. Kill it: its commands are given to the next worker that runs their type.
+
+import Glibc
+import Sluice
+
+/// Computes the FNV-1a hash of a file: `{"file": "/path"}` leaves `{"checksum": "cbf29ce484222325", "bytes": 0}`.
+struct ChecksumOperation: Operation {
+    let type = "checksum"
+
+    /// Called at submit by programs that know this operation, and never by those that do not: so ``execute(_:)`` reads
+    /// the payload again.
+    func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadFacts {
+        guard let members = payload.members, members.count == 1, payload["file"]?.string != nil else {
+            throw PayloadError("the payload of a checksum is {\"file\": PATH} and nothing else")
+        }
+        // It talks to nobody, and doing it twice does no harm.
+        return PayloadFacts(destination: .none, idempotent: true)
+    }
+
+    func execute(_ execution: Execution) async throws -> [UInt8]? {
+        guard let payload = try? JSONValue(parsing: execution.payload), let path = payload["file"]?.string else {
+            // No retry can mend this: straight to the dead letters, with this sentence as the reason.
+            throw Failure(.final, reason: "the payload of a checksum is {\"file\": PATH}")
+        }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            // Charged, and tried again after a while: the file may be there by then.
+            throw Failure(.command, reason: "\(path) cannot be opened: \(String(cString: strerror(errno)))")
+        }
+        defer { close(descriptor) }
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        var bytes: Int64 = 0
+        var buffer = [UInt8](repeating: 0, count: 256 << 10)
+        while true {
+            // Cancelled by a person, a deadline or a drain: stop at once.
+            try Task.checkCancellation()
+            let count = read(descriptor, &buffer, buffer.count)
+            if count < 0 {
+                throw Failure(.command, reason: "\(path) cannot be read: \(String(cString: strerror(errno)))")
+            }
+            if count == 0 { break }
+            for byte in buffer[..<count] { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+            bytes += Int64(count)
+            // Shown as progress by `sluice watch`.
+            execution.progress(offset: bytes, total: 0)
+        }
+        return JSONValue.object([
+            .init("checksum", .string(String(hash, radix: 16))), .init("bytes", .integer(bytes)),
+        ]).bytes
+    }
+}
+
+do {
+    let path = CommandLine.arguments.dropFirst().first ?? "./sluice-data"
+    try await SluiceWorker(data: path, operations: [ChecksumOperation()], concurrency: 4).run()
+} catch {
+    fputs("example-worker: \(error)\n", stderr)
+    exit(1)
+}

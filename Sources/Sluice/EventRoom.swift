@@ -54,8 +54,9 @@ actor EventRoom {
         lastNumber += 1
         let number = lastNumber
         listeners[number] = Listener(prefix: prefix, continuation: continuation)
-        continuation.onTermination = { [loop, weak self] _ in
-            loop.perform { self?.assumeIsolated { $0.leave(number) } }
+        continuation.onTermination = { [weak self] _ in
+            guard let self else { return }
+            loop.perform { self.assumeIsolated { $0.leave(number) } }
         }
     }
 

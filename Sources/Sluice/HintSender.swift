@@ -15,8 +15,9 @@ package struct HintSender: ~Copyable {
         var options = Socket.Options()
         options.linger = linger
         options.reconnectInterval = .milliseconds(20)
-        socket = try Socket(.push, context: context, loop: loop, options: options)
+        let socket = try Socket(.push, context: context, loop: loop, options: options)
         try socket.connect(endpoint)
+        self.socket = socket
     }
 
     /// Sends, or drops where the coordinator has not taken the last thousand.

@@ -7,7 +7,7 @@ final class RunDirectory: Sendable {
     private let descriptor: CInt
 
     init(_ directory: DataDirectory) throws(ZeroMQError) {
-        descriptor = open(directory.run, O_PATH | O_DIRECTORY | O_CLOEXEC)
+        descriptor = open(directory.run, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw ZeroMQError(
                 ZeroMQError.Code(rawValue: errno),

@@ -34,7 +34,7 @@ public final class SluiceClient: Sendable {
 
     package convenience init(data path: String, registry: OperationRegistry, create: Bool) throws(SluiceError) {
         do throws(StoreError) {
-            let directory = try DataDirectory(path: path)
+            let directory = DataDirectory(path: path)
             let store = try SQLiteStore(directory: directory, create: create)
             try self.init(directory: directory, store: store, registry: registry)
         } catch {

@@ -57,6 +57,7 @@ extension SluiceError {
             case .corrupt: .corrupt
             case .conflict: .conflict
             case .invalid: .invalid
+            case .notFound: .noSuchCommand
             case .failed: .failed
             }
         self.init(code, error.message, id: error.id)

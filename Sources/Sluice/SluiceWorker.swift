@@ -1,6 +1,7 @@
 public import Logging
 internal import ServiceLifecycle
 internal import Store
+internal import UnixSignals
 
 /// A worker with operations of your own: it takes a seat beside the others of a data directory, is offered the commands
 /// whose types it runs, and dies and recovers like any worker.
@@ -26,7 +27,7 @@ public struct SluiceWorker: Sendable {
         configuration.concurrency = concurrency
         configuration.grace = grace
         do throws(StoreError) {
-            let directory = try DataDirectory(path: path)
+            let directory = DataDirectory(path: path)
             service = WorkerService(
                 directory: directory, store: try SQLiteStore(directory: directory, create: false),
                 registry: OperationRegistry(operations), configuration: configuration, logger: logger)

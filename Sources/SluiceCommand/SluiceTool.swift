@@ -29,10 +29,20 @@ struct SluiceTool: AsyncParsableCommand {
             CommandGroup(name: "Submitting", subcommands: [PutCommand.self, SubmitCommand.self]),
             CommandGroup(
                 name: "Looking",
-                subcommands: [StatusCommand.self, ListCommand.self]),
+                subcommands: [StatusCommand.self, ListCommand.self, WatchCommand.self, ExplainCommand.self]),
             CommandGroup(
                 name: "Steering",
-                subcommands: [CancelCommand.self, RetryCommand.self]),
+                subcommands: [
+                    CancelCommand.self, RetryCommand.self, ResolveCommand.self, RequalifyCommand.self,
+                    PauseCommand.self,
+                    ResumeCommand.self,
+                ]),
+            CommandGroup(
+                name: "Upkeep",
+                subcommands: [
+                    DoctorCommand.self, PruneCommand.self, BackupCommand.self, BenchCommand.self,
+                    BenchChildCommand.self,
+                ]),
         ])
 
     static func main() async {

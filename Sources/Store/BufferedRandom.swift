@@ -15,11 +15,11 @@ struct BufferedRandom: RandomNumberGenerator {
 
     private mutating func refill() {
         words = [UInt64](unsafeUninitializedCapacity: 32) { buffer, count in
-            guard getentropy(buffer.baseAddress!, 256) != 0 else { return count = 32 }
-            // Before the kernel has its entropy; Swift's own generator waits for it.
+            count = 32
+            if let start = buffer.baseAddress, getentropy(start, 256) == 0 { return }
+            // A kernel without getentropy: Swift's own generator knows another way.
             var system = SystemRandomNumberGenerator()
             for index in 0..<32 { buffer.initializeElement(at: index, to: system.next()) }
-            count = 32
         }
     }
 }

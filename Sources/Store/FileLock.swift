@@ -6,7 +6,7 @@ internal import CLinux
     internal import Darwin
 #endif
 
-/// An exclusive flock(2) on a file of its own, held until this value goes away. Processes and stores exclude each other.
+/// An exclusive flock(2) on a file of its own, held until this goes away. Processes and stores exclude each other.
 final class FileLock: Sendable {
     private let descriptor: CInt
 

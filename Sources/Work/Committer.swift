@@ -113,7 +113,7 @@ package final class Committer: Sendable {
                     writes = others
                     usleep(pause)
                     pause = min(pause * 2, 1_000_000)
-                case .missing, .foreign, .corrupt, .conflict, .invalid:
+                case .missing, .foreign, .corrupt, .conflict, .invalid, .notFound:
                     return deliver(Batch(writes: others, outcomes: nil, error: error))
                 }
             }

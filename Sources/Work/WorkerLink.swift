@@ -9,6 +9,8 @@ internal import ZeroMQ
 /// A worker's sockets, on its loop: offers and control come in; hello, state, statuses and transfers go out.
 actor WorkerLink {
     private static let beat: Int64 = 250_000_000
+    /// The first hello may leave before the connection stands, so it is repeated soon, then each second.
+    private static let firstHelloInterval: Int64 = 10_000_000
     private static let helloInterval: Int64 = 1_000_000_000
     /// A coordinator that has said nothing for so long is silent: nothing new is claimed.
     private static let silence: Int64 = 5_000_000_000
@@ -17,6 +19,7 @@ actor WorkerLink {
     private let reports: Socket
     private let offers: Socket
     private let control: Socket
+    /// Never closed: libzmq uses the path again when the sockets close, which is after this actor has ended.
     private let runDescriptor: CInt
     private let session: Session
     private let types: [String]
@@ -32,6 +35,7 @@ actor WorkerLink {
     private var isSilent = false
     private var nextBeat: Int64 = 0
     private var nextHello: Int64 = 0
+    private var helloInterval = WorkerLink.firstHelloInterval
     private var transfersAt: Int64
     private var movedBefore = false
 
@@ -67,8 +71,6 @@ actor WorkerLink {
         try control.connect(.ipc(directoryDescriptor: runDescriptor, name: "control.sock"))
         try offers.connect(.ipc(directoryDescriptor: runDescriptor, name: "worker-\(session.seat).sock"))
     }
-
-    deinit { close(runDescriptor) }
 
     /// Starts listening.
     func start(executor: Executor) {
@@ -118,7 +120,8 @@ actor WorkerLink {
             checkSilence(now: now)
         }
         if !isGreeted, now >= nextHello {
-            nextHello = now + Self.helloInterval
+            nextHello = now + helloInterval
+            helloInterval = min(helloInterval * 2, Self.helloInterval)
             hello(executor)
         }
         return isGreeted ? nextBeat : min(nextBeat, nextHello)
@@ -175,6 +178,7 @@ actor WorkerLink {
         controlSequence = 0
         isGreeted = false
         nextHello = 0
+        helloInterval = Self.firstHelloInterval
         executor?.adopt(coordinator: incarnation)
     }
 

@@ -53,6 +53,8 @@ final class ConnectionWatch: ChannelDuplexHandler {
         try pipeline.addHandler(watch, position: .after(decoder.handler))
         // The kernel takes no more than this ahead of what it has sent: what was accepted is soon on the wire, so that
         // bandwidth and cancellation mean something.
+        // One chunk waits here at most; the next is read when nearly all of it has gone to the kernel.
+        try channel.syncOptions?.setOption(.writeBufferWaterMark, value: .init(low: 8 << 10, high: 24 << 10))
         guard let options = channel as? any SocketOptionProvider else { return }
         _ = options.unsafeSetSocketOption(level: .tcp, name: .init(rawValue: 25), value: HTTPTransfer.unsentLimit)
     }

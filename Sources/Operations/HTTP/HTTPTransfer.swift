@@ -51,8 +51,8 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
     /// Files up to this size are read before the request begins, in one piece.
     static let smallFile = 256 << 10
     /// Memory for chunks that all transfers share.
-    static let chunkBudget = 8 << 20
-    static let chunkSizes = (64 << 10)...(512 << 10)
+    static let chunkBudget = 2 << 20
+    static let chunkSizes = (32 << 10)...(512 << 10)
     /// TCP_NOTSENT_LOWAT.
     static let unsentLimit: CInt = 256 << 10
     /// How long the rest of an early refusal is waited for.

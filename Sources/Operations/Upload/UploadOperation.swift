@@ -159,7 +159,7 @@ private struct Opened: Sendable {
             return
         }
         var start = ByteBuffer()
-        let count = Int(min(size, Int64(HTTPTransfer.smallFile)))
+        let count = size <= HTTPTransfer.smallFile ? Int(size) : HTTPTransfer.chunkSizes.lowerBound
         do {
             let source = source
             try start.writeWithUnsafeMutableBytes(minimumWritableBytes: count) {

@@ -1,5 +1,5 @@
-internal import ArgumentParser
-internal import Commands
+public import ArgumentParser
+public import Commands
 internal import Console
 
 extension CommandID: ExpressibleByArgument {

@@ -30,13 +30,19 @@ struct DataOptions: ParsableArguments {
         if path.isEmpty { throw ValidationError("--data must not be empty.") }
     }
 
-    func directory() throws -> DataDirectory { try DataDirectory(path: path) }
+    func directory() -> DataDirectory { DataDirectory(path: path) }
 
     /// Opens the store.
     /// - Parameter create: make it where there is none.
     func store(create: Bool = false) throws -> (DataDirectory, SQLiteStore) {
-        let directory = try directory()
+        let directory = directory()
         return (directory, try SQLiteStore(directory: directory, create: create))
+    }
+
+    /// Names the shards that were passed over because they are of no use: what was printed is without them.
+    func warn(of store: SQLiteStore) {
+        Output.flush()
+        for problem in store.problems { Diagnostics.say(problem.message) }
     }
 }
 

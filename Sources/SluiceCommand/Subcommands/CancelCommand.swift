@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Store
+internal import Wire
 
 struct CancelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

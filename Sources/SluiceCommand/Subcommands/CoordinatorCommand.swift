@@ -29,6 +29,7 @@ struct CoordinatorCommand: AsyncParsableCommand {
         let service = CoordinatorService(
             directory: directory, store: store, configuration: CoordinatorConfiguration(), logger: logger,
             whenReady: { Notify.ready() })
+        if let parentDescriptor { Services.endWithParent(parentDescriptor) }
         try await Services.run(service, logger: logger)
     }
 }

@@ -55,9 +55,10 @@ struct ListCommand: ParsableCommand {
             }
             isFirst = false
             left -= page.count
-            guard page.count == asked, let last = page.last else { return }
+            guard page.count == asked, let last = page.last else { break }
             after = last.id
         }
+        data.warn(of: store)
     }
 
     private func lines(_ page: [Command], withHeader: Bool) -> [String] {

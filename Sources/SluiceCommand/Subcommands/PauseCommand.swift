@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Store
+internal import Wire
 
 /// What `pause` and `resume` are about.
 struct PauseScope: ParsableArguments {
@@ -10,8 +11,8 @@ struct PauseScope: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("Only this origin, or the origin of this URL.", valueName: "url"))
     var destination: DestinationArgument?
 
-    func entry(since: Timestamp) -> Pauses.Entry {
-        Pauses.Entry(qos: qos, destination: destination?.destination, since: since.description)
+    func entry(since: Timestamp) -> PauseList.Entry {
+        PauseList.Entry(qos: qos, destination: destination?.destination, since: since.description)
     }
 }
 
@@ -36,7 +37,7 @@ struct PauseCommand: ParsableCommand {
     func run() throws {
         let (directory, store) = try data.store()
         let entry = scope.entry(since: .now)
-        if let earlier = try Pauses(store: store).entries.first(where: { $0.key == entry.key }) {
+        if let earlier = try PauseList(store: store).entries.first(where: { $0.key == entry.key }) {
             report(earlier, "was paused before, since \(earlier.since)")
             return
         }
@@ -45,7 +46,7 @@ struct PauseCommand: ParsableCommand {
         report(entry, "paused; “\(entry.resume)” lets it go on")
     }
 
-    private func report(_ entry: Pauses.Entry, _ what: String) {
+    private func report(_ entry: PauseList.Entry, _ what: String) {
         Output.line(print.json ? entry.json.text : "\(entry.what): \(what)")
     }
 }
@@ -69,7 +70,7 @@ struct ResumeCommand: ParsableCommand {
 
     func run() throws {
         let (directory, store) = try data.store()
-        let pauses = try Pauses(store: store).entries
+        let pauses = try PauseList(store: store).entries
         let wanted = scope.entry(since: .now)
         let isAll = scope.qos == nil && scope.destination == nil
         let lifted = isAll ? pauses : pauses.filter { $0.key == wanted.key }

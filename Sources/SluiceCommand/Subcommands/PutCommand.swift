@@ -63,7 +63,11 @@ struct PutCommand: AsyncParsableCommand {
     var wait = false
 
     func validate() throws {
+        if to.isEmpty { throw ValidationError("--to must be a URL.") }
         if files.isEmpty { throw ValidationError("Name at least one file.") }
+        if spool, removeSource {
+            throw ValidationError("--remove-source would delete the spooled copy, which goes by itself: leave one out.")
+        }
         if fields.uniqueKey != nil, files.count > 1 {
             throw ValidationError("--unique-key names one command: put one file at a time.")
         }
@@ -75,24 +79,30 @@ struct PutCommand: AsyncParsableCommand {
 
     func run() async throws {
         Interrupt.exits()
-        let client = try SluiceClient(data: data.path, registry: BuiltInOperations.registry, create: true)
-        var spooled: Spooled?
-        if spool { spooled = try Spooled(directory: client.directory) }
-        let drafts: [CommandDraft]
-        do {
-            drafts = try files.map { file in
-                let draft = try client.draft("upload", payload: payload(file), options: fields.options)
-                guard let spooled else { return draft }
-                return try client.draft("upload", payload: try spooled.copy(draft.payload), options: fields.options)
-            }
-        } catch {
-            spooled?.discard()
-            throw error
-        }
-        let producer = Producer(client: client, asJSON: print.json)
-        let ids = try await producer.submit(drafts, labels: files)
+        let registry = BuiltInOperations.registry()
+        // All are checked before anything is made or copied.
+        let checked = try files.map { try draft(payload($0), registry) }
+        let client = try SluiceClient(data: data.path, registry: registry, create: true)
+        let drafts = try spool ? spooled(Spool(directory: client.directory.spool), registry) : checked
+        let ids = try await Producer(client: client, asJSON: print.json).submit(drafts, labels: files)
         if wait { try await Waiting(client: client, ids: ids, total: drafts.reduce(0) { $0 + $1.total }).run() }
         await client.close()
+    }
+
+    private func draft(_ payload: JSONValue, _ registry: OperationRegistry) throws -> CommandDraft {
+        try CommandDraft(type: "upload", payload: payload, options: fields.options, registry: registry)
+    }
+
+    /// Copies every file; where one cannot be copied, none is left behind.
+    private func spooled(_ spool: Spool, _ registry: OperationRegistry) throws -> [CommandDraft] {
+        var taken: [JSONValue] = []
+        do {
+            for file in files { taken.append(try spool.take(try payload(file))) }
+            return try taken.map { try draft($0, registry) }
+        } catch {
+            for payload in taken { spool.discard(payload) }
+            throw error
+        }
     }
 
     private func payload(_ file: String) throws -> JSONValue {

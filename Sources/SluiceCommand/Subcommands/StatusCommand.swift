@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
+internal import Operations
 internal import Sluice
 internal import Store
 
@@ -31,6 +32,7 @@ struct StatusCommand: ParsableCommand {
         } else {
             try show(surroundings)
         }
+        data.warn(of: store)
     }
 
     // MARK: Everything
@@ -52,7 +54,7 @@ struct StatusCommand: ParsableCommand {
                             "events",
                             surroundings.eventsEndpoint(coordinator: coordinator).map { .string($0) } ?? .null),
                     ])),
-            .init("paused", .array(try Pauses(store: surroundings.store).entries.map(\.json))),
+            .init("paused", .array(try PauseList(store: surroundings.store).entries.map(\.json))),
         ])
     }
 
@@ -82,7 +84,7 @@ struct StatusCommand: ParsableCommand {
         if coordinator.isHeld, let endpoint = surroundings.eventsEndpoint(coordinator: coordinator) {
             Output.line("events       \(endpoint)")
         }
-        for pause in try Pauses(store: surroundings.store).entries { Output.line("paused       \(pause.sentence)") }
+        for pause in try PauseList(store: surroundings.store).entries { Output.line("paused       \(pause.sentence)") }
         Output.line("")
         var table = Table([("STATUS", .left), ("COMMANDS", .right)])
         for status in CommandStatus.allCases { table.add([status.name, Figures.grouped(Int64(counts[status]))]) }
@@ -113,7 +115,7 @@ struct StatusCommand: ParsableCommand {
             throw Complaint(.input, "there is no command \(id) in \(data.path)")
         }
         let timeline = try store.timeline(id)
-        let payload = try store.payload(id).map { Redaction.payload(JSONValue(stored: $0)) }
+        let payload = try store.payload(id).map { HTTPHeaderRedaction.shown(JSONValue(stored: $0)) }
         let result = try store.result(id).map { JSONValue(stored: $0) }
         if print.json {
             Output.line(

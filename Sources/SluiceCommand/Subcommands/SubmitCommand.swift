@@ -68,21 +68,20 @@ struct SubmitCommand: AsyncParsableCommand {
 
     func run() async throws {
         Interrupt.exits()
-        let ids: [CommandID]
-        let client: SluiceClient
         var options = fields.options
         options.destination = destination?.destination
         options.allowUnknownType = allowUnknown
+        let registry = BuiltInOperations.registry()
+        let ids: [CommandID]
+        let client: SluiceClient
         if isBulk {
-            client = try SluiceClient(data: data.path, registry: BuiltInOperations.registry, create: true)
+            client = try SluiceClient(data: data.path, registry: registry, create: true)
             let bulk = BulkSubmit(
-                client: client, type: type, options: options, registry: BuiltInOperations.registry, asJSON: print.json,
-                keepsIDs: wait)
+                client: client, type: type, options: options, registry: registry, asJSON: print.json, keepsIDs: wait)
             ids = try await bulk.run()
         } else {
-            let value = try readPayload()
-            client = try SluiceClient(data: data.path, registry: BuiltInOperations.registry, create: true)
-            let draft = try client.draft(type, payload: value, options: options)
+            let draft = try CommandDraft(type: type, payload: readPayload(), options: options, registry: registry)
+            client = try SluiceClient(data: data.path, registry: registry, create: true)
             ids = try await Producer(client: client, asJSON: print.json)
                 .submit([draft], labels: [type], allowUnknownTypes: allowUnknown)
         }

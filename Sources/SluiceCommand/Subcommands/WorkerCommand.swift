@@ -43,7 +43,7 @@ struct WorkerCommand: AsyncParsableCommand {
 
     func run() async throws {
         let logger = log.logger("worker")
-        let directory = try data.directory()
+        let directory = data.directory()
         let operations = try await ConfigurationFile.operations(data, directory)
         let store = try SQLiteStore(directory: directory, create: true)
         var configuration = WorkerConfiguration()

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Glibc
+internal import Operations
 internal import Sluice
 internal import Store
 internal import Work
@@ -41,6 +42,7 @@ struct Complaint: Error {
         case let error as StoreError: self.init(SluiceError(error))
         case let error as SluiceError: self.init(Self.code(error.code), error.message)
         case let error as PayloadError: self.init(SluiceError(error))
+        case let error as SpoolError: self.init(error.isCreation ? .cannotCreate : .cannotWrite, error.description)
         case let error as ZeroMQError: self.init(.internalError, error.sentence)
         default: self.init(.internalError, "\(error)")
         }
@@ -61,7 +63,7 @@ struct Complaint: Error {
     /// Prints the sentence on standard error and ends the process.
     static func end(with error: any Error) -> Never {
         if error is Complaint || error is StoreError || error is SluiceError || error is PayloadError
-            || error is ZeroMQError
+            || error is ZeroMQError || error is SpoolError
         {
             let complaint = Complaint(error)
             Output.flush()
@@ -70,12 +72,18 @@ struct Complaint: Error {
         }
         // Everything else is the parser's: usage, help, version, a completion script.
         let code = SluiceTool.exitCode(for: error)
-        let text = SluiceTool.fullMessage(for: error)
         if code.isSuccess {
-            Output.line(text)
+            Output.line(SluiceTool.fullMessage(for: error))
             Output.finish(code: .done)
         }
-        if !text.isEmpty { Diagnostics.write(text + "\n") }
+        let sentence = SluiceTool.message(for: error)
+        if !sentence.isEmpty {
+            Diagnostics.say(sentence)
+            // Of the parser's own text the usage is left out: it is longer than a screen is high for some.
+            if let help = SluiceTool.fullMessage(for: error).split(separator: "\n").last, help.contains("--help") {
+                Diagnostics.write("\(help.drop { $0 == " " })\n")
+            }
+        }
         Output.finish(code: code == .validationFailure ? .usage : Code(rawValue: code.rawValue) ?? .internalError)
     }
 }

@@ -1,4 +1,6 @@
 internal import Commands
+internal import Console
+internal import Sluice
 internal import Store
 
 /// Finds the gates in front of a command, the nearest first. Reads only the store and the locks.
@@ -76,7 +78,7 @@ struct GateKeeper {
                     name: "cancel", value: "its cancellation is wished", threshold: "no wish",
                     opens: "The coordinator's next sweep cancels it"))
         }
-        for pause in try Pauses(store: store).entries where pause.covers(command) {
+        for pause in try PauseList(store: store).entries where pause.covers(command) {
             gates.append(
                 Gate(
                     name: "pause", value: "\(pause.what) paused since \(pause.since)", threshold: "no pause",

@@ -11,7 +11,7 @@ internal import ZeroMQ
 enum Hints {
     static func send(_ kind: Hint.Kind, _ ids: [CommandID] = [], in directory: DataDirectory) {
         guard LockProbe(path: directory.run + "/coordinator.lock").isHeld else { return }
-        let descriptor = open(directory.run, O_PATH | O_DIRECTORY | O_CLOEXEC)
+        let descriptor = open(directory.run, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0, let context = try? Context(), let loop = try? PollLoop(name: "sluice-hint") else {
             return
         }

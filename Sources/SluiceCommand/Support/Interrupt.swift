@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Glibc
+internal import Synchronization
 
 /// What Ctrl-C means to a command that is no service: the process ends with 130, and what was submitted goes on.
 enum Interrupt {
@@ -8,6 +9,15 @@ enum Interrupt {
         handle(SIGINT) {
             body()
             Output.finish(code: .interrupted)
+        }
+    }
+
+    /// Calls `body` at each of these signals, with how many of them have come so far.
+    static func count(_ numbers: [CInt], _ body: @escaping @Sendable (Int) -> Void) {
+        final class Count: Sendable { let value = Atomic<Int>(0) }
+        let count = Count()
+        for number in numbers {
+            handle(number) { body(count.value.add(1, ordering: .relaxed).newValue) }
         }
     }
 

@@ -22,7 +22,7 @@ enum Notify {
         let length = socklen_t(MemoryLayout.offset(of: \sockaddr_un.sun_path)! + bytes.count)
         _ = withUnsafePointer(to: address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                sendto(descriptor, state, state.utf8.count, CInt(MSG_NOSIGNAL.rawValue), address, length)
+                sendto(descriptor, state, state.utf8.count, CInt(MSG_NOSIGNAL), address, length)
             }
         }
     }

@@ -1,5 +1,8 @@
+internal import Glibc
 internal import Logging
 internal import ServiceLifecycle
+internal import Store
+internal import UnixSignals
 
 /// Runs a service until it ends, and ends it in good order at SIGTERM or SIGINT.
 enum Services {
@@ -17,5 +20,17 @@ enum Services {
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
         try await group.run()
         Notify.stopping()
+    }
+
+    /// Ends this process in good order once the other end of a pipe is closed: its parent is gone.
+    static func endWithParent(_ descriptor: CInt) {
+        startThread(named: "sluice-parent") {
+            var byte: UInt8 = 0
+            while true {
+                let count = read(descriptor, &byte, 1)
+                if count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN) { break }
+            }
+            kill(getpid(), SIGTERM)
+        }
     }
 }

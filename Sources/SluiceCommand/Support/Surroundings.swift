@@ -31,8 +31,14 @@ struct Surroundings {
             self.destination = destination
             self.state = state
             reason = value["reason"]?.string
-            since = value["since"]?.string
-            probeAt = value["probeAt"]?.string
+            since = Self.time(value["since"])
+            probeAt = Self.time(value["probeAt"])
+        }
+
+        /// Unix milliseconds, as the coordinator writes them, or a text.
+        private static func time(_ value: JSONValue?) -> String? {
+            guard let milliseconds = value?.integer else { return value?.string }
+            return milliseconds > 0 ? Timestamp(milliseconds: milliseconds).description : nil
         }
     }
 

@@ -3,13 +3,14 @@ internal import Commands
 internal import Console
 internal import Glibc
 internal import Sluice
+internal import Store
 internal import Synchronization
 
 /// `--wait`: returns when all commands have ended, and shows on a terminal how far they have got.
 ///
 /// Ctrl-C detaches: the commands go on.
 struct Waiting {
-    private struct State {
+    fileprivate struct State {
         var progress: TransferProgress
         var offsets: [CommandID: Int64] = [:]
         var totals: [CommandID: Int64] = [:]
@@ -19,7 +20,7 @@ struct Waiting {
         var isDrawn = false
     }
 
-    private final class Shared: Sendable {
+    fileprivate final class Shared: Sendable {
         let state: Mutex<State>
         let isTerminal: Bool
 
@@ -134,7 +135,7 @@ struct Waiting {
 }
 
 extension Waiting.Shared {
-    fileprivate func draw(now: Int64) {
+    func draw(now: Int64) {
         var columns: CInt = 80
         var rows: CInt = 24
         _ = clinux_terminal_size(STDERR_FILENO, &columns, &rows)
@@ -153,7 +154,7 @@ extension Waiting.Shared {
         Diagnostics.write("\r\u{1B}[2K\(line)")
     }
 
-    fileprivate func clear() {
+    func clear() {
         let wasDrawn = state.withLock { state in
             defer { state.isDrawn = false }
             return state.isDrawn

@@ -88,8 +88,10 @@ enum Schema {
 
     /// What a new shard starts with, besides its tables.
     static func contents(shard: Int, of count: Int, store: String, types: Set<String>) -> String {
-        var sql =
-            "INSERT INTO meta VALUES ('store', '\(store)'), ('shards', \(count)), ('number', \(shard)), ('seq', 0), ('turn', 0);"
+        var sql = """
+            INSERT INTO meta VALUES
+            ('store', '\(store)'), ('shards', \(count)), ('number', \(shard)), ('seq', 0), ('turn', 0);
+            """
         for status in CommandStatus.allCases {
             for qos in QualityOfService.allCases {
                 sql += "INSERT INTO counts VALUES (\(status.rawValue), \(qos.rawValue), 0);"

@@ -36,7 +36,7 @@ final class WALSize: Sendable {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Bytes and time of change of the file as it stands; looked at by name, since to open it would drop SQLite's locks.
+    /// Bytes and time of change of the file as it stands. Looked at by name: to open it would drop SQLite's locks.
     static func file(of path: String) -> (bytes: Int64, changed: Int64) {
         var facts = stat()
         guard stat("\(path)-wal", &facts) == 0 else { return (0, 0) }

@@ -2,7 +2,7 @@ internal import Commands
 internal import Store
 
 /// What a person has paused: settings `pause.<qos or *>.<destination or *>`, whose value is the time.
-struct Pauses {
+struct PauseList {
     struct Entry: Equatable {
         /// Nil: every quality.
         var qos: QualityOfService?

@@ -1,0 +1,96 @@
+internal import ArgumentParser
+internal import CLinux
+internal import Commands
+internal import Coordination
+internal import Dispatch
+internal import Glibc
+internal import Logging
+internal import Operations
+internal import Sluice
+internal import Store
+internal import Synchronization
+internal import Work
+
+/// The processes that a bench starts besides those of the product.
+struct BenchChildCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bench-child", abstract: "A process of “sluice bench”.", shouldDisplay: false)
+
+    enum Role: String, ExpressibleByArgument, CaseIterable {
+        /// Subscribes to everything and prints at SIGTERM how many events came.
+        case subscriber
+        /// Submits one command after the other by the library and prints how many in the time.
+        case single
+        /// A worker whose operation leaves the time at which it began.
+        case stamper
+        /// Accepts connections and reads slowly.
+        case sink
+    }
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var log: LogOptions
+
+    @Argument var role: Role
+
+    @Option(name: .long) var seconds = 5.0
+    @Option(name: .long) var port: UInt16 = 0
+
+    func run() async throws {
+        switch role {
+        case .subscriber: try await subscribe()
+        case .single: try await submitOneByOne()
+        case .stamper:
+            try await SluiceWorker(data: data.path, operations: [StampOperation()], logger: log.logger("stamper")).run()
+        case .sink: try BenchSink(port: port).run()
+        }
+    }
+
+    private final class Counter: Sendable {
+        let events = Atomic<Int64>(0)
+    }
+
+    private func subscribe() async throws {
+        let counter = Counter()
+        let feed = try EventFeed(directory: data.directory(), prefixes: [""]) { frame in
+            // Status events are what the figure counts; all the others are received as well.
+            if frame.first == UInt8(ascii: "s") { counter.events.add(1, ordering: .relaxed) }
+        }
+        Interrupt.handle(SIGTERM) {
+            Output.line("\(counter.events.load(ordering: .relaxed))")
+            Output.finish(code: .done)
+        }
+        while true {
+            try await Task.sleep(for: .seconds(3600))
+            withExtendedLifetime(feed) {}
+        }
+    }
+
+    private func submitOneByOne() async throws {
+        let client = try SluiceClient(data: data.path, registry: BuiltInOperations.registry(), create: false)
+        let draft = try client.draft("noop", payload: ["milliseconds": 0])
+        let begin = clinux_monotonic()
+        let end = begin + Int64(seconds * 1e9)
+        var count = 0
+        var now = begin
+        while now < end {
+            try await client.submit(draft)
+            count += 1
+            now = clinux_monotonic()
+        }
+        Output.line("\(Int(Double(count) / (Double(now - begin) / 1e9)))")
+        await client.close()
+    }
+}
+
+/// Leaves the monotonic time at which it began as its result.
+struct StampOperation: Work.Operation {
+    let type = "bench.stamp"
+
+    func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadFacts {
+        PayloadFacts(destination: .none, idempotent: true)
+    }
+
+    func execute(_ execution: Execution) async throws -> [UInt8]? {
+        JSONValue.object([.init("at", .integer(clinux_monotonic()))]).bytes
+    }
+}

@@ -1,0 +1,128 @@
+internal import ArgumentParser
+internal import CLinux
+internal import Commands
+internal import Console
+internal import Glibc
+
+struct BenchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bench",
+        abstract: "Measure this machine.",
+        discussion: """
+            Starts real processes on a temporary data directory and removes it afterwards. “queue” measures how many \
+            commands a second are submitted and executed, “latency” the way from a commit to the begin of its operation, \
+            “upload” transfers to a local nginx beside curl and rclone. The figures of queue can be chosen one by one:
+              drain     no-ops executed, all transitions recorded, one subscriber to everything
+              bulk      JSON lines submitted
+              single    single submits by 1 and 8 processes, beside append + fdatasync
+              scaling   20 ms no-ops with 1, 2 and 4 workers; a worker that joins
+              start     a worker's start and memory
+              backlog   a backlog of a million: start, memory, drain rate
+              recovery  kill -9 of a worker to the next execution of its commands
+
+            EXAMPLES
+              sluice bench
+              sluice bench queue --figure drain --seconds 120
+              sluice bench queue --figure recovery --kills 200 --json
+              sluice bench latency
+            """,
+        subcommands: [])
+
+    enum Subject: String, ExpressibleByArgument, CaseIterable {
+        case queue, latency, upload
+    }
+
+    enum Figure: String, ExpressibleByArgument, CaseIterable {
+        case drain, bulk, single, scaling, start, backlog, recovery
+    }
+
+    @OptionGroup var print: PrintOptions
+
+    @Argument(help: "What to measure: queue, latency or upload.")
+    var subject: Subject = .queue
+
+    @Option(
+        name: .long, parsing: .singleValue, help: "Of queue, only this one; may be given several times. (default: all)")
+    var figure: [Figure] = []
+
+    @Option(name: .long, help: ArgumentHelp("How long to measure what is measured by time.", valueName: "count"))
+    var seconds = 60
+
+    @Option(name: .long, help: ArgumentHelp("Worker processes.", valueName: "count"))
+    var workers = 2
+
+    @Option(name: .long, help: ArgumentHelp("Kills of the recovery figure.", valueName: "count"))
+    var kills = 200
+
+    @Option(name: .long, help: ArgumentHelp("Commands of the backlog figure.", valueName: "count"))
+    var backlog = 1_000_000
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Where to make the temporary data (default: $TMPDIR, else /var/tmp).", valueName: "dir"),
+        completion: .directory)
+    var directory: String?
+
+    func validate() throws {
+        guard (1...3600).contains(seconds) else { throw ValidationError("--seconds must be from 1 to 3600.") }
+        guard (1...64).contains(workers) else { throw ValidationError("--workers must be from 1 to 64.") }
+        guard (1...100_000).contains(kills) else { throw ValidationError("--kills must be from 1 to 100000.") }
+        guard (10_000...100_000_000).contains(backlog) else {
+            throw ValidationError("--backlog must be from 10000 to 100000000.")
+        }
+        if !figure.isEmpty, subject != .queue { throw ValidationError("--figure chooses among the figures of queue.") }
+    }
+
+    func run() async throws {
+        let place = try BenchPlace(parent: directory)
+        Interrupt.exits { place.removeAll() }
+        Interrupt.handle(SIGTERM) {
+            place.removeAll()
+            Output.finish(code: .failed)
+        }
+        defer { place.removeAll() }
+        let facts = BenchFacts(path: place.path)
+        if !print.json { for line in facts.lines { Output.line(line) } }
+        Output.flush()
+        var results: [BenchResult] = []
+        // Blocks for minutes: not on the cooperative pool.
+        for body in bodies(place) {
+            let figures = try await onBenchThread(body)
+            results += figures
+            if !print.json { show(figures) }
+        }
+        if print.json {
+            Output.line(JSONValue.object(facts.members + [.init("figures", .array(results.map(\.json)))]).bytes)
+        }
+        if results.contains(where: { $0.isMet == false }) { throw Complaint(.failed, nil) }
+    }
+
+    private func bodies(_ place: BenchPlace) -> [@Sendable () throws -> [BenchResult]] {
+        switch subject {
+        case .latency: return [{ try LatencyBench(place: place).run() }]
+        case .upload: return [{ try UploadBench(place: place).run() }]
+        case .queue:
+            return (figure.isEmpty ? Figure.allCases : figure).map { figure in
+                switch figure {
+                case .drain: { try DrainBench(place: place, seconds: seconds, workers: workers).run() }
+                case .bulk: { try BulkBench(place: place).run() }
+                case .single: { try SingleBench(place: place).run() }
+                case .scaling: { try ScalingBench(place: place).run() }
+                case .start: { try StartBench(place: place).run() }
+                case .backlog: { try BacklogBench(place: place, size: backlog, workers: workers).run() }
+                case .recovery: { try RecoveryBench(place: place, kills: kills).run() }
+                }
+            }
+        }
+    }
+
+    private func show(_ results: [BenchResult]) {
+        for result in results {
+            Output.line(
+                TerminalText.fit(result.name, width: 44) + TerminalText.fit(result.text, width: 16, alignRight: true)
+                    + "  "
+                    + result.verdict)
+        }
+        Output.flush()
+    }
+}

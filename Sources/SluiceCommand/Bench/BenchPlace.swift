@@ -1,0 +1,80 @@
+internal import Glibc
+internal import Synchronization
+
+/// The temporary directory of a bench and the processes that it has started. All of both are gone at the end.
+final class BenchPlace: Sendable {
+    let path: String
+    private let processes = Mutex<[BenchProcess]>([])
+    private let names = Mutex(0)
+
+    /// - Parameter parent: on the disk that is to be measured.
+    init(parent: String?) throws {
+        let variable = getenv("TMPDIR").map { String(cString: $0) }
+        let parent = parent ?? (variable?.isEmpty == false ? variable : nil) ?? "/var/tmp"
+        var template = Array("\(parent)/sluice-bench-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw Complaint(
+                .cannotCreate, "no temporary directory can be made in \(parent): \(String(cString: strerror(errno)))")
+        }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// A path for a data directory that does not exist yet.
+    func newDirectory() -> String {
+        let number = names.withLock { number in
+            number += 1
+            return number
+        }
+        return "\(path)/\(number)"
+    }
+
+    func start(_ arguments: [String], executable: String = Executable.path, output: String? = nil) throws
+        -> BenchProcess
+    {
+        let number = names.withLock { number in
+            number += 1
+            return number
+        }
+        let process = try BenchProcess(
+            executable: executable, arguments: arguments, output: output, errors: "\(path)/errors-\(number)")
+        processes.withLock { $0.append(process) }
+        return process
+    }
+
+    /// Ends what runs and removes a data directory, so that the next figure starts on a clean disk.
+    func clear(_ directory: String) {
+        stopAll()
+        Self.remove(directory)
+    }
+
+    func stopAll() {
+        let running = processes.withLock { processes in
+            defer { processes = [] }
+            return processes
+        }
+        for process in running { process.kill(SIGKILL) }
+        for process in running { _ = process.wait() }
+    }
+
+    func removeAll() {
+        stopAll()
+        Self.remove(path)
+    }
+
+    static func remove(_ path: String) {
+        guard let listing = opendir(path) else {
+            unlink(path)
+            return
+        }
+        while let entry = readdir(listing) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name == "." || name == ".." { continue }
+            let child = "\(path)/\(name)"
+            if entry.pointee.d_type == UInt8(DT_DIR) { remove(child) } else { unlink(child) }
+        }
+        closedir(listing)
+        rmdir(path)
+    }
+}

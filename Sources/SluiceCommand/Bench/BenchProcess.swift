@@ -1,0 +1,109 @@
+internal import CLinux
+internal import Glibc
+internal import Synchronization
+
+/// A child of a bench.
+final class BenchProcess: Sendable {
+    let pid: pid_t
+    private let errors: String
+    private let status = Mutex<CInt?>(nil)
+
+    /// - Parameters:
+    ///   - output: where its standard output goes; nil: nowhere.
+    ///   - errors: the file of its standard error.
+    ///   - input: the file of its standard input; nil: empty.
+    init(
+        executable: String, arguments: [String], output: String? = nil, errors: String, input: String? = nil,
+        environment: [String] = []
+    ) throws {
+        self.errors = errors
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, input ?? "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, output ?? "/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // What this process ignores, its children must not.
+        var defaults = sigset_t()
+        sigemptyset(&defaults)
+        for number in [SIGINT, SIGTERM, SIGPIPE] { sigaddset(&defaults, number) }
+        posix_spawnattr_setsigdefault(&attributes, &defaults)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+
+        let words = ([executable] + arguments).map { strdup($0) }
+        defer { for word in words { free(word) } }
+        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) }
+        let own = variables
+        defer { for variable in own { free(variable) } }
+        var index = 0
+        while let variable = environ[index] {
+            variables.append(variable)
+            index += 1
+        }
+        var pid: pid_t = 0
+        let number = posix_spawn(&pid, executable, &actions, &attributes, words + [nil], variables + [nil])
+        guard number == 0 else {
+            throw Complaint(.internalError, "\(executable) cannot be started: \(String(cString: strerror(number)))")
+        }
+        self.pid = pid
+    }
+
+    func kill(_ number: CInt) {
+        status.withLock { status in
+            // Not after it was waited for: the number may be another's.
+            if status == nil { _ = Glibc.kill(pid, number) }
+        }
+    }
+
+    /// Waits for the end. - Returns: the exit code; 128 + the signal.
+    @discardableResult
+    func wait() -> CInt {
+        status.withLock { known in
+            if let known { return known }
+            var raw: CInt = 0
+            while waitpid(pid, &raw, 0) < 0, errno == EINTR {}
+            let signal = raw & 0x7F
+            let code = signal == 0 ? (raw >> 8) & 0xFF : 128 + signal
+            known = code
+            return code
+        }
+    }
+
+    /// Waits for the end, and complains where it was no good one.
+    func succeed(_ what: String) throws {
+        let code = wait()
+        guard code == 0 else {
+            let said = SmallFile.read(errors).map { String($0.suffix(2000)) } ?? ""
+            throw Complaint(.internalError, "\(what) ended with \(code): \(said)")
+        }
+    }
+
+    func stop() {
+        kill(SIGTERM)
+        wait()
+    }
+
+    /// Peak and present resident memory in bytes; nil for a process that is gone.
+    var memory: (peak: Int64, now: Int64)? {
+        guard let text = SmallFile.read("/proc/\(pid)/status") else { return nil }
+        func field(_ name: String) -> Int64? {
+            for line in text.split(separator: "\n") where line.hasPrefix(name) {
+                return line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Int64($0) }
+            }
+            return nil
+        }
+        guard let peak = field("VmHWM:"), let now = field("VmRSS:") else { return nil }
+        return (peak * 1024, now * 1024)
+    }
+
+    /// Nanoseconds of processor time so far.
+    var processorTime: Int64 {
+        guard let text = SmallFile.read("/proc/\(pid)/stat"), let end = text.lastIndex(of: ")") else { return 0 }
+        let fields = text[text.index(after: end)...].split(separator: " ")
+        guard fields.count > 12, let user = Int64(fields[11]), let system = Int64(fields[12]) else { return 0 }
+        return (user + system) * 1_000_000_000 / Int64(sysconf(CInt(_SC_CLK_TCK)))
+    }
+}

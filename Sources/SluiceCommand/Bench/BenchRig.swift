@@ -1,0 +1,108 @@
+internal import CLinux
+internal import Commands
+internal import Glibc
+internal import Operations
+internal import Sluice
+internal import Store
+internal import Work
+
+/// A store of a bench with the processes around it.
+struct BenchRig {
+    let place: BenchPlace
+    let directory: DataDirectory
+    let store: SQLiteStore
+
+    init(_ place: BenchPlace) throws {
+        self.place = place
+        directory = DataDirectory(path: place.newDirectory())
+        store = try SQLiteStore(directory: directory, create: true)
+    }
+
+    // MARK: Processes
+
+    func coordinator() throws -> BenchProcess {
+        try start(["coordinator"])
+    }
+
+    func worker(concurrency: Int = 16) throws -> BenchProcess {
+        try start(["worker", "--concurrency", "\(concurrency)", "--grace", "1s"])
+    }
+
+    /// Starts a subcommand on this directory.
+    func start(_ arguments: [String]) throws -> BenchProcess {
+        try place.start(arguments + ["--data", directory.path, "--log-level", "warning"])
+    }
+
+    func child(_ arguments: [String], output: String? = nil) throws -> BenchProcess {
+        try place.start(["bench-child"] + arguments + ["--data", directory.path], output: output)
+    }
+
+    /// Waits until the coordinator has its lock and a worker its session.
+    func untilReady(workers: Int) throws {
+        try BenchClock.wait("the coordinator and \(workers) workers", seconds: 30) {
+            let sessions = (try? store.sessions()) ?? []
+            return LockProbe(path: directory.run + "/coordinator.lock").isHeld && sessions.count >= workers
+        }
+    }
+
+    // MARK: Commands
+
+    /// Submits no-ops in bulk, as `submit -` does.
+    func fill(_ count: Int, milliseconds: Int = 0, qos: QualityOfService = .default) throws {
+        let draft = CommandDraft(
+            type: "noop", payload: Array("{\"milliseconds\":\(milliseconds)}".utf8), destination: .none, qos: qos,
+            idempotent: true)
+        var left = count
+        while left > 0 {
+            let batch = min(left, 10_000)
+            for result in store.submit(Array(repeating: draft, count: batch), allowUnknownTypes: false, now: .now) {
+                _ = try result.get()
+            }
+            left -= batch
+        }
+    }
+
+    func successes() throws -> Int { try store.counts()[.success] }
+
+    /// Transitions recorded so far.
+    func transitions() throws -> Int64 {
+        var sum: Int64 = 0
+        for shard in 0..<store.shardCount { sum += try store.transitionRange(shard: shard)?.upperBound ?? 0 }
+        return sum
+    }
+
+    func clear() { place.clear(directory.path) }
+
+    /// Removes the data and leaves the processes of the place alone.
+    func removeData() { BenchPlace.remove(directory.path) }
+}
+
+/// Time of a bench: the monotonic clock.
+enum BenchClock {
+    /// Seconds.
+    static var now: Double { Double(clinux_monotonic()) / 1e9 }
+
+    static func sleep(_ seconds: Double) {
+        let end = now + seconds
+        while true {
+            let left = end - now
+            guard left > 0 else { return }
+            var time = timespec(tv_sec: Int(left), tv_nsec: Int((left - Double(Int(left))) * 1e9))
+            nanosleep(&time, nil)
+        }
+    }
+
+    /// Polls every few milliseconds.
+    static func wait(_ what: String, seconds: Double, until isTrue: () throws -> Bool) throws {
+        let end = now + seconds
+        while try !isTrue() {
+            guard now < end else { throw Complaint(.internalError, "waited \(Int(seconds)) s in vain for \(what)") }
+            sleep(0.005)
+        }
+    }
+}
+
+/// Runs a bench on a thread of its own: it blocks for minutes.
+func onBenchThread(_ body: @escaping @Sendable () throws -> [BenchResult]) async throws -> [BenchResult] {
+    try await onThread("sluice-bench") { Result { try body() } }.get()
+}

@@ -1,0 +1,61 @@
+internal import Commands
+internal import Console
+internal import Store
+
+/// Commands that take 20 ms, at concurrency 16: does twice the number of workers do twice the work?
+struct ScalingBench {
+    let place: BenchPlace
+    var seconds = 8.0
+
+    private static let milliseconds = 20
+
+    func run() throws -> [BenchResult] {
+        let rates = try [1, 2, 4].map { try rate(workers: $0) }
+        return [
+            BenchResult("20 ms no-ops, 1 worker", rates[0], "/s", note: "800/s is all that 16 places can do"),
+            BenchResult("20 ms no-ops, 2 workers", rates[1], "/s"),
+            BenchResult("  of 1 worker", rates[1] / rates[0], "x", goal: .atLeast(1.9)),
+            BenchResult("20 ms no-ops, 4 workers", rates[2], "/s"),
+            BenchResult("  of 2 workers", rates[2] / rates[1], "x", goal: .atLeast(1.8)),
+            try joining(),
+        ]
+    }
+
+    private func rate(workers: Int) throws -> Double {
+        let rig = try BenchRig(place)
+        defer { rig.clear() }
+        try rig.fill(Int(Double(workers) * 800 * (seconds + 6)), milliseconds: Self.milliseconds)
+        _ = try rig.coordinator()
+        for _ in 0..<workers { _ = try rig.worker() }
+        try rig.untilReady(workers: workers)
+        try BenchClock.wait("the first success", seconds: 30) { try rig.successes() > 0 }
+        BenchClock.sleep(2)
+        let begin = (time: BenchClock.now, count: try rig.successes())
+        BenchClock.sleep(seconds)
+        return Double(try rig.successes() - begin.count) / (BenchClock.now - begin.time)
+    }
+
+    /// From the start of a process to the first command that it has claimed.
+    private func joining() throws -> BenchResult {
+        let rig = try BenchRig(place)
+        defer { rig.clear() }
+        try rig.fill(20_000, milliseconds: Self.milliseconds)
+        _ = try rig.coordinator()
+        _ = try rig.worker()
+        try rig.untilReady(workers: 1)
+        try BenchClock.wait("the first success", seconds: 30) { try rig.successes() > 0 }
+        let begin = BenchClock.now
+        _ = try rig.worker()
+        var newcomer: Session?
+        try BenchClock.wait("the second worker's first command", seconds: 30) {
+            if newcomer == nil { newcomer = try rig.store.sessions().first { $0.seat == 1 } }
+            guard let newcomer else { return false }
+            for shard in 0..<rig.store.shardCount {
+                if try rig.store.claimed(shard: shard).contains(where: { $0.epoch == newcomer.epoch }) { return true }
+            }
+            return false
+        }
+        return BenchResult(
+            "a worker joins: start to first command", (BenchClock.now - begin) * 1000, "ms", goal: .atMost(1000))
+    }
+}

@@ -1,0 +1,64 @@
+internal import CLinux
+internal import Commands
+internal import Console
+internal import Glibc
+
+/// Single submits by the library, each durable before the next, beside what the disk can do.
+struct SingleBench {
+    let place: BenchPlace
+    var seconds = 5.0
+
+    func run() throws -> [BenchResult] {
+        var raw: [Double] = []
+        var one: [Double] = []
+        var eight: [Double] = []
+        // In turns, so that a slow moment of the machine meets all three.
+        for _ in 0..<3 {
+            raw.append(try appendAndSync())
+            one.append(try submit(processes: 1))
+            raw.append(try appendAndSync())
+            eight.append(try submit(processes: 8))
+        }
+        func median(_ values: [Double]) -> Double { BenchResult.percentile(0.5, of: values) }
+        let base = median(raw)
+        return [
+            BenchResult("append + fdatasync", base, "/s", note: "of 4 KB to one file, in this run"),
+            BenchResult("single submits, 1 process", median(one), "/s"),
+            BenchResult(
+                "  of append + fdatasync", median(one) / base * 100, "%", goal: .atLeast(45)),
+            BenchResult("single submits, 8 processes", median(eight), "/s"),
+            BenchResult("  of append + fdatasync", median(eight) / base * 100, "%", goal: .atLeast(120)),
+        ]
+    }
+
+    private func submit(processes: Int) throws -> Double {
+        let rig = try BenchRig(place)
+        defer { rig.clear() }
+        let outputs = (0..<processes).map { "\(place.path)/single-\($0)" }
+        let children = try outputs.map { try rig.child(["single", "--seconds", "\(seconds)"], output: $0) }
+        for child in children { try child.succeed("a submitting process") }
+        return outputs.reduce(0) { $0 + (Double((SmallFile.read($1) ?? "").filter(\.isNumber)) ?? 0) }
+    }
+
+    private func appendAndSync() throws -> Double {
+        let path = "\(place.path)/raw"
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw Complaint(.cannotCreate, "\(path) cannot be made: \(String(cString: strerror(errno)))")
+        }
+        defer {
+            close(descriptor)
+            unlink(path)
+        }
+        let block = [UInt8](repeating: 0x5A, count: 4096)
+        let begin = BenchClock.now
+        var count = 0
+        while BenchClock.now - begin < 2 {
+            guard write(descriptor, block, block.count) == block.count, fdatasync(descriptor) == 0 else {
+                throw Complaint(.cannotWrite, "\(path) cannot be written: \(String(cString: strerror(errno)))")
+            }
+            count += 1
+        }
+        return Double(count) / (BenchClock.now - begin)
+    }
+}

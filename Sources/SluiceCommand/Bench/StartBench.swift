@@ -1,0 +1,85 @@
+internal import Commands
+internal import Console
+internal import Glibc
+internal import Store
+
+/// A worker's start, by its own READY=1, and its memory when idle.
+struct StartBench {
+    let place: BenchPlace
+    var rounds = 10
+
+    func run() throws -> [BenchResult] {
+        let rig = try BenchRig(place)
+        defer { rig.clear() }
+        _ = try rig.coordinator()
+        try rig.untilReady(workers: 0)
+        var starts: [Double] = []
+        var peaks: [Double] = []
+        for _ in 0..<rounds {
+            let gate = try ReadyGate(path: "\(place.path)/notify")
+            let begin = BenchClock.now
+            let worker = try BenchProcess(
+                executable: Executable.path,
+                arguments: ["worker", "--data", rig.directory.path, "--log-level", "warning"],
+                errors: "\(place.path)/start-errors", environment: ["NOTIFY_SOCKET=\(gate.path)"])
+            defer { worker.kill(SIGKILL) }
+            try gate.wait(seconds: 20)
+            starts.append((BenchClock.now - begin) * 1000)
+            BenchClock.sleep(1.5)
+            if let memory = worker.memory { peaks.append(Double(memory.peak) / 1e6) }
+            worker.stop()
+        }
+        return [
+            BenchResult(
+                "worker: start to ready", BenchResult.percentile(0.5, of: starts), "ms", goal: .atMost(150),
+                note: "median of \(rounds), slowest \(Figures.decimal(starts.max() ?? 0, digits: 0)) ms"),
+            BenchResult(
+                "worker: peak memory, idle", BenchResult.percentile(0.5, of: peaks), "MB", goal: .atMost(30),
+                note: "VmHWM"),
+        ]
+    }
+}
+
+/// Receives READY=1 as systemd does.
+struct ReadyGate: ~Copyable {
+    let path: String
+    private let descriptor: CInt
+
+    init(path: String) throws {
+        self.path = path
+        descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        unlink(path)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8)
+        guard descriptor >= 0, bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
+            throw Complaint(.cannotCreate, "\(path) cannot be the path of a socket: choose a shorter --directory")
+        }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let bound = withUnsafePointer(to: address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard bound == 0 else {
+            throw Complaint(.cannotCreate, "\(path) cannot be bound: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    deinit {
+        close(descriptor)
+        unlink(path)
+    }
+
+    func wait(seconds: Int) throws {
+        var buffer = [UInt8](repeating: 0, count: 256)
+        let end = BenchClock.now + Double(seconds)
+        while BenchClock.now < end {
+            var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&polled, 1, 100) > 0 else { continue }
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            if count > 0, String(decoding: buffer[..<count], as: UTF8.self).contains("READY=1") { return }
+        }
+        throw Complaint(.internalError, "waited \(seconds) s in vain for a process to be ready")
+    }
+}

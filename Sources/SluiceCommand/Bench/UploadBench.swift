@@ -1,0 +1,262 @@
+internal import Commands
+internal import Console
+internal import Glibc
+internal import Store
+
+/// Transfers to an nginx of its own on loopback, beside curl and rclone in the same run.
+struct UploadBench {
+    let place: BenchPlace
+    var largeSize: Int64 = 2_000_000_000
+    var smallCount = 5000
+    var smallSize = 65_536
+
+    func run() throws -> [BenchResult] {
+        let server = try BenchServer(place: place)
+        var results = try large(server)
+        results += try small(server)
+        server.stop()
+        results += try memory()
+        return results
+    }
+
+    // MARK: One large file
+
+    private func large(_ server: BenchServer) throws -> [BenchResult] {
+        let source = "\(place.path)/large"
+        try makeFile(source, size: largeSize)
+        guard let curl = Self.find("curl") else { return [missing("curl")] }
+        var curlTimes: [Double] = []
+        var ownTimes: [Double] = []
+        for _ in 0..<3 {
+            server.empty()
+            let begin = BenchClock.now
+            let process = try place.start(
+                ["-sS", "--fail", "-T", source, server.url + "curl"], executable: curl)
+            try process.succeed("curl")
+            curlTimes.append(BenchClock.now - begin)
+            server.empty()
+            ownTimes.append(try put([source], to: server.url + "own"))
+        }
+        unlink(source)
+        server.empty()
+        let curlTime = BenchResult.percentile(0.5, of: curlTimes)
+        let ownTime = BenchResult.percentile(0.5, of: ownTimes)
+        let megabytes = Double(largeSize) / 1e6
+        let size = Figures.bytes(largeSize)
+        return [
+            BenchResult("one file of \(size), curl -T", megabytes / curlTime, "MB/s", note: "median of 3"),
+            BenchResult(
+                "one file of \(size), sluice put", megabytes / ownTime, "MB/s", note: "start of put to success"),
+            BenchResult("  of curl", curlTime / ownTime * 100, "%", goal: .atLeast(90)),
+        ]
+    }
+
+    // MARK: Many small files
+
+    private func small(_ server: BenchServer) throws -> [BenchResult] {
+        let folder = "\(place.path)/small"
+        mkdir(folder, 0o700)
+        let files = (0..<smallCount).map { "\(folder)/\($0)" }
+        for file in files { try makeFile(file, size: Int64(smallSize)) }
+        guard let rclone = Self.find("rclone") else { return [missing("rclone")] }
+        var cloneTimes: [Double] = []
+        var ownTimes: [Double] = []
+        for _ in 0..<2 {
+            server.empty()
+            let begin = BenchClock.now
+            let process = try place.start(
+                [
+                    "copy", folder, ":webdav:", "--webdav-url", server.url, "--webdav-vendor", "other", "--transfers",
+                    "32",
+                    "--no-check-dest", "--ignore-times", "--config", "/dev/null",
+                ], executable: rclone)
+            try process.succeed("rclone")
+            cloneTimes.append(BenchClock.now - begin)
+            server.empty()
+            ownTimes.append(try put(files, to: server.url))
+        }
+        server.empty()
+        let clone = Double(smallCount) / BenchResult.percentile(0.5, of: cloneTimes)
+        let own = Double(smallCount) / BenchResult.percentile(0.5, of: ownTimes)
+        let name = "\(Figures.grouped(Int64(smallCount))) files of \(Figures.bytes(Int64(smallSize)))"
+        return [
+            BenchResult("\(name), rclone --transfers 32", clone, "/s"),
+            BenchResult("\(name), sluice put", own, "/s", note: "start of put to the last success, 2 workers"),
+            BenchResult("  of rclone", own / clone, "x", goal: .atLeast(2)),
+        ]
+    }
+
+    /// - Returns: seconds from the start of `put` to the last success.
+    private func put(_ files: [String], to url: String) throws -> Double {
+        let rig = try BenchRig(place)
+        defer { rig.removeData() }
+        let processes = [try rig.coordinator()] + (try (0..<2).map { _ in try rig.worker() })
+        defer { for process in processes { process.kill(SIGKILL) } }
+        try rig.untilReady(workers: 2)
+        BenchClock.sleep(1)
+        let begin = Timestamp.now
+        let process = try place.start(["put", "--to", url, "--data", rig.directory.path] + files)
+        try process.succeed("sluice put")
+        try BenchClock.wait("the uploads", seconds: 600) {
+            let counts = try rig.store.counts()
+            if counts[.tooManyTimes] > 0 { throw Complaint(.internalError, "an upload of the bench has failed") }
+            return counts[.success] == files.count
+        }
+        var last = begin
+        for shard in 0..<rig.store.shardCount {
+            guard let newest = try rig.store.transitionRange(shard: shard)?.upperBound else { continue }
+            for event in try rig.store.events(shard: shard, after: max(newest - 1000, 0), limit: 1000)
+            where event.transition.status == .success {
+                last = max(last, event.transition.at)
+            }
+        }
+        for process in processes { process.stop() }
+        return max(Double(last.milliseconds - begin.milliseconds), 1) / 1000
+    }
+
+    // MARK: Memory
+
+    /// A worker with 64 uploads of 1 GB under way, to a receiver that reads slowly.
+    private func memory() throws -> [BenchResult] {
+        let rig = try BenchRig(place)
+        defer { rig.clear() }
+        let port = try BenchServer.freePort()
+        let sink = try rig.child(["sink", "--port", "\(port)"])
+        defer { sink.kill(SIGKILL) }
+        let folder = "\(place.path)/sparse"
+        mkdir(folder, 0o700)
+        let files = (0..<64).map { "\(folder)/\($0)" }
+        for file in files {
+            try SmallFile.write("", to: file)
+            guard truncate(file, 1_000_000_000) == 0 else {
+                throw Complaint(.cannotWrite, "\(file) cannot be made large: \(String(cString: strerror(errno)))")
+            }
+        }
+        _ = try rig.coordinator()
+        let worker = try rig.worker(concurrency: 128)
+        try rig.untilReady(workers: 1)
+        let process = try place.start(
+            ["put", "--to", "http://127.0.0.1:\(port)/", "--data", rig.directory.path] + files)
+        try process.succeed("sluice put")
+        try BenchClock.wait("64 uploads under way", seconds: 30) { try rig.store.counts()[.sent] == 64 }
+        BenchClock.sleep(8)
+        guard try rig.store.counts()[.sent] == 64, let memory = worker.memory else {
+            throw Complaint(.internalError, "the 64 uploads of the bench were not under way together")
+        }
+        return [
+            BenchResult(
+                "worker: peak memory, 64 uploads of 1 GB", Double(memory.peak) / 1e6, "MB", goal: .atMost(60),
+                note: "VmHWM")
+        ]
+    }
+
+    // MARK: Means
+
+    private func missing(_ tool: String) -> BenchResult {
+        BenchResult("\(tool) is not installed", 0, "", note: "nothing to compare with: apt install \(tool)")
+    }
+
+    /// Pages that are no zeroes, so that nothing can be clever about them.
+    private func makeFile(_ path: String, size: Int64) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw Complaint(.cannotCreate, "\(path) cannot be made: \(String(cString: strerror(errno)))")
+        }
+        defer { close(descriptor) }
+        var generator = SystemRandomNumberGenerator()
+        let block = (0..<131_072).map { _ in UInt64.random(in: 0...UInt64.max, using: &generator) }
+        var left = size
+        while left > 0 {
+            let written = block.withUnsafeBytes { write(descriptor, $0.baseAddress, min($0.count, Int(left))) }
+            guard written > 0 else {
+                throw Complaint(.cannotWrite, "\(path) cannot be written: \(String(cString: strerror(errno)))")
+            }
+            left -= Int64(written)
+        }
+    }
+
+    static func find(_ tool: String) -> String? {
+        for folder in ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/bin", "/sbin"]
+        where access("\(folder)/\(tool)", X_OK) == 0 {
+            return "\(folder)/\(tool)"
+        }
+        return nil
+    }
+}
+
+/// An nginx with WebDAV of the bench's own, on a free loopback port.
+struct BenchServer {
+    let url: String
+    private let folder: String
+    private let process: BenchProcess
+
+    init(place: BenchPlace) throws {
+        guard let nginx = UploadBench.find("nginx") else {
+            throw Complaint(.unavailable, "nginx is not installed: apt install nginx-full libnginx-mod-http-dav-ext")
+        }
+        let port = try Self.freePort()
+        folder = "\(place.path)/www"
+        for path in [folder, "\(place.path)/nginx"] { mkdir(path, 0o700) }
+        let root = "\(place.path)/nginx"
+        // As the user who runs the bench: nobody else may read the temporary directory.
+        try SmallFile.write(
+            """
+            \(geteuid() == 0 ? "user root;" : "")
+            daemon off; worker_processes 2; pid \(root)/pid; error_log \(root)/error.log;
+            events { worker_connections 4096; }
+            http {
+              access_log off; client_max_body_size 0; client_body_buffer_size 128k;
+              client_body_temp_path \(folder)/.body; proxy_temp_path \(root)/proxy; fastcgi_temp_path \(root)/fastcgi;
+              uwsgi_temp_path \(root)/uwsgi; scgi_temp_path \(root)/scgi;
+              server {
+                listen 127.0.0.1:\(port) backlog=4096; root \(folder);
+                location / { dav_methods PUT DELETE MKCOL COPY MOVE; create_full_put_path on; }
+              }
+            }
+
+            """, to: "\(root)/conf")
+        process = try place.start(["-c", "\(root)/conf", "-e", "\(root)/error.log"], executable: nginx)
+        url = "http://127.0.0.1:\(port)/"
+        try BenchClock.wait("nginx", seconds: 10) { Self.answers(port) }
+    }
+
+    func stop() {
+        process.kill(SIGTERM)
+        process.wait()
+    }
+
+    /// Deletes what was uploaded.
+    func empty() {
+        guard let listing = opendir(folder) else { return }
+        defer { closedir(listing) }
+        while let entry = readdir(listing) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if !name.hasPrefix(".") { unlink("\(folder)/\(name)") }
+        }
+    }
+
+    static func freePort() throws -> UInt16 {
+        for _ in 0..<100 {
+            let port = UInt16.random(in: 20_000..<32_000)
+            if !answers(port) { return port }
+        }
+        throw Complaint(.internalError, "no free port was found on loopback")
+    }
+
+    private static func answers(_ port: UInt16) -> Bool {
+        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return withUnsafePointer(to: address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+}

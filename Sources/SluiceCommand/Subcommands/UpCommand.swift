@@ -1,0 +1,128 @@
+internal import ArgumentParser
+internal import Console
+internal import Glibc
+internal import Logging
+internal import Sluice
+internal import Store
+internal import Supervision
+internal import Work
+
+struct UpCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "up",
+        abstract: "Run and supervise a coordinator and workers on this machine.",
+        discussion: """
+            Ctrl-C (or SIGTERM) drains: running uploads get --grace, then everything ends; a second one stops at once. \
+            Children that die are started again. Add workers at any time with “sluice worker”.
+
+            EXAMPLES
+              sluice up
+              sluice up --workers 4 --concurrency 32
+              sluice up --data /var/lib/sluice --log-format json
+            """)
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var log: LogOptions
+
+    @Option(name: .long, help: ArgumentHelp("Worker processes.", valueName: "count"))
+    var workers = 2
+
+    @Option(name: .long, help: ArgumentHelp("Operations at once in each worker.", valueName: "count"))
+    var concurrency = WorkerConfiguration().concurrency
+
+    @Option(
+        name: .long, help: ArgumentHelp("How long running operations may go on when it stops.", valueName: "duration"))
+    var grace = DurationArgument(WorkerConfiguration().grace)
+
+    func validate() throws {
+        guard (0...Seat.most).contains(workers) else {
+            throw ValidationError("--workers must be from 0 to \(Seat.most).")
+        }
+        guard (1...1024).contains(concurrency) else { throw ValidationError("--concurrency must be from 1 to 1024.") }
+    }
+
+    func run() async throws {
+        let logger = log.logger("up")
+        let directory = data.directory()
+        _ = try await ConfigurationFile.operations(data, directory)
+        // Made before the children, so that they do not race for it and its faults have one voice.
+        _ = try SQLiteStore(directory: directory, create: true)
+        let lock = LockProbe(path: directory.run + "/coordinator.lock")
+        if lock.isHeld {
+            let pid = lock.pid.map { ", process \($0)" } ?? ""
+            throw Complaint(
+                .tryAgain, "a coordinator\(pid) runs on \(data.path) already: add workers to it with “sluice worker”")
+        }
+        let watchdog = try Watchdog(directory: directory)
+        let supervisor = Supervisor(
+            executable: Executable.path, children: children, gracePeriod: grace.duration + .seconds(5), logger: logger,
+            onExit: { if $0.name == Self.coordinator { watchdog.reset() } })
+        Interrupt.count([SIGINT, SIGTERM]) { count in
+            Diagnostics.say(
+                count == 1
+                    ? "draining: running commands get \(grace.duration.shortText); again to stop at once"
+                    : "stopping at once")
+            Notify.stopping()
+            watchdog.stop()
+            supervisor.stop()
+        }
+        watchdog.start(logger: logger) {
+            welcome(directory)
+            Notify.ready()
+        } onSilence: {
+            supervisor.kill(Self.coordinator)
+        }
+        defer { watchdog.stop() }
+        do {
+            try await supervisor.run()
+        } catch let error as SupervisionError {
+            throw Complaint(Self.code(of: error), "\(error)")
+        }
+    }
+
+    private static let coordinator = "coordinator"
+
+    private var children: [ChildSpecification] {
+        // Standard input of a child is a pipe that ends with this process.
+        let common =
+            ["--data", data.path, "--parent-descriptor", "0"] + logArguments
+            + (data.config.map { ["--config", $0] } ?? [])
+        let seconds =
+            "\(grace.duration.components.seconds * 1000 + grace.duration.components.attoseconds / 1_000_000_000_000_000)ms"
+        let worker = ["worker", "--concurrency", "\(concurrency)", "--grace", seconds] + common
+        return [ChildSpecification(name: Self.coordinator, arguments: ["coordinator"] + common, stage: .last)]
+            + (0..<workers).map { ChildSpecification(name: "worker-\($0 + 1)", arguments: worker, stage: .first) }
+    }
+
+    /// The children write to a pipe, and would take it for no terminal.
+    private var logArguments: [String] {
+        var log = log
+        if log.logFormat == nil { log.logFormat = Diagnostics.isTerminal ? .text : .json }
+        return log.arguments
+    }
+
+    private func welcome(_ directory: DataDirectory) {
+        let option = data.data.map { " --data \($0)" } ?? ""
+        let events = directory.run + "/events.sock"
+        Diagnostics.write(
+            """
+            sluice runs in \(data.path): a coordinator and \(workers) worker\(workers == 1 ? "" : "s") of \(concurrency) operations each.
+              upload   sluice put FILE --to URL\(option)
+              watch    sluice watch\(option)
+              status   sluice status\(option)
+              events   \(events.utf8.count <= 107 ? "ipc://\(events)" : "see “sluice status\(option)”")
+            Ctrl-C drains and stops; a second one stops at once.
+
+            """)
+    }
+
+    private static func code(of error: SupervisionError) -> Code {
+        switch error {
+        case .hopeless(let exit, _, _):
+            // What the child said of itself is what is to be said of the whole.
+            if case .exited(let code) = exit.status, let known = Code(rawValue: code), known != .done { return known }
+            return .internalError
+        case .system: return .internalError
+        }
+    }
+}

@@ -1,0 +1,38 @@
+internal import ArgumentParser
+internal import Commands
+internal import Console
+internal import Glibc
+internal import Store
+
+struct WatchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Watch what happens: a live screen on a terminal, JSON lines elsewhere.",
+        discussion: """
+            Waits for a coordinator and goes on when it restarts. “q” or Ctrl-C leaves. In JSON lines each event has its \
+            “topic”; a new subscriber first gets a snapshot, whose events have “snapshot”: true.
+
+            EXAMPLES
+              sluice watch
+              sluice watch --json | jq -c 'select(.status == "tooManyTimes")'
+              sluice watch --topic bandwidth/ --json
+            """)
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var print: PrintOptions
+
+    @Option(
+        name: .long, parsing: .singleValue,
+        help: ArgumentHelp(
+            "Only events whose topic starts so (JSON lines); may be given several times.", valueName: "prefix"))
+    var topic: [String] = []
+
+    func run() async throws {
+        let (directory, store) = try data.store()
+        if print.json || !Output.isTerminal {
+            try await WatchLines(directory: directory, topics: topic).run()
+        } else {
+            try await WatchLive(directory: directory, store: store, path: data.path).run()
+        }
+    }
+}

@@ -1,0 +1,61 @@
+internal import Glibc
+internal import Sluice
+internal import Store
+internal import ZeroMQ
+
+/// Frames of `events.sock` as they come, unparsed: a hundred thousand a second are no rarity. Goes on when the coordinator
+/// restarts.
+final class EventFeed: Sendable {
+    let loop: PollLoop
+    private let context: Context
+    private let runDescriptor: CInt
+
+    /// Subscribes and calls `body` on the feed's own thread for each frame.
+    /// - Parameter prefixes: of topics; the empty one is everything.
+    init(
+        directory: DataDirectory, prefixes: [String], body: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
+    ) throws {
+        runDescriptor = open(directory.run, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard runDescriptor >= 0 else {
+            throw Complaint(.input, "\(directory.run) cannot be opened: \(String(cString: strerror(errno)))")
+        }
+        context = try Context()
+        loop = try PollLoop(name: "sluice-feed")
+        let keeper = Keeper()
+        let endpoint = Endpoint.ipc(directoryDescriptor: runDescriptor, name: "events.sock")
+        loop.perform { [loop, context] in
+            // Only where the process has no more descriptors; then it hears nothing and says so by showing nothing.
+            guard
+                let socket = try? Self.connect(
+                    endpoint, prefixes: prefixes, context: context, loop: loop)
+            else { return }
+            loop.whenReadable(socket) {
+                for _ in 0..<4096 {
+                    guard (try? keeper.socket?.receive(body)) != nil else { return }
+                }
+            }
+            keeper.socket = consume socket
+        }
+    }
+
+    deinit {
+        loop.stop()
+        close(runDescriptor)
+    }
+
+    private static func connect(
+        _ endpoint: Endpoint, prefixes: [String], context: Context, loop: PollLoop
+    ) throws(ZeroMQError) -> Socket {
+        var options = Socket.Options()
+        options.reconnectIntervalMaximum = .milliseconds(200)
+        let socket = try Socket(.subscribe, context: context, loop: loop, options: options)
+        for prefix in prefixes { try socket.subscribe(Array(prefix.utf8)) }
+        try socket.connect(endpoint)
+        return socket
+    }
+
+    /// Holds the socket for the loop. `@unchecked Sendable`: touched on the loop's thread only.
+    private final class Keeper: @unchecked Sendable {
+        var socket: Socket?
+    }
+}

@@ -1,0 +1,73 @@
+internal import CLinux
+internal import Dispatch
+internal import Glibc
+
+/// A terminal that is drawn on as a whole. Whatever ends the process, the terminal is given back as it was.
+enum Terminal {
+    /// What a signal handler needs to restore the terminal: written before the handlers are installed, read by them.
+    nonisolated(unsafe) private static var original = termios()
+    nonisolated(unsafe) private static var isTaken: sig_atomic_t = 0
+
+    private static let enter: StaticString = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J"
+    private static let leave: StaticString = "\u{1B}[?25h\u{1B}[?1049l"
+
+    /// Takes the terminal: another screen, no cursor, keys one at a time and not echoed.
+    static func take() {
+        guard tcgetattr(STDIN_FILENO, &original) == 0 else {
+            isTaken = 1
+            put(enter)
+            return
+        }
+        var quiet = original
+        quiet.c_lflag &= ~tcflag_t(ICANON | ECHO)
+        tcsetattr(STDIN_FILENO, TCSANOW, &quiet)
+        isTaken = 2
+        put(enter)
+    }
+
+    /// Gives the terminal back. Async-signal-safe; doing it twice does nothing.
+    static func restore() {
+        let was = isTaken
+        isTaken = 0
+        if was == 0 { return }
+        if was == 2 { tcsetattr(STDIN_FILENO, TCSANOW, &original) }
+        put(leave)
+    }
+
+    /// Restores the terminal when the process crashes, then lets the crash take its course.
+    static func restoreAtCrash() {
+        for number in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] {
+            var action = sigaction()
+            action.__sigaction_handler.sa_handler = { number in
+                Terminal.restore()
+                raise(number)
+            }
+            action.sa_flags = CInt(bitPattern: UInt32(SA_RESETHAND)) | CInt(SA_NODEFER)
+            sigaction(number, &action, nil)
+        }
+    }
+
+    /// Columns and rows; 80 by 24 where the terminal does not tell.
+    static var size: (columns: Int, rows: Int) {
+        var columns: CInt = 0
+        var rows: CInt = 0
+        guard clinux_terminal_size(STDOUT_FILENO, &columns, &rows) == 0, columns > 0, rows > 0 else { return (80, 24) }
+        return (Int(columns), Int(rows))
+    }
+
+    /// Draws a whole screen without flicker: every line over the old one, the rest cleared.
+    static func draw(_ lines: [String], rows: Int) {
+        var frame = "\u{1B}[H"
+        for (index, line) in lines.prefix(rows).enumerated() {
+            if index > 0 { frame += "\r\n" }
+            frame += index == 0 ? "\u{1B}[1m\(line)\u{1B}[0m\u{1B}[K" : "\(line)\u{1B}[K"
+        }
+        frame += "\u{1B}[J"
+        Output.append { $0.append(contentsOf: frame.utf8) }
+        Output.flush()
+    }
+
+    private static func put(_ text: StaticString) {
+        _ = write(STDOUT_FILENO, text.utf8Start, text.utf8CodeUnitCount)
+    }
+}

@@ -1,0 +1,136 @@
+internal import Commands
+internal import Console
+internal import Glibc
+internal import Sluice
+internal import Synchronization
+
+/// What the live screen takes from events. Status events come by the hundred thousand a second, so they are looked at
+/// without being parsed, unless they tell of something bad.
+final class WatchCollector: Sendable {
+    struct Progress {
+        var offset: Int64
+        var total: Int64
+        var rate: Int64
+    }
+
+    struct Worker {
+        var state: String
+        var concurrency: Int?
+    }
+
+    private struct State {
+        var ended = 0
+        var bytes: Int64 = 0
+        /// Cumulative bytes of each (destination, direction, worker) as last reported.
+        var links: [String: Int64] = [:]
+        var progress: [CommandID: Progress] = [:]
+        var workers: [Int: Worker] = [:]
+        var problems: [WatchState.Problem] = []
+        /// Problems that were parsed in this second: a storm of them is sampled.
+        var parsed = 0
+    }
+
+    private let state = Mutex(State())
+    private static let mostParsed = 200
+    private static let marker = Array("\"status\":\"".utf8)
+
+    var problems: [WatchState.Problem] { state.withLock { $0.problems } }
+
+    func progress(of id: CommandID) -> Progress? { state.withLock { $0.progress[id] } }
+
+    func worker(_ seat: Int) -> Worker? { state.withLock { $0.workers[seat] } }
+
+    /// Forgets the progress of what does not run any more.
+    func keepProgress(of ids: Set<CommandID>) {
+        state.withLock { state in state.progress = state.progress.filter { ids.contains($0.key) } }
+    }
+
+    /// Commands ended and bytes moved since the last call.
+    func second() -> (ended: Int, bytes: Int64) {
+        state.withLock { state in
+            defer {
+                state.ended = 0
+                state.bytes = 0
+                state.parsed = 0
+            }
+            return (state.ended, state.bytes)
+        }
+    }
+
+    func take(_ frame: UnsafeRawBufferPointer) {
+        switch frame.first {
+        case UInt8(ascii: "s"): takeStatus(frame)
+        case UInt8(ascii: "p"), UInt8(ascii: "b"), UInt8(ascii: "w"):
+            guard let event = SluiceEvent(frame: Array(frame)) else { return }
+            take(event)
+        default: return
+        }
+    }
+
+    private func take(_ event: SluiceEvent) {
+        let body = event.body
+        switch event.kind {
+        case "progress":
+            guard let id = event.id, let offset = body["offset"]?.integer else { return }
+            let progress = Progress(
+                offset: offset, total: body["total"]?.integer ?? 0, rate: body["rate"]?.integer ?? 0)
+            state.withLock { $0.progress[id] = progress }
+        case "bandwidth":
+            guard let bytes = body["bytes"]?.integer else { return }
+            let key = "\(event.subject) \(body["direction"]?.string ?? "") \(body["worker"]?.integer ?? -1)"
+            state.withLock { state in
+                // A first report may be of long ago; a smaller one is of a new worker in the same seat.
+                if let last = state.links[key] { state.bytes += bytes >= last ? bytes - last : bytes }
+                state.links[key] = bytes
+            }
+        case "worker":
+            guard let seat = Int(event.subject), let name = body["state"]?.string else { return }
+            let worker = Worker(state: name, concurrency: body["concurrency"]?.integer.map { Int($0) })
+            state.withLock { $0.workers[seat] = worker }
+        default: return
+        }
+    }
+
+    private func takeStatus(_ frame: UnsafeRawBufferPointer) {
+        guard let start = Self.statusStart(frame), start + 2 < frame.count else { return }
+        // success, cancelled, tooManyTimes, inDoubt, error, and the others
+        switch (frame[start], frame[start + 1]) {
+        case (UInt8(ascii: "s"), UInt8(ascii: "u")): state.withLock { $0.ended += 1 }
+        case (UInt8(ascii: "c"), _): state.withLock { $0.ended += 1 }
+        case (UInt8(ascii: "t"), _), (UInt8(ascii: "i"), _):
+            state.withLock { $0.ended += 1 }
+            note(frame)
+        case (UInt8(ascii: "e"), _): note(frame)
+        default: return
+        }
+    }
+
+    /// Where the value of `"status":"` begins.
+    private static func statusStart(_ frame: UnsafeRawBufferPointer) -> Int? {
+        var position = 0
+        while position + marker.count < frame.count {
+            // The quote is the rarest byte of the marker's first.
+            guard frame[position] == marker[0], marker.indices.allSatisfy({ frame[position + $0] == marker[$0] }) else {
+                position += 1
+                continue
+            }
+            return position + marker.count
+        }
+        return nil
+    }
+
+    private func note(_ frame: UnsafeRawBufferPointer) {
+        let isSampled = state.withLock { state in
+            state.parsed += 1
+            return state.parsed <= Self.mostParsed
+        }
+        guard isSampled, let event = SluiceEvent(frame: Array(frame)), !event.isSnapshot else { return }
+        let problem = WatchState.Problem(
+            at: event.body["at"]?.string ?? "", id: String(event.subject), status: event.body["status"]?.string ?? "",
+            reason: event.body["reason"]?.string ?? "")
+        state.withLock { state in
+            state.problems.insert(problem, at: 0)
+            if state.problems.count > WatchState.problemsKept { state.problems.removeLast() }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+internal import CLinux
+internal import Commands
+internal import Console
+internal import Dispatch
+internal import Glibc
+internal import Sluice
+internal import Store
+internal import Synchronization
+internal import Work
+
+/// The live screen. Events tell rates, progress and errors; the store tells counts and who runs what, so that the screen
+/// is right also after lost events and without a coordinator.
+final class WatchLive: Sendable {
+    private let directory: DataDirectory
+    private let store: any CommandStore
+    private let collector = WatchCollector()
+    private let state: Mutex<WatchState>
+
+    private static let frame: Duration = .milliseconds(250)
+
+    init(directory: DataDirectory, store: any CommandStore, path: String) {
+        self.directory = directory
+        self.store = store
+        state = Mutex(WatchState(path: path, now: .now))
+    }
+
+    func run() async throws {
+        let collector = collector
+        let feed = try EventFeed(directory: directory, prefixes: [""]) { collector.take($0) }
+        defer { withExtendedLifetime(feed) {} }
+        let (keys, pressed) = AsyncStream<Code?>.makeStream()
+        Terminal.restoreAtCrash()
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            Interrupt.handle(number) { pressed.yield(.interrupted) }
+        }
+        Interrupt.handle(SIGWINCH) { pressed.yield(nil) }
+        Interrupt.handle(SIGTSTP) {
+            Terminal.restore()
+            kill(getpid(), SIGSTOP)
+            Terminal.take()
+            pressed.yield(nil)
+        }
+        Terminal.take()
+        startThread(named: "sluice-keys") { Self.readKeys { pressed.yield($0) } }
+        startThread(named: "sluice-watch") { [self] in look() }
+        let ticks = Task {
+            while !Task.isCancelled {
+                try? await Task.sleep(for: Self.frame)
+                pressed.yield(nil)
+            }
+        }
+        for await key in keys {
+            if let key {
+                ticks.cancel()
+                Terminal.restore()
+                throw Complaint(key, nil)
+            }
+            draw()
+        }
+    }
+
+    private func draw() {
+        let (columns, rows) = Terminal.size
+        let shown = state.withLock { state in
+            state.now = .now
+            state.problems = collector.problems
+            return state
+        }
+        Terminal.draw(WatchScreen.render(shown, columns: columns, rows: rows), rows: rows)
+    }
+
+    private static func readKeys(_ press: (Code) -> Void) {
+        var byte: UInt8 = 0
+        while true {
+            let count = read(STDIN_FILENO, &byte, 1)
+            if count == 0 || (count < 0 && errno != EINTR) { return }
+            if byte == UInt8(ascii: "q") || byte == UInt8(ascii: "Q") { return press(.done) }
+        }
+    }
+
+    /// Once a second, on a thread of its own: the store blocks.
+    private func look() {
+        var lastEnded: Int?
+        var next = Int64(clinux_monotonic())
+        while true {
+            let surroundings = Surroundings(directory: directory, store: store)
+            let coordinator = surroundings.coordinator
+            let rates = collector.second()
+            if let seen = try? Seen(surroundings, collector) {
+                let ended = CommandStatus.allCases.filter(\.isFinal).reduce(0) { $0 + (seen.counts[$1] ?? 0) }
+                // Counts fall when somebody prunes; the events know better then.
+                let commands = lastEnded.map { max(ended - $0, 0) } ?? 0
+                lastEnded = ended
+                state.withLock { state in
+                    state.hasCoordinator = coordinator.isHeld
+                    state.coordinatorPID = coordinator.pid
+                    state.counts = seen.counts
+                    state.workers = seen.workers
+                    state.links = seen.links
+                    state.pauses = seen.pauses
+                    state.addSecond(commands: Double(max(commands, rates.ended)), bytes: Double(rates.bytes))
+                }
+            }
+            next += 1_000_000_000
+            let wait = next - Int64(clinux_monotonic())
+            if wait > 0 { usleep(UInt32(wait / 1000)) } else { next -= wait }
+        }
+    }
+}
+
+/// What the store tells at one moment.
+private struct Seen {
+    var counts: [CommandStatus: Int]
+    var workers: [WatchState.Worker]
+    var links: [WatchState.Link]
+    var pauses: [String]
+
+    /// Running commands shown of each worker; the rest is a number.
+    private static let mostRows = 4096
+
+    init(_ surroundings: Surroundings, _ collector: WatchCollector) throws(StoreError) {
+        let store = surroundings.store
+        let all = try store.counts()
+        counts = Dictionary(uniqueKeysWithValues: CommandStatus.allCases.map { ($0, all[$0]) })
+        var running: [Int64: [WatchState.Running]] = [:]
+        var ids: Set<CommandID> = []
+        for shard in 0..<store.shardCount {
+            for row in try store.claimed(shard: shard).prefix(Self.mostRows) {
+                ids.insert(row.id)
+                let progress = collector.progress(of: row.id)
+                running[row.epoch, default: []].append(
+                    WatchState.Running(
+                        id: row.id, type: row.type, qos: row.qos, destination: row.destination, since: row.updatedAt,
+                        offset: progress?.offset ?? 0, total: progress?.total ?? 0, rate: progress?.rate ?? 0))
+            }
+        }
+        collector.keepProgress(of: ids)
+        workers = try store.sessions().sorted { $0.seat < $1.seat }.map { session in
+            let worker = collector.worker(session.seat)
+            let isAlive = surroundings.isAlive(session)
+            return WatchState.Worker(
+                seat: session.seat, pid: session.pid, state: isAlive ? worker?.state ?? "ready" : "lost",
+                concurrency: worker?.concurrency,
+                running: (running[session.epoch] ?? []).sorted { $0.since < $1.since })
+        }
+        links = try surroundings.links().map { .init(destination: $0.destination, state: $0.state, reason: $0.reason) }
+        pauses = try PauseList(store: store).entries.map(\.sentence)
+    }
+}

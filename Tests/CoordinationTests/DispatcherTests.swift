@@ -1,0 +1,254 @@
+import Commands
+import Store
+import Testing
+import Wire
+
+@testable import Coordination
+
+@Suite struct DispatcherTests {
+    private static let second: Int64 = 1_000_000_000
+    private let host = Destination(scheme: "http", host: "a", port: 80)
+    private let at = Timestamp(milliseconds: 1_000_000)
+
+    private func ready(
+        _ number: Int64, _ qos: QualityOfService = .default, to destination: Destination = .none, type: String = "noop",
+        shard: UInt8 = 0, suspect: Bool = false, age: Int64 = 0
+    ) -> ReadyCommand {
+        ReadyCommand(
+            id: CommandID(high: UInt64(number), low: UInt64(shard)), type: type, qos: qos, destination: destination,
+            turn: number, createdAt: Timestamp(milliseconds: at.milliseconds - age + number), suspect: suspect)
+    }
+
+    private func dispatcher(seats: Int = 1, concurrency: Int = 4, types: [String] = ["noop"]) -> Dispatcher {
+        var dispatcher = Dispatcher(shardCount: 8)
+        for seat in 0..<seats {
+            let hello = Hello(
+                pid: 1, startTime: 1, bootID: "b", concurrency: concurrency, grace: .seconds(1), types: types, executing: [])
+            dispatcher.greet(SeatRecord(seat: seat, epoch: Int64(seat) + 1, hello: hello))
+        }
+        return dispatcher
+    }
+
+    private func numbers(_ dispatches: [Dispatcher.Dispatch]) -> [UInt64] {
+        dispatches.flatMap { $0.offers.offers.map(\.id.high) }
+    }
+
+    private func report(
+        _ command: ReadyCommand, _ status: CommandStatus, fault: Failure.Fault? = nil, reason: String? = nil
+    ) -> StatusReport {
+        StatusReport(
+            event: StatusEvent(
+                transition: Transition(
+                    seq: 1, id: command.id, status: status, at: at, seat: 0, claim: 1, reason: reason),
+                type: command.type, qos: command.qos, destination: command.destination, retries: 0, shard: 0),
+            fault: fault)
+    }
+
+    @Test func `offers by class first, then by age`() {
+        var dispatcher = dispatcher()
+        dispatcher.insert([ready(1, .background), ready(2, .default), ready(3, .userInitiated), ready(4, .userInteractive)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [4, 3, 2, 1])
+    }
+
+    @Test func `a minute of waiting is one step of quality within a class`() {
+        var dispatcher = dispatcher()
+        dispatcher.insert([
+            ready(1, .userInteractive), ready(2, .userInitiated, age: 70_000), ready(3, .utility),
+            ready(4, .background, age: 50_000),
+        ])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [2, 1, 3, 4])
+    }
+
+    @Test func `a seat is offered no more than its window`() {
+        var dispatcher = dispatcher(concurrency: 2)
+        dispatcher.insert((1...5).map { ready(Int64($0)) })
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1, 2])
+        #expect(dispatcher.dispatch(at: at, now: 0).isEmpty)
+        var state = WorkerState()
+        state.coordinator = 9
+        state.seen = 2
+        state.resolved = 1
+        dispatcher.report(seat: 0, state: state, coordinator: 9, now: 1)
+        #expect(numbers(dispatcher.dispatch(at: at, now: 1)) == [3])
+    }
+
+    @Test func `high quality has room when the window is full`() {
+        var dispatcher = dispatcher(concurrency: 2)
+        dispatcher.insert((1...2).map { ready(Int64($0)) })
+        _ = dispatcher.dispatch(at: at, now: 0)
+        dispatcher.insert([ready(3), ready(4, .userInitiated)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [4])
+    }
+
+    @Test func `each worker is preferred for its shards, and none stands idle for that`() {
+        var dispatcher = dispatcher(seats: 2, concurrency: 2)
+        dispatcher.insert([ready(1, shard: 0), ready(2, shard: 2), ready(3, shard: 1), ready(4, shard: 3)])
+        let both = dispatcher.dispatch(at: at, now: 0)
+        #expect(both.map { $0.offers.offers.map(\.id.high) } == [[1, 2], [3, 4]])
+        var other = self.dispatcher(seats: 2, concurrency: 2)
+        other.insert((1...4).map { ready(Int64($0), shard: 0) })
+        #expect(other.dispatch(at: at, now: 0).map(\.offers.offers.count) == [2, 2])
+    }
+
+    @Test func `destinations take turns`() {
+        var dispatcher = dispatcher(concurrency: 4)
+        let other = Destination(scheme: "http", host: "b", port: 80)
+        dispatcher.insert((1...4).map { ready(Int64($0), to: host) } + (5...8).map { ready(Int64($0), to: other) })
+        let offered = Set(numbers(dispatcher.dispatch(at: at, now: 0)))
+        #expect(offered == [1, 2, 5, 6])
+    }
+
+    @Test func `a type is offered only to those who run it`() {
+        var dispatcher = dispatcher(types: ["upload"])
+        dispatcher.insert([ready(1), ready(2, type: "upload")])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [2])
+    }
+
+    @Test func `holds at most 256 for each destination and class`() {
+        var dispatcher = dispatcher()
+        dispatcher.insert((1...400).map { ready(Int64($0)) })
+        #expect(dispatcher.queue.count == 256)
+        dispatcher.insert([ready(1000, to: host)])
+        #expect(dispatcher.queue.count == 257)
+        // What did not fit is read again from the store, from the first that was refused.
+        _ = dispatcher.dispatch(at: at, now: 0)
+        for number in 1...4 { _ = dispatcher.transition(report(ready(Int64(number)), .success), at: at, now: 0) }
+        #expect(dispatcher.refills().isEmpty)
+    }
+
+    @Test func `refills when the queue runs low and stops at the end of the store`() throws {
+        var dispatcher = dispatcher()
+        let key = ReadyKey(destination: .none, qos: .default)
+        dispatcher.found([key], shard: 3)
+        let refill = try #require(dispatcher.refills().first)
+        #expect(refill.shard == 3)
+        #expect(refill.afterTurn == 0)
+        #expect(dispatcher.refills().isEmpty, "one read at a time")
+        dispatcher.refilled(refill, (1...refill.limit).map { ready(Int64($0), shard: 3) })
+        let next = try #require(dispatcher.refills().first)
+        #expect(next.afterTurn == Int64(refill.limit))
+        dispatcher.refilled(next, [])
+        #expect(dispatcher.refills().isEmpty)
+    }
+
+    @Test func `what is offered is not offered twice, and is forgotten after two seconds`() {
+        var dispatcher = dispatcher()
+        dispatcher.insert([ready(1)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
+        dispatcher.insert([ready(1)])
+        #expect(dispatcher.dispatch(at: at, now: 0).isEmpty)
+        #expect(dispatcher.forgotten(now: Dispatcher.patience).isEmpty)
+        #expect(dispatcher.forgotten(now: Dispatcher.patience + 1) == [ready(1).id])
+        dispatcher.insert([ready(1)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: Dispatcher.patience + 1)) == [1])
+    }
+
+    @Test func `what is claimed is not forgotten`() {
+        var dispatcher = dispatcher()
+        dispatcher.insert([ready(1)])
+        _ = dispatcher.dispatch(at: at, now: 0)
+        _ = dispatcher.transition(report(ready(1), .queued), at: at, now: 1)
+        #expect(dispatcher.forgotten(now: 10 * Self.second).isEmpty)
+        #expect(dispatcher.holder(of: ready(1).id) == 0)
+        _ = dispatcher.transition(report(ready(1), .success), at: at, now: 1)
+        #expect(dispatcher.holder(of: ready(1).id) == nil)
+    }
+
+    @Test func `a dead worker's offers are given back`() {
+        var dispatcher = dispatcher()
+        dispatcher.insert([ready(1), ready(2)])
+        _ = dispatcher.dispatch(at: at, now: 0)
+        #expect(Set(dispatcher.leave(seat: 0)) == [ready(1).id, ready(2).id])
+        #expect(dispatcher.seats.isEmpty)
+    }
+
+    @Test func `one suspect for each worker`() {
+        var dispatcher = dispatcher(seats: 2)
+        dispatcher.insert((1...4).map { ready(Int64($0), suspect: true) })
+        let first = dispatcher.dispatch(at: at, now: 0)
+        #expect(first.map(\.offers.offers.count) == [1, 1])
+        let done = first[0].offers.offers[0].id
+        _ = dispatcher.transition(report(ready(Int64(done.high)), .success), at: at, now: 1)
+        #expect(dispatcher.dispatch(at: at, now: 1).map(\.offers.offers.count) == [1])
+    }
+
+    @Test func `five failures of the link break a destination, one probe at a time mends it`() {
+        var dispatcher = dispatcher(concurrency: 8)
+        let commands = (1...8).map { ready(Int64($0), to: host) }
+        dispatcher.insert(commands)
+        _ = dispatcher.dispatch(at: at, now: 0)
+        for command in commands.prefix(4) {
+            #expect(!dispatcher.transition(report(command, .new, fault: .link, reason: "refused"), at: at, now: 0))
+        }
+        #expect(dispatcher.transition(report(commands[4], .new, fault: .link, reason: "refused"), at: at, now: 0))
+        #expect(dispatcher.gates[host]?.state == .broken)
+        dispatcher.insert(Array(commands.prefix(5)))
+        #expect(dispatcher.dispatch(at: at, now: 1).isEmpty)
+        #expect(dispatcher.nextProbe == DestinationGate.shortestProbe)
+        let probe = dispatcher.dispatch(at: at, now: DestinationGate.shortestProbe)
+        #expect(numbers(probe).count == 1)
+        #expect(dispatcher.dispatch(at: at, now: 5 * Self.second).isEmpty, "one at a time")
+        let probed = ready(Int64(numbers(probe)[0]), to: host)
+        #expect(dispatcher.transition(report(probed, .success), at: at, now: 5 * Self.second))
+        #expect(dispatcher.gates[host] == nil)
+        #expect(numbers(dispatcher.dispatch(at: at, now: 5 * Self.second)).count == 4)
+    }
+
+    @Test func `a broken destination hides nobody else's work`() {
+        var dispatcher = dispatcher(concurrency: 2)
+        dispatcher.restore(DestinationGate(state: .broken, reason: "refused", since: at), of: host)
+        dispatcher.insert((1...300).map { ready(Int64($0), to: host) } + [ready(900)])
+        let offered = numbers(dispatcher.dispatch(at: at, now: 0))
+        #expect(offered.contains(900))
+        #expect(offered.count == 2, "the probe and the other")
+    }
+
+    @Test func `three commands refused for their credential pause a destination`() {
+        var dispatcher = dispatcher(concurrency: 8)
+        for number in 1...2 {
+            #expect(!dispatcher.transition(report(ready(Int64(number), to: host), .new, fault: .credential), at: at, now: 0))
+            #expect(!dispatcher.transition(report(ready(Int64(number), to: host), .new, fault: .credential), at: at, now: 0))
+        }
+        #expect(dispatcher.transition(report(ready(3, to: host), .new, fault: .credential, reason: "401"), at: at, now: 0))
+        #expect(dispatcher.gates[host]?.state == .paused)
+        #expect(dispatcher.gates[host]?.nextProbe == DestinationGate.credentialProbe)
+    }
+
+    @Test func `pauses hold back a quality, a destination, or everything`() {
+        var dispatcher = dispatcher(concurrency: 8)
+        dispatcher.pause(Pauses.parse([Pauses.key(qos: .background, destination: nil): "now"]))
+        dispatcher.insert([ready(1, .background), ready(2, .utility)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [2])
+        dispatcher.pause(Pauses.parse([Pauses.key(qos: nil, destination: host): "now"]))
+        dispatcher.insert([ready(3, to: host), ready(4)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [4])
+        dispatcher.pause(Pauses.parse([Pauses.key(qos: nil, destination: nil): "now"]))
+        dispatcher.insert([ready(5), ready(6, to: host)])
+        #expect(dispatcher.dispatch(at: at, now: 0).isEmpty)
+        dispatcher.pause([])
+        dispatcher.insert([ready(5), ready(6, to: host)])
+        #expect(Set(numbers(dispatcher.dispatch(at: at, now: 0))) == [5, 6])
+    }
+
+    @Test func `a class that has waited a minute behind higher ones gets one place`() {
+        var dispatcher = dispatcher(concurrency: 1)
+        dispatcher.insert([ready(1), ready(2, .background, age: 61_000), ready(3, .background, age: 61_000)])
+        // The window is full with the middle one; the floor lets one low through, and no second.
+        let first = dispatcher.dispatch(at: at, now: 0)
+        #expect(numbers(first) == [1])
+        let second = dispatcher.dispatch(at: at, now: 0)
+        #expect(numbers(second) == [2])
+        #expect(dispatcher.dispatch(at: at, now: 0).isEmpty)
+    }
+
+    @Test func `restores what was claimed before a restart`() {
+        var dispatcher = dispatcher()
+        let row = ClaimedRow(
+            id: ready(1).id, status: .sent, type: "noop", qos: .default, destination: .none, seat: 0, epoch: 1, claim: 1,
+            retries: 0, suspect: false, updatedAt: at)
+        dispatcher.reconcile([row], shard: 0, now: 0)
+        #expect(dispatcher.holder(of: row.id) == 0)
+        dispatcher.reconcile([], shard: 0, now: 0)
+        #expect(dispatcher.holder(of: row.id) == nil)
+    }
+}

@@ -1,0 +1,66 @@
+import Commands
+import Testing
+
+@testable import Coordination
+
+@Suite struct EventSequencerTests {
+    private func event(_ seq: Int64, shard: Int = 0) -> StatusEvent {
+        StatusEvent(
+            transition: Transition(
+                seq: seq, id: CommandID(high: 0, low: 0), status: .sent, at: .zero, seat: nil, claim: 1, reason: nil),
+            type: "noop", qos: .default, destination: .none, retries: 0, shard: shard)
+    }
+
+    @Test func `publishes what comes in order at once`() {
+        var sequencer = EventSequencer(newest: [10])
+        var published: [Int64] = []
+        for seq in [11, 12, 13] as [Int64] { sequencer.add(event(seq), now: 0) { published.append($0.transition.seq) } }
+        #expect(published == [11, 12, 13])
+        #expect(sequencer.deadline == nil)
+    }
+
+    @Test func `reports that overtake each other are put in order`() {
+        var sequencer = EventSequencer(newest: [0])
+        var published: [Int64] = []
+        for seq in [3, 2, 5, 1, 4, 4, 2] as [Int64] {
+            sequencer.add(event(seq), now: 0) { published.append($0.transition.seq) }
+        }
+        #expect(published == [1, 2, 3, 4, 5])
+        #expect(sequencer.deadline == nil)
+    }
+
+    @Test func `a gap that lasts is read from the store`() {
+        var sequencer = EventSequencer(newest: [0, 0])
+        var published: [Int64] = []
+        sequencer.add(event(3, shard: 1), now: 100) { published.append($0.transition.seq) }
+        #expect(sequencer.deadline == 100 + EventSequencer.patience)
+        #expect(sequencer.reads(now: 100).isEmpty)
+        let reads = sequencer.reads(now: 100 + EventSequencer.patience)
+        #expect(reads.map(\.shard) == [1])
+        #expect(reads.map(\.after) == [0])
+        #expect(sequencer.reads(now: 1_000_000_000).isEmpty, "one read at a time")
+        let gap = sequencer.fill(
+            shard: 1, after: 0, events: [event(1, shard: 1), event(2, shard: 1), event(3, shard: 1)], oldestKept: 1, now: 200
+        ) { published.append($0.transition.seq) }
+        #expect(gap == nil)
+        #expect(published == [1, 2, 3])
+        #expect(sequencer.deadline == nil)
+    }
+
+    @Test func `what the store no longer keeps is reported as a gap`() {
+        var sequencer = EventSequencer(newest: [0])
+        var published: [Int64] = []
+        sequencer.add(event(9), now: 0) { published.append($0.transition.seq) }
+        _ = sequencer.reads(now: EventSequencer.patience)
+        let gap = sequencer.fill(shard: 0, after: 0, events: [event(8), event(9)], oldestKept: 8, now: 0) {
+            published.append($0.transition.seq)
+        }
+        #expect(gap == 1...7)
+        #expect(published == [8, 9])
+    }
+
+    @Test func `a producer's writes are read when a hint says so`() {
+        var sequencer = EventSequencer(newest: [5])
+        #expect(sequencer.reads(now: 0, dirty: [0]).map(\.after) == [5])
+    }
+}

@@ -1,0 +1,135 @@
+import Glibc
+import Sluice
+import Store
+import TestSupport
+import Testing
+import Wire
+
+@Suite struct ObserveTests {
+    @Test func `wait returns what the command left, without any coordinator`() async throws {
+        try await Rig.with { rig in
+            let id = try await rig.client.submit("noop", payload: ["echo": 1])
+            async let outcome = rig.client.wait(for: id)
+            try rig.execute(id)
+            let ended = try await outcome
+            #expect(ended.isSuccess)
+            #expect(ended.result == Array("{\"echo\":1}".utf8))
+            // And at once, where it has ended before.
+            #expect(try await rig.client.wait(for: id) == ended)
+            #expect(try await rig.client.result(id) == ended.result)
+        }
+    }
+
+    @Test func `wait tells a failure and its reason`() async throws {
+        try await Rig.with { rig in
+            let id = try await rig.client.submit("noop", payload: ["echo": 1])
+            try rig.execute(id, ending: .failure(Failure(.final, reason: "it cannot be")))
+            let outcome = try await rig.client.wait(for: id)
+            #expect(outcome.status == .tooManyTimes)
+            #expect(outcome.reason == "it cannot be")
+        }
+    }
+
+    @Test func `wait ends with its task, and many can wait for one command`() async throws {
+        try await Rig.with { rig in
+            let client = rig.client
+            let id = try await client.submit("noop", payload: ["echo": 1])
+            let cancelled = Task { try await client.wait(for: id) }
+            let patient = Task { try await client.wait(for: id) }
+            cancelled.cancel()
+            await #expect(throws: CancellationError.self) { try await cancelled.value }
+            try rig.execute(id)
+            #expect(try await patient.value.isSuccess)
+        }
+    }
+
+    @Test func `wait for a command that is not there says so`() async throws {
+        try await Rig.with { rig in
+            let id = CommandID()
+            let error = await #expect(throws: SluiceError.self) { try await rig.client.wait(for: id) }
+            #expect(error?.code == .noSuchCommand)
+            #expect(error?.id == id)
+        }
+    }
+
+    @Test func `close ends waits and streams`() async throws {
+        try await Rig.with { rig in
+            let client = rig.client
+            let id = try await client.submit("noop", payload: ["echo": 1])
+            let waiting = Task { try await client.wait(for: id) }
+            let events = try client.events()
+            let reading = Task { for await _ in events {} }
+            try await Task.sleep(for: .milliseconds(50))
+            await client.close()
+            await #expect(throws: CancellationError.self) { try await waiting.value }
+            await reading.value
+        }
+    }
+
+    @Test func `events come through, and go on after a restart of who tells them`() async throws {
+        try await Rig.with { rig in
+            let first = try await Stage(rig.directory)
+            var events = try rig.client.events(prefix: "worker/").makeAsyncIterator()
+            try await until("the subscription") { first.prefixes.contains("worker/") }
+            await first.tell("link/x {\"level\":\"good\"}")
+            await first.tell("worker/0 {\"pid\":1,\"state\":\"ready\"}")
+            let event = try #require(await events.next())
+            #expect(event.topic == "worker/0")
+            #expect(event.kind == "worker")
+            #expect(event.subject == "0")
+            #expect(event.body["pid"]?.integer == 1)
+            await first.leave()
+
+            let second = try await Stage(rig.directory)
+            try await until("the subscription again") { second.prefixes.contains("worker/") }
+            await second.tell("worker/1 {\"pid\":2,\"state\":\"ready\",\"snapshot\":true}")
+            let next = try #require(await events.next())
+            #expect(next.body["pid"]?.integer == 2)
+            #expect(next.isSnapshot)
+            await second.leave()
+        }
+    }
+
+    @Test func `an event of the end wakes who waits`() async throws {
+        try await Rig.with { rig in
+            let stage = try await Stage(rig.directory)
+            let client = rig.client
+            let ids = try await [
+                client.submit("noop", payload: ["echo": 1]), client.submit("noop", payload: ["echo": 2]),
+            ]
+            let waiting = ids.map { id in Task { try await client.wait(for: id) } }
+            try await until("the subscription") { stage.prefixes.contains("status/") }
+            for id in ids {
+                try rig.execute(id)
+                await stage.tell("status/\(id) {\"id\":\"\(id)\",\"status\":\"success\"}")
+            }
+            for task in waiting { #expect(try await task.value.isSuccess) }
+            await stage.leave()
+        }
+    }
+
+    @Test func `reads a status event`() throws {
+        let id = CommandID()
+        let event = SluiceEvent(topic: "status/\(id)", body: ["status": "inDoubt"])
+        #expect(event.id == id)
+        #expect(event.status == .inDoubt)
+        #expect(SluiceEvent(frame: Array("no event".utf8)) == nil)
+        #expect(SluiceEvent(topic: "counts", body: .object([])).subject.isEmpty)
+    }
+
+    @Test func `a lock is seen without being taken`() throws {
+        let place = try TemporaryDirectory("sluice")
+        defer { place.remove() }
+        let path = "\(place.path)/a.lock"
+        #expect(!LockProbe(path: path).isHeld)
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(descriptor) }
+        #expect(!LockProbe(path: path).isHeld)
+        #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        let probe = LockProbe(path: path)
+        #expect(probe.isHeld)
+        #expect(probe.pid == nil || probe.pid == getpid())
+        flock(descriptor, LOCK_UN)
+        #expect(!LockProbe(path: path).isHeld)
+    }
+}

@@ -1,0 +1,133 @@
+import Glibc
+import Sluice
+import Store
+import Synchronization
+import TestSupport
+import Wire
+import ZeroMQ
+
+/// A client on a store of its own, and a hand in the store where a test plays the worker.
+struct Rig {
+    let place: TemporaryDirectory
+    let directory: DataDirectory
+    let store: SQLiteStore
+    let client: SluiceClient
+
+    static func with(_ body: (Rig) async throws -> Void) async throws {
+        let rig = try Rig()
+        do {
+            try await body(rig)
+        } catch {
+            await rig.finish()
+            throw error
+        }
+        await rig.finish()
+    }
+
+    private init() throws {
+        place = try TemporaryDirectory("sluice")
+        directory = DataDirectory(path: "\(place.path)/data")
+        store = try SQLiteStore(directory: directory, create: true)
+        client = try SluiceClient(data: directory.path, operations: [Echo()])
+    }
+
+    private func finish() async {
+        await client.close()
+        place.remove()
+    }
+
+    /// Does what a worker does with a command.
+    func execute(_ id: CommandID, ending: Ending = .success(result: Array("{\"echo\":1}".utf8))) throws {
+        let session = Session(seat: 0, epoch: 7, pid: getpid(), startTime: 1, bootID: "test")
+        if try store.sessions().isEmpty { try store.open(session) }
+        let shard = id.shard(of: store.shardCount)
+        let claims = try store.apply([.claim(id, sent: true)], shard: shard, seat: 0, epoch: 7, now: .now)
+        guard case .claimed(let command, _, _)? = claims.first else { throw Missed("the claim was refused") }
+        _ = try store.apply([.end(id, claim: command.claim, ending)], shard: shard, seat: 0, epoch: 7, now: .now)
+    }
+
+    /// Takes a command and keeps it.
+    func hold(_ id: CommandID) throws {
+        try store.open(Session(seat: 0, epoch: 7, pid: getpid(), startTime: 1, bootID: "test"))
+        _ = try store.apply(
+            [.claim(id, sent: true)], shard: id.shard(of: store.shardCount), seat: 0, epoch: 7, now: .now)
+    }
+}
+
+/// Takes `{"echo": ANYTHING}`.
+struct Echo: Sluice.Operation {
+    let type = "noop"
+
+    func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadFacts {
+        guard let members = payload.members else { throw PayloadError("an echo must be an object") }
+        for member in members where member.name != "echo" {
+            throw PayloadError("unknown key “\(member.name)”")
+        }
+        return PayloadFacts(
+            destination: Destination(scheme: "http", host: "echo", port: 80), idempotent: true, total: 5)
+    }
+
+    func execute(_ execution: Execution) async throws -> [UInt8]? { nil }
+}
+
+/// Stands where the coordinator would: takes hints and tells events.
+///
+/// `@unchecked Sendable`: the sockets are touched on the loop's thread only.
+final class Stage: @unchecked Sendable {
+    private let loop: PollLoop
+    private let context: Context
+    private var intake: Socket?
+    private var events: Socket?
+    private let heard = Mutex<[Hint]>([])
+    private let subscriptions = Mutex<[String]>([])
+
+    var hints: [Hint] { heard.withLock { $0 } }
+    var prefixes: [String] { subscriptions.withLock { $0 } }
+
+    init(_ directory: DataDirectory) async throws {
+        loop = try PollLoop(name: "stage")
+        context = try Context()
+        let run = directory.run
+        try await loop.run { () throws(ZeroMQError) in
+            let intake = try Socket(.pull, context: self.context, loop: self.loop)
+            try intake.bind(.ipc(path: "\(run)/intake.sock"))
+            var options = Socket.Options()
+            options.verboseSubscriptions = true
+            let events = try Socket(.extendedPublish, context: self.context, loop: self.loop, options: options)
+            try events.bind(.ipc(path: "\(run)/events.sock"))
+            self.loop.whenReadable(intake) { [weak self] in self?.takeHints() }
+            self.loop.whenReadable(events) { [weak self] in self?.takeSubscriptions() }
+            self.intake = consume intake
+            self.events = consume events
+        }
+    }
+
+    private func takeHints() {
+        while let frame = try? intake?.receive({ Array($0) }) {
+            frame.withUnsafeBytes { bytes in
+                if case .hint(let hint)? = try? Message.decode(bytes).1 { heard.withLock { $0.append(hint) } }
+            }
+        }
+    }
+
+    private func takeSubscriptions() {
+        while let frame = try? events?.receive({ Array($0) }) {
+            if frame.first == 1 {
+                subscriptions.withLock { $0.append(String(decoding: frame.dropFirst(), as: UTF8.self)) }
+            }
+        }
+    }
+
+    func tell(_ event: String) async {
+        await loop.run { _ = try? self.events?.send(Array(event.utf8)) }
+    }
+
+    func leave() async {
+        await loop.run {
+            self.intake = nil
+            self.events = nil
+        }
+        loop.stop()
+        await loop.stopped()
+    }
+}

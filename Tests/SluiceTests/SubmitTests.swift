@@ -1,0 +1,134 @@
+import Sluice
+import Store
+import TestSupport
+import Testing
+import Wire
+
+@Suite struct SubmitTests {
+    @Test func `what is submitted is in the store when the id is there`() async throws {
+        try await Rig.with { rig in
+            var options = SubmitOptions()
+            options.qos = .userInitiated
+            options.retryLimit = 2
+            let id = try await rig.client.submit("noop", payload: ["echo": 1], options: options)
+            let command = try #require(try rig.store.command(id))
+            #expect(command.status == .new)
+            #expect(command.qos == .userInitiated)
+            #expect(command.retryLimit == 2)
+            #expect(command.idempotent)
+            #expect(command.destination.text == "http://echo:80")
+            #expect(command.total == 5)
+            #expect(try rig.store.payload(id) == Array("{\"echo\":1}".utf8))
+            #expect(try await rig.client.command(id) == command)
+            #expect(try await rig.client.timeline(id).map(\.status) == [.new])
+            #expect(try await rig.client.counts()[.new] == 1)
+        }
+    }
+
+    @Test func `many tasks submit at once, and each gets its own id`() async throws {
+        try await Rig.with { rig in
+            let client = rig.client
+            let ids = try await withThrowingTaskGroup(of: CommandID.self) { group in
+                for number in 0..<500 {
+                    group.addTask { try await client.submit("noop", payload: ["echo": .integer(Int64(number))]) }
+                }
+                return try await group.reduce(into: Set()) { $0.insert($1) }
+            }
+            #expect(ids.count == 500)
+            #expect(try rig.store.counts()[.new] == 500)
+        }
+    }
+
+    @Test func `bulk tells for each draft what became of it, in order`() async throws {
+        try await Rig.with { rig in
+            let good = try rig.client.draft("noop", payload: ["echo": 1])
+            var unknown = good
+            unknown.type = "nobody.knows"
+            let results = await rig.client.submit(bulk: [good, unknown, good])
+            #expect(results.count == 3)
+            #expect(try rig.store.command(results[0].get()) != nil)
+            #expect(throws: SluiceError.self) { try results[1].get() }
+            #expect(try rig.store.command(results[2].get()) != nil)
+            #expect(try rig.store.counts()[.new] == 2)
+        }
+    }
+
+    @Test func `a unique key gives the first id back, and is refused to another payload`() async throws {
+        try await Rig.with { rig in
+            var options = SubmitOptions()
+            options.uniqueKey = "once"
+            let first = try await rig.client.submit("noop", payload: ["echo": 1], options: options)
+            let second = try await rig.client.submit("noop", payload: ["echo": 1], options: options)
+            #expect(first == second)
+            let error = await #expect(throws: SluiceError.self) {
+                try await rig.client.submit("noop", payload: ["echo": 2], options: options)
+            }
+            #expect(error?.code == .conflict)
+        }
+    }
+
+    @Test func `a payload is checked before anything is written`() async throws {
+        try await Rig.with { rig in
+            let client = rig.client
+            func code(_ type: String, _ payload: JSONValue, _ change: (inout SubmitOptions) -> Void = { _ in })
+                -> SluiceError.Code?
+            {
+                var options = SubmitOptions()
+                change(&options)
+                do throws(SluiceError) {
+                    _ = try client.draft(type, payload: payload, options: options)
+                    return nil
+                } catch {
+                    return error.code
+                }
+            }
+            #expect(code("noop", ["ekko": 1]) == .invalid)
+            #expect(code("noop", [1]) == .invalid)
+            #expect(code("No Op", ["echo": 1]) == .invalid)
+            #expect(code("noop", ["echo": 1]) { $0.retryLimit = -1 } == .invalid)
+            #expect(code("noop", ["echo": .string(String(repeating: "x", count: Command.payloadLimit))]) == .invalid)
+            #expect(code("noop", ["echo": 1]) == nil)
+            #expect(try rig.store.counts()[.new] == 0)
+        }
+    }
+
+    @Test func `a type of nobody's is refused unless it is allowed`() async throws {
+        try await Rig.with { rig in
+            var options = SubmitOptions()
+            await #expect(throws: SluiceError.self) {
+                try await rig.client.submit("checksum", payload: ["file": "/x"], options: options)
+            }
+            options.allowUnknownType = true
+            options.destination = Destination("https://host/path")
+            let id = try await rig.client.submit("checksum", payload: ["file": "/x"], options: options)
+            let command = try #require(try rig.store.command(id))
+            #expect(command.destination.text == "https://host:443")
+            #expect(!command.idempotent)
+        }
+    }
+
+    @Test func `the coordinator is told of every submit, and of many in bulk`() async throws {
+        try await Rig.with { rig in
+            let stage = try await Stage(rig.directory)
+            let id = try await rig.client.submit("noop", payload: ["echo": 1])
+            try await until("the hint") { stage.hints.contains(Hint(.ready, [id])) }
+            let draft = try rig.client.draft("noop", payload: ["echo": 1])
+            let results = await rig.client.submit(bulk: Array(repeating: draft, count: 5000))
+            let ids = try Set(results.map { try $0.get() })
+            try await until("the hints of the bulk") { ids.isSubset(of: stage.hints.flatMap(\.ids)) }
+            #expect(stage.hints.allSatisfy { $0.ids.count <= Hint.most })
+            await stage.leave()
+        }
+    }
+
+    @Test func `a directory without a store is made, or named`() throws {
+        let place = try TemporaryDirectory("sluice")
+        defer { place.remove() }
+        let error = #expect(throws: SluiceError.self) {
+            try SluiceClient(data: "\(place.path)/none", create: false)
+        }
+        #expect(error?.code == .noStore)
+        #expect(error?.message.contains("\(place.path)/none") == true)
+        #expect(throws: Never.self) { try SluiceClient(data: "\(place.path)/some") }
+    }
+}

@@ -1,0 +1,68 @@
+import Sluice
+import Store
+import TestSupport
+import Testing
+import Wire
+
+@Suite struct WishTests {
+    @Test func `cancel ends what waits, and tells the coordinator`() async throws {
+        try await Rig.with { rig in
+            let stage = try await Stage(rig.directory)
+            let id = try await rig.client.submit("noop", payload: ["echo": 1])
+            #expect(try await rig.client.cancel(id))
+            #expect(try rig.store.command(id)?.status == .cancelled)
+            try await until("the hint") { stage.hints.contains(Hint(.changed, [id])) }
+            await stage.leave()
+        }
+    }
+
+    @Test func `cancel of what somebody holds is a wish, and tells the coordinator`() async throws {
+        try await Rig.with { rig in
+            let stage = try await Stage(rig.directory)
+            let id = try await rig.client.submit("noop", payload: ["echo": 1])
+            try rig.hold(id)
+            #expect(try await !rig.client.cancel(id))
+            #expect(try rig.store.command(id)?.cancelRequested == true)
+            try await until("the hint") { stage.hints.contains(Hint(.cancelWished, [id])) }
+            await stage.leave()
+        }
+    }
+
+    @Test func `cancel of what has ended is refused, and of nothing too`() async throws {
+        try await Rig.with { rig in
+            let id = try await rig.client.submit("noop", payload: ["echo": 1])
+            try rig.execute(id)
+            let ended = await #expect(throws: SluiceError.self) { try await rig.client.cancel(id) }
+            #expect(ended?.code == .notAllowed)
+            let unknown = await #expect(throws: SluiceError.self) { try await rig.client.cancel(CommandID()) }
+            #expect(unknown?.code == .noSuchCommand)
+        }
+    }
+
+    @Test func `retry runs a cancelled command again, and not a successful one`() async throws {
+        try await Rig.with { rig in
+            let id = try await rig.client.submit("noop", payload: ["echo": 1])
+            try await rig.client.cancel(id)
+            try await rig.client.retry(id)
+            #expect(try rig.store.command(id)?.status == .new)
+            try rig.execute(id)
+            let error = await #expect(throws: SluiceError.self) { try await rig.client.retry(id) }
+            #expect(error?.code == .notAllowed)
+            #expect(error?.message.contains("success") == true)
+        }
+    }
+
+    @Test func `resolve settles what is in doubt, and nothing else`() async throws {
+        try await Rig.with { rig in
+            var options = SubmitOptions()
+            options.idempotent = false
+            let id = try await rig.client.submit("noop", payload: ["echo": 1], options: options)
+            let early = await #expect(throws: SluiceError.self) { try await rig.client.resolve(id, as: .success) }
+            #expect(early?.code == .notAllowed)
+            try rig.execute(id, ending: .failure(Failure(.command, reason: "cut", ambiguous: true)))
+            #expect(try rig.store.command(id)?.status == .inDoubt)
+            try await rig.client.resolve(id, as: .success)
+            #expect(try rig.store.command(id)?.status == .success)
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import Commands
+import Store
+import TestSupport
+import Testing
+
+@Suite struct DeathConformance {
+    private static func reap(
+        _ subject: StoreUnderTest, epoch: Int64 = StoreUnderTest.epoch, counts: Bool = true
+    ) throws -> [StatusEvent] {
+        try subject.store.reap(
+            seat: StoreUnderTest.seat, epoch: epoch, counts: counts, reason: "the worker died", now: .base + .seconds(9)
+        )
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a dead worker's commands are free again, and its session is gone`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let ids = try subject.submit([CommandDraft](repeating: .noop, count: 12))
+        let other = try subject.submit()
+        try subject.open()
+        try subject.open(seat: 2, epoch: 7)
+        for (index, id) in ids.enumerated() { try subject.claim(id, sent: index.isMultiple(of: 2)) }
+        try subject.claim(other, seat: 2, epoch: 7)
+        let events = try Self.reap(subject, counts: false)
+        #expect(Set(events.map(\.transition.id)) == Set(ids))
+        #expect(events.allSatisfy { $0.transition.status == .new && $0.transition.reason == "the worker died" })
+        #expect(try subject.store.sessions().map(\.seat) == [2])
+        for id in ids {
+            let command = try #require(try subject.store.command(id))
+            #expect(command.status == .new && !command.suspect && command.crashes == 0 && command.retries == 0)
+        }
+        #expect(try subject.status(other) == .sent)
+        #expect(try subject.claim(ids[0]) == nil)
+        #expect(try Self.reap(subject).isEmpty)
+        #expect(try subject.countsAreTrue())
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `what may have been sent and is not idempotent is in doubt`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let draft = CommandDraft.noop.with { $0.idempotent = false }
+        let (queued, sent) = (try subject.submit(draft), try subject.submit(draft))
+        try subject.open()
+        try subject.claim(queued, sent: false)
+        try subject.claim(sent)
+        _ = try Self.reap(subject)
+        #expect(try subject.status(queued) == .new)
+        #expect(try subject.status(sent) == .inDoubt)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a wish is fulfilled by the reaper`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let id = try subject.make(.sent)
+        _ = try subject.store.cancel(id, reason: "stop", now: .base)
+        _ = try Self.reap(subject)
+        #expect(try subject.status(id) == .cancelled)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `with no suspect all become suspects, uncharged`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let ids = try subject.submit([CommandDraft](repeating: .noop, count: 5))
+        try subject.open()
+        for id in ids { try subject.claim(id) }
+        _ = try Self.reap(subject)
+        for id in ids {
+            let command = try #require(try subject.store.command(id))
+            #expect(command.suspect && command.crashes == 0)
+            #expect(try subject.store.ready(shard: id.shard(of: 4), ids: [id]).first?.suspect == true)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a suspect is convicted alone, and three deaths are its end`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let poisonous = try subject.submit()
+        let innocent = try subject.submit([CommandDraft](repeating: .noop, count: 8))
+        var deaths = 0
+        while try subject.status(poisonous) != .tooManyTimes {
+            let epoch = Int64(deaths + 1)
+            try subject.open(epoch: epoch)
+            #expect(try subject.claim(poisonous, epoch: epoch) == deaths + 1)
+            // Neighbours that ran in the first death as well, of which one has finished since.
+            if deaths == 0 { for id in innocent { try subject.claim(id, epoch: epoch) } }
+            if deaths == 1 {
+                try subject.claim(innocent[0], epoch: epoch)
+                try subject.apply(.end(innocent[0], claim: 2, .success(result: nil)), epoch: epoch)
+            }
+            _ = try Self.reap(subject, epoch: epoch)
+            deaths += 1
+            try #require(deaths < 10)
+        }
+        #expect(deaths == 4)
+        let command = try #require(try subject.store.command(poisonous))
+        #expect(command.crashes == 3)
+        #expect(command.reason?.contains("3 workers died") == true)
+        #expect(try subject.statuses(poisonous).suffix(2) == [.error, .tooManyTimes])
+        #expect(try subject.store.command(innocent[0])?.suspect == false)
+        for id in innocent { #expect(try subject.store.command(id)?.crashes == 0) }
+        #expect(try subject.countsAreTrue())
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a suspect that ends in an orderly way is none any more`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let id = try subject.make(.sent)
+        _ = try Self.reap(subject)
+        try subject.open(epoch: 2)
+        try subject.claim(id, epoch: 2)
+        try subject.apply(.end(id, claim: 2, .failure(Failure(.link, reason: "refused"))), epoch: 2)
+        #expect(try subject.store.command(id)?.suspect == false)
+    }
+}

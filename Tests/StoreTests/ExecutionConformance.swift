@@ -1,0 +1,293 @@
+import Commands
+import Store
+import TestSupport
+import Testing
+
+@Suite struct ExecutionConformance {
+    @Test(arguments: StoreKind.allCases)
+    func `a claim takes the command with its payload`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let id = try subject.submit()
+        try subject.open()
+        let outcome = try subject.apply(.claim(id, sent: false))
+        guard case .claimed(let command, let payload, let transitions) = outcome else {
+            Issue.record("refused")
+            return
+        }
+        #expect(command == (try subject.store.command(id)))
+        #expect(command.status == .queued && command.claim == 1 && command.seat == 1)
+        #expect(payload == CommandDraft.noop.payload)
+        #expect(transitions.map(\.status) == [.queued])
+        #expect(transitions[0].seat == 1 && transitions[0].claim == 1)
+        #expect(try subject.store.timeline(id).last == transitions[0])
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `claim and sent share a commit, and both are recorded`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let id = try subject.submit()
+        try subject.open()
+        #expect(try subject.claim(id) == 1)
+        #expect(try subject.statuses(id) == [.new, .queued, .sent])
+        let end = try subject.apply(.end(id, claim: 1, .success(result: Array("[7]".utf8))))
+        guard case .done(let transitions, let retries) = end else {
+            Issue.record("\(end)")
+            return
+        }
+        #expect(transitions.map(\.status) == [.success] && retries == 0)
+        #expect(transitions[0].seat == 1 && transitions[0].claim == 1)
+        #expect(try subject.statuses(id) == [.new, .queued, .sent, .success])
+        #expect(try subject.store.result(id) == Array("[7]".utf8))
+        #expect(try subject.countsAreTrue())
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a claim needs a session, and one that is over is refused`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let id = try subject.submit()
+        #expect(try subject.claim(id) == nil)
+        try subject.open()
+        #expect(try subject.claim(id, epoch: 99) == nil)
+        try subject.store.close(seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch)
+        #expect(try subject.store.sessions().isEmpty)
+        #expect(try subject.claim(id) == nil)
+        #expect(try subject.status(id) == .new)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a session stays while something is claimed by it`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let id = try subject.make(.sent)
+        try subject.store.close(seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch)
+        #expect(try subject.store.sessions().count == 1)
+        try subject.apply(.end(id, claim: 1, .success(result: nil)))
+        try subject.store.close(seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch)
+        #expect(try subject.store.sessions().isEmpty)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `only one of two claims gets the command`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let id = try subject.submit()
+        try subject.open()
+        try subject.open(seat: 2, epoch: 5)
+        #expect(try subject.claim(id) == 1)
+        #expect(try subject.claim(id, seat: 2, epoch: 5) == nil)
+        let writes: [ExecutionWrite] = [.claim(id, sent: true), .claim(id, sent: true)]
+        let shard = id.shard(of: subject.store.shardCount)
+        let outcomes = try subject.store.apply(writes, shard: shard, seat: 2, epoch: 5, now: .base)
+        #expect(outcomes == [.refused, .refused])
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `an execution that was replaced changes nothing`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let id = try subject.submit()
+        try subject.open()
+        try subject.claim(id)
+        try subject.apply(.end(id, claim: 1, .released(reason: "preempted", ambiguous: false)))
+        #expect(try subject.claim(id, sent: false) == 2)
+        let late: [ExecutionWrite] = [
+            .sent(id, claim: 1), .offset(id, claim: 1, offset: 5, total: 9), .end(id, claim: 1, .success(result: [1])),
+            .end(id, claim: 1, .failure(Failure(.command, reason: "late"))), .end(id, claim: 3, .success(result: nil)),
+        ]
+        let before = try subject.store.command(id)
+        for write in late { #expect(try subject.apply(write) == .replaced) }
+        #expect(try subject.store.command(id) == before)
+        #expect(try subject.store.result(id) == nil)
+        // Nor may an execution succeed that never said that it would send.
+        #expect(try subject.apply(.end(id, claim: 2, .success(result: nil))) == .replaced)
+        #expect(try subject.status(id) == .queued)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a success after the success changes nothing`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let id = try subject.make(.success)
+        #expect(try subject.apply(.end(id, claim: 1, .success(result: [1]))) == .replaced)
+        #expect(try subject.statuses(id) == [.new, .queued, .sent, .success])
+        #expect(try subject.claim(id) == nil)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a success finds what others changed meanwhile`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let ids = try subject.submit([CommandDraft](repeating: .noop, count: 2))
+        try subject.open()
+        for id in ids { try subject.claim(id) }
+        #expect(try subject.store.requalify(ids[0], qos: .background, now: .base))
+        _ = try subject.store.cancel(ids[1], reason: "too late", now: .base)
+        for id in ids { try subject.apply(.end(id, claim: 1, .success(result: nil))) }
+        #expect(try subject.store.command(ids[0])?.qos == .background)
+        #expect(try subject.status(ids[1]) == .success)
+        #expect(try subject.store.command(ids[1])?.cancelRequested == false)
+        #expect(try subject.store.counts()[.success, .background] == 1)
+        #expect(try subject.countsAreTrue())
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a charged failure waits for its backoff, and the last one ends the command`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind, shardCount: 1)
+        let id = try subject.submit(.noop.with { $0.retryLimit = 1 })
+        try subject.open()
+        try subject.claim(id)
+        let failure = Ending.failure(Failure(.command, reason: "500 from there", retryAfter: .seconds(30)))
+        guard case .done(_, let retries) = try subject.apply(.end(id, claim: 1, failure)) else {
+            Issue.record("replaced")
+            return
+        }
+        #expect(retries == 1)
+        let command = try #require(try subject.store.command(id))
+        #expect(command.status == .error && command.retries == 1 && command.reason == "500 from there")
+        #expect(command.notBefore >= .base + .seconds(31))
+        #expect(try subject.store.readyKeys(shard: 0).isEmpty)
+        let later = command.notBefore
+        #expect(try subject.claim(id, now: later) == 2)
+        try subject.apply(.end(id, claim: 2, failure), now: later)
+        #expect(try subject.statuses(id) == [.new, .queued, .sent, .error, .queued, .sent, .error, .tooManyTimes])
+        #expect(try subject.store.timeline(id).last?.reason == "500 from there")
+        #expect(try subject.store.list(CommandFilter(status: .tooManyTimes), after: nil, limit: 5).map(\.id) == [id])
+        #expect(try subject.countsAreTrue())
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a failure of the link is not charged`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind, shardCount: 1)
+        let id = try subject.submit()
+        try subject.open()
+        try subject.claim(id)
+        try subject.apply(.end(id, claim: 1, .failure(Failure(.link, reason: "connection refused"))))
+        let command = try #require(try subject.store.command(id))
+        #expect(command.status == .new && command.retries == 0 && command.notBefore == .zero)
+        #expect(try subject.store.ready(shard: 0, ids: [id]).count == 1)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a released command keeps its offset, its turn and its retries`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind, shardCount: 1)
+        let id = try subject.submit(.noop.with { $0.destination = .test("a") })
+        try subject.submit(.noop.with { $0.destination = .test("a") })
+        try subject.open()
+        try subject.claim(id)
+        #expect(try subject.apply(.offset(id, claim: 1, offset: 700, total: 1000)) == .done([], retries: 0))
+        try subject.apply(.end(id, claim: 1, .released(reason: "drained", ambiguous: false)))
+        let command = try #require(try subject.store.command(id))
+        #expect(command.status == .new && command.offset == 700 && command.total == 1000 && command.turn == 1)
+        let ready = try subject.store.ready(
+            shard: 0, destination: .test("a"), qos: .default, afterTurn: 0, limit: 10)
+        #expect(ready.first?.id == id)
+        #expect(ready.count == 2)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `an ambiguous end of what is not idempotent is in doubt`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let id = try subject.make(.inDoubt)
+        #expect(try subject.status(id) == .inDoubt)
+        #expect(try subject.claim(id) == nil)
+        #expect(try subject.store.retry(id, now: .base) == nil)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a batch is applied in order, and one refusal harms nobody`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind, shardCount: 1)
+        let ids = try subject.submit([CommandDraft](repeating: .noop, count: 100))
+        try subject.open()
+        var writes: [ExecutionWrite] = []
+        for id in ids {
+            writes.append(.claim(id, sent: false))
+            writes.append(.sent(id, claim: 1))
+            writes.append(.end(CommandID(), claim: 1, .success(result: nil)))
+            writes.append(.end(id, claim: 1, .success(result: nil)))
+        }
+        let outcomes = try subject.store.apply(
+            writes, shard: 0, seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch, now: .base)
+        #expect(outcomes.count == 400)
+        #expect(outcomes.filter { $0 == .replaced }.count == 100)
+        #expect(try subject.store.counts()[.success] == 100)
+        let events = try subject.store.events(shard: 0, after: 100, limit: 1000)
+        #expect(events.count == 300)
+        #expect(events.map(\.transition.seq) == Array(101...400))
+        #expect(try subject.store.transitionRange(shard: 0) == 1...400)
+        #expect(try subject.store.events(shard: 0, after: 390, limit: 5).count == 5)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `the claimed are listed with who has them`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind, shardCount: 1)
+        let queued = try subject.make(.queued)
+        let sent = try subject.make(.sent)
+        _ = try subject.make(.success)
+        let claimed = try subject.store.claimed(shard: 0)
+        #expect(claimed.map(\.id) == [queued, sent])
+        #expect(claimed.map(\.status) == [.queued, .sent])
+        #expect(claimed.allSatisfy { $0.seat == 1 && $0.epoch == StoreUnderTest.epoch && $0.claim == 1 })
+        for status in [CommandStatus.queued, .sent] {
+            #expect(try subject.store.list(CommandFilter(status: status), after: nil, limit: 9).count == 1)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a random life obeys the table of transitions, and the counts stay true`(_ kind: StoreKind) throws {
+        var random = SeededRandom.announced("random life")
+        let subject = try StoreUnderTest(kind, shardCount: 2)
+        var now = Timestamp.base
+        var epoch: Int64 = 1
+        try subject.open(epoch: epoch)
+        var ids: [CommandID] = []
+        for _ in 0..<600 {
+            now = now + .seconds(random.number(in: 0..<40))
+            if ids.count < 20 || random.chance(0.1) {
+                ids.append(
+                    try subject.submit(
+                        .noop.with {
+                            $0.idempotent = random.chance(0.5)
+                            $0.retryLimit = 2
+                            $0.deadline = random.chance(0.1) ? now + .seconds(100) : nil
+                        }, now: now))
+            }
+            let id = ids[random.number(in: 0..<ids.count)]
+            guard let command = try subject.store.command(id) else { continue }
+            switch random.number(in: 0..<12) {
+            case 0, 1, 2: try subject.claim(id, sent: random.chance(0.5), epoch: epoch, now: now)
+            case 3: try subject.apply(.sent(id, claim: command.claim), epoch: epoch, now: now)
+            case 4: try subject.apply(.end(id, claim: command.claim, .success(result: nil)), epoch: epoch, now: now)
+            case 5:
+                let fault = Failure.Fault(rawValue: random.number(in: 0..<4)) ?? .link
+                let failure = Failure(fault, reason: "chance", ambiguous: random.chance(0.3))
+                try subject.apply(.end(id, claim: command.claim, .failure(failure)), epoch: epoch, now: now)
+            case 6:
+                let ending = Ending.released(reason: "chance", ambiguous: random.chance(0.3))
+                try subject.apply(.end(id, claim: command.claim, ending), epoch: epoch, now: now)
+            case 7: _ = try subject.store.cancel(id, reason: "chance", now: now)
+            case 8: _ = try subject.store.retry(id, now: now)
+            case 9:
+                let status: CommandStatus = [.new, .success, .cancelled][random.number(in: 0..<3)]
+                _ = try subject.store.resolve(id, as: status, now: now)
+            case 10:
+                for shard in 0..<2 {
+                    _ = try subject.store.promoteDue(shard: shard, now: now, limit: 100)
+                    _ = try subject.store.expire(shard: shard, now: now, limit: 100)
+                }
+            default:
+                if random.chance(0.2) {
+                    _ = try subject.store.reap(
+                        seat: StoreUnderTest.seat, epoch: epoch, counts: random.chance(0.7), reason: "died", now: now)
+                    epoch += 1
+                    try subject.open(epoch: epoch)
+                }
+            }
+        }
+        for id in ids {
+            let statuses = try subject.statuses(id)
+            #expect(statuses.first == .new)
+            for (before, after) in zip(statuses, statuses.dropFirst()) {
+                #expect(before.mayBecome(after), "\(before) became \(after)")
+            }
+            #expect(statuses.last == (try subject.status(id)))
+        }
+        #expect(try subject.countsAreTrue())
+        let claimed = try (0..<2).flatMap { try subject.store.claimed(shard: $0) }
+        #expect(claimed.allSatisfy { $0.epoch == epoch })
+    }
+}

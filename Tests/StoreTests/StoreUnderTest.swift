@@ -1,0 +1,139 @@
+import Commands
+import Store
+import TestSupport
+
+/// The two stores that every test of ``StoreConformance`` is run on.
+enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    case sqlite, memory
+
+    var testDescription: String { rawValue }
+}
+
+/// A new store with a few words for what tests do to it all the time.
+final class StoreUnderTest: Sendable {
+    let store: any CommandStore
+    private let directory: TemporaryDirectory?
+
+    static let seat = 1
+    static let epoch: Int64 = 0x1234_5678_9ABC_DEF
+
+    init(_ kind: StoreKind, shardCount: Int = 4) throws {
+        switch kind {
+        case .memory:
+            directory = nil
+            store = MemoryStore(shardCount: shardCount)
+        case .sqlite:
+            let directory = try TemporaryDirectory("store")
+            self.directory = directory
+            store = try SQLiteStore(directory: DataDirectory(path: "\(directory.path)/data"), shardCount: shardCount)
+        }
+    }
+
+    deinit { directory?.remove() }
+
+    /// Submits one draft and returns its id.
+    @discardableResult
+    func submit(_ draft: CommandDraft = .noop, now: Timestamp = .base) throws -> CommandID {
+        try submit([draft], now: now)[0]
+    }
+
+    @discardableResult
+    func submit(_ drafts: [CommandDraft], now: Timestamp = .base) throws -> [CommandID] {
+        try store.submit(drafts, allowUnknownTypes: false, now: now).map { try $0.get().id }
+    }
+
+    func open(seat: Int = seat, epoch: Int64 = epoch) throws {
+        try store.open(Session(seat: seat, epoch: epoch, pid: 1, startTime: 2, bootID: "boot"))
+    }
+
+    /// Applies one write.
+    @discardableResult
+    func apply(
+        _ write: ExecutionWrite, seat: Int = seat, epoch: Int64 = epoch, now: Timestamp = .base + .seconds(1)
+    ) throws -> ExecutionOutcome {
+        let shard = write.id.shard(of: store.shardCount)
+        return try store.apply([write], shard: shard, seat: seat, epoch: epoch, now: now)[0]
+    }
+
+    /// Claims a command and returns the number of the claim; nil where it is refused.
+    @discardableResult
+    func claim(
+        _ id: CommandID, sent: Bool = true, seat: Int = seat, epoch: Int64 = epoch, now: Timestamp = .base + .seconds(1)
+    ) throws -> Int? {
+        let outcome = try apply(.claim(id, sent: sent), seat: seat, epoch: epoch, now: now)
+        guard case .claimed(let command, _, _) = outcome else { return nil }
+        return command.claim
+    }
+
+    func status(_ id: CommandID) throws -> CommandStatus? { try store.command(id)?.status }
+
+    func statuses(_ id: CommandID) throws -> [CommandStatus] { try store.timeline(id).map(\.status) }
+
+    /// Brings a new command to a status that it can stay in.
+    func make(_ status: CommandStatus) throws -> CommandID {
+        var draft = CommandDraft.noop
+        draft.idempotent = status != .inDoubt
+        let id = try submit(draft)
+        try open()
+        switch status {
+        case .new, .blocked: break
+        case .queued: try claim(id, sent: false)
+        case .sent: try claim(id)
+        case .error:
+            try claim(id)
+            try apply(.end(id, claim: 1, .failure(Failure(.command, reason: "went wrong"))))
+        case .success:
+            try claim(id)
+            try apply(.end(id, claim: 1, .success(result: Array("{}".utf8))))
+        case .cancelled: _ = try store.cancel(id, reason: "not wanted", now: .base)
+        case .inDoubt:
+            try claim(id)
+            try apply(.end(id, claim: 1, .failure(Failure(.command, reason: "cut", ambiguous: true))))
+        case .tooManyTimes:
+            try claim(id)
+            try apply(.end(id, claim: 1, .failure(Failure(.final, reason: "no such thing"))))
+        }
+        return id
+    }
+
+    /// Everything that can be counted, counted row by row.
+    func counted() throws -> Counts {
+        var counts = Counts()
+        var after: CommandID?
+        while true {
+            let page = try store.list(CommandFilter(), after: after, limit: 1000)
+            for command in page { counts[command.status, command.qos] += 1 }
+            guard let last = page.last else { return counts }
+            after = last.id
+        }
+    }
+
+    /// Compares the counts that the store keeps with its rows.
+    func countsAreTrue() throws -> Bool {
+        let (kept, counted) = (try store.counts(), try counted())
+        return CommandStatus.allCases.allSatisfy { status in
+            QualityOfService.allCases.allSatisfy { kept[status, $0] == counted[status, $0] }
+        }
+    }
+}
+
+extension Timestamp {
+    /// The moment at which tests begin: 2026-03-01T00:00:00Z.
+    static let base = Timestamp(milliseconds: 1_772_323_200_000)
+}
+
+extension CommandDraft {
+    static let noop = CommandDraft(
+        type: "noop", payload: Array(#"{"milliseconds": 0}"#.utf8), destination: .none, idempotent: true)
+
+    /// The same draft with other fields.
+    func with(_ change: (inout CommandDraft) -> Void) -> CommandDraft {
+        var draft = self
+        change(&draft)
+        return draft
+    }
+}
+
+extension Destination {
+    static func test(_ name: String) -> Destination { Destination(scheme: "https", host: name, port: 443) }
+}

@@ -1,0 +1,240 @@
+import Commands
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite struct SubmitConformance {
+    @Test(arguments: StoreKind.allCases)
+    func `a submitted command is there with everything that was chosen`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let draft = CommandDraft(
+            type: "upload", payload: Array(#"{"file":"/x"}"#.utf8), destination: .test("a"), qos: .userInitiated,
+            idempotent: false, retryLimit: 3, notBefore: .base + .seconds(60), deadline: .base + .seconds(3600),
+            uniqueKey: "key", total: 42)
+        let id = try subject.submit(draft)
+        let command = try #require(try subject.store.command(id))
+        #expect(command.type == "upload")
+        #expect(command.qos == .userInitiated)
+        #expect(command.status == .new)
+        #expect(command.destination == .test("a"))
+        #expect(!command.idempotent)
+        #expect(command.retryLimit == 3)
+        #expect(command.notBefore == .base + .seconds(60))
+        #expect(command.deadline == .base + .seconds(3600))
+        #expect(command.uniqueKey == "key")
+        #expect(command.total == 42)
+        #expect(command.claim == 0 && command.retries == 0 && command.crashes == 0 && command.offset == 0)
+        #expect(command.createdAt == .base && command.updatedAt == .base)
+        #expect(command.turn == 1)
+        #expect(try subject.store.payload(id) == draft.payload)
+        #expect(try subject.store.result(id) == nil)
+        let timeline = try subject.store.timeline(id)
+        #expect(timeline.map(\.status) == [.new])
+        #expect(timeline.first?.seat == nil && timeline.first?.claim == 0)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `an unknown id is nowhere`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let id = CommandID()
+        #expect(try subject.store.command(id) == nil)
+        #expect(try subject.store.payload(id) == nil)
+        #expect(try subject.store.timeline(id).isEmpty)
+        #expect(throws: StoreError.self) { try subject.store.cancel(id, reason: "", now: .base) }
+        #expect(throws: StoreError.self) { try subject.store.retry(id, now: .base) }
+        #expect(try !subject.store.requalify(id, qos: .utility, now: .base))
+        let writes: [ExecutionWrite] = [.sent(id, claim: 1), .end(id, claim: 1, .success(result: nil))]
+        for write in writes { #expect(try subject.apply(write) == .replaced) }
+        #expect(try subject.claim(id) == nil)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a bulk keeps its order, and a bad draft fails alone`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        var drafts = (0..<700).map { number in
+            CommandDraft.noop.with { $0.payload = Array("{\"milliseconds\":\(number)}".utf8) }
+        }
+        drafts[10].type = "No Such Type"
+        drafts[20].type = "nobody-runs-this"
+        drafts[30].payload = [UInt8](repeating: 0x20, count: Command.payloadLimit + 1)
+        drafts[40].retryLimit = -1
+        drafts[50].uniqueKey = ""
+        let results = subject.store.submit(drafts, allowUnknownTypes: false, now: .base)
+        #expect(results.count == 700)
+        for (index, result) in results.enumerated() {
+            switch (index, result) {
+            case (10, .failure(let error)), (20, .failure(let error)), (30, .failure(let error)),
+                (40, .failure(let error)), (50, .failure(let error)):
+                #expect(error.code == .invalid)
+            case (_, .failure(let error)): Issue.record("draft \(index): \(error)")
+            case (_, .success(let submission)):
+                #expect(try subject.store.payload(submission.id) == drafts[index].payload)
+            }
+        }
+        if case .failure(let error) = results[20] { #expect(error.message.contains("noop, upload")) }
+        #expect(try subject.store.counts()[.new] == 695)
+        #expect(try subject.countsAreTrue())
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `turns count up within a shard in the order of submission`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind, shardCount: 1)
+        let first = try subject.submit([CommandDraft](repeating: .noop, count: 40))
+        let second = try subject.submit([CommandDraft](repeating: .noop, count: 3))
+        let turns = try (first + second).map { try #require(try subject.store.command($0)).turn }
+        #expect(turns == Array(1...43))
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a type becomes known when somebody can run it`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let draft = CommandDraft.noop.with { $0.type = "thumbnail" }
+        #expect(throws: StoreError.self) { try subject.submit(draft) }
+        #expect(try subject.store.submit([draft], allowUnknownTypes: true, now: .base)[0].get().existed == false)
+        try subject.store.record(types: ["thumbnail", "noop"])
+        #expect(try subject.store.types() == ["noop", "thumbnail", "upload"])
+        try subject.submit(draft)
+        #expect(throws: StoreError.self) { try subject.store.record(types: ["Not A Type"]) }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `what is not due is not ready until its time`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind, shardCount: 1)
+        let later = CommandDraft.noop.with { $0.notBefore = .base + .seconds(10) }
+        let id = try subject.submit(later)
+        try subject.open()
+        #expect(try subject.store.readyKeys(shard: 0).isEmpty)
+        #expect(try subject.claim(id, now: .base + .seconds(9)) == nil)
+        let early = try subject.store.promoteDue(shard: 0, now: .base + .seconds(9), limit: 10)
+        #expect(early.promoted == 0 && early.next == .base + .seconds(10))
+        let due = try subject.store.promoteDue(shard: 0, now: .base + .seconds(10), limit: 10)
+        #expect(due.promoted == 1 && due.next == nil)
+        #expect(try subject.store.ready(shard: 0, ids: [id]).map(\.id) == [id])
+        #expect(try subject.claim(id, now: .base + .seconds(10)) == 1)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a due command can be claimed before the timer has seen it`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind, shardCount: 1)
+        let id = try subject.submit(.noop.with { $0.notBefore = .base + .seconds(10) })
+        try subject.open()
+        #expect(try subject.claim(id, now: .base + .seconds(11)) == 1)
+        #expect(try subject.store.promoteDue(shard: 0, now: .base + .seconds(12), limit: 10).next == nil)
+        #expect(try subject.store.command(id)?.notBefore == .zero)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `sixteen threads submit at once, and nothing is lost or doubled`(_ kind: StoreKind) async throws {
+        let subject = try StoreUnderTest(kind)
+        let ids = try await withThrowingTaskGroup(of: [CommandID].self) { group in
+            for thread in 0..<16 {
+                group.addTask {
+                    try await onThread("submit-\(thread)") { () throws(StoreError) -> [CommandID] in
+                        var ids: [CommandID] = []
+                        for round in 0..<10 {
+                            let drafts = (0..<5).map { number in
+                                CommandDraft.noop.with { $0.payload = Array("[\(thread),\(round),\(number)]".utf8) }
+                            }
+                            for result in subject.store.submit(drafts, allowUnknownTypes: false, now: .now) {
+                                ids.append(try result.get().id)
+                            }
+                        }
+                        return ids
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(Set(ids).count == 800)
+        #expect(try subject.store.counts()[.new] == 800)
+        let payloads = try Set(ids.map { try subject.store.payload($0) })
+        #expect(payloads.count == 800)
+        for shard in 0..<subject.store.shardCount {
+            let events = try subject.store.events(shard: shard, after: 0, limit: 10_000)
+            #expect(events.map(\.transition.seq) == (0..<events.count).map { Int64($0) + 1 })
+        }
+    }
+}
+
+@Suite struct UniqueKeyConformance {
+    private static let draft = CommandDraft.noop.with {
+        $0.uniqueKey = "order-7"
+        $0.payload = Array(#"{"a": 1, "b": [2, 3]}"#.utf8)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a second submit of an equal command returns the first one`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let first = try subject.submit(Self.draft)
+        // Order of members and white space are nothing.
+        let again = Self.draft.with { $0.payload = Array(#"{"b":[2,3],"a":1}"#.utf8) }
+        let result = try subject.store.submit([again], allowUnknownTypes: false, now: .base)[0].get()
+        #expect(result == Submission(id: first, existed: true))
+        #expect(try subject.store.counts()[.new] == 1)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `twins in one bulk are one command`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let results = try subject.store.submit(
+            [.noop, Self.draft, .noop, Self.draft], allowUnknownTypes: false, now: .base
+        ).map { try $0.get() }
+        #expect(results[1].id == results[3].id)
+        #expect(results.map(\.existed) == [false, false, false, true])
+        #expect(try subject.store.counts()[.new] == 3)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `another payload, type or destination under the same key is an error that names the first`(
+        _ kind: StoreKind
+    ) throws {
+        let subject = try StoreUnderTest(kind)
+        let first = try subject.submit(Self.draft)
+        let others = [
+            Self.draft.with { $0.payload = Array(#"{"a": 2, "b": [2, 3]}"#.utf8) },
+            Self.draft.with { $0.destination = .test("elsewhere") },
+        ]
+        for other in others {
+            let error = try #require(throws: StoreError.self) { try subject.submit(other) }
+            #expect(error.code == .conflict)
+            #expect(error.id == first)
+            #expect(error.message.contains(first.description))
+        }
+        // Keys are unique within a type.
+        let upload = try subject.submit(Self.draft.with { $0.type = "upload" })
+        #expect(upload != first)
+        #expect(upload.shard(of: 4) == first.shard(of: 4))
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a cancelled command gives its key up, and gets it back only if nobody took it`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let first = try subject.submit(Self.draft)
+        _ = try subject.store.cancel(first, reason: "no", now: .base)
+        let second = try subject.submit(Self.draft)
+        #expect(second != first)
+        let error = try #require(throws: StoreError.self) { try subject.store.retry(first, now: .base) }
+        #expect(error.code == .conflict && error.id == second)
+        #expect(try subject.status(first) == .cancelled)
+        _ = try subject.store.cancel(second, reason: "no", now: .base)
+        #expect(try subject.store.retry(first, now: .base) != nil)
+        #expect(try subject.store.submit([Self.draft], allowUnknownTypes: false, now: .base)[0].get().id == first)
+        #expect(try subject.countsAreTrue())
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a finished command keeps its key until it is pruned`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let first = try subject.submit(Self.draft)
+        try subject.open()
+        try subject.claim(first)
+        try subject.apply(.end(first, claim: 1, .success(result: nil)))
+        #expect(try subject.submit(Self.draft) == first)
+        let shard = first.shard(of: subject.store.shardCount)
+        let pruned = try subject.store.prune(
+            shard: shard, before: .base + .seconds(60), statuses: [.success], limit: 10)
+        #expect(pruned == 1)
+        #expect(try subject.submit(Self.draft) != first)
+    }
+}

@@ -1,0 +1,105 @@
+import Commands
+import Store
+import TestSupport
+import Testing
+
+@Suite struct UpkeepConformance {
+    @Test(arguments: StoreKind.allCases)
+    func `ready work is listed by destination and quality, in order`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind, shardCount: 1)
+        var drafts: [CommandDraft] = []
+        for number in 0..<30 {
+            drafts.append(
+                .noop.with {
+                    $0.destination = number % 3 == 0 ? .none : .test("host-\(number % 3)")
+                    $0.qos = number % 2 == 0 ? .default : .background
+                })
+        }
+        let ids = try subject.submit(drafts)
+        let keys = try subject.store.readyKeys(shard: 0)
+        #expect(keys.count == 6)
+        #expect(keys == Set(drafts.map { ReadyKey(destination: $0.destination, qos: $0.qos) }))
+        for key in keys {
+            let expected = zip(ids, drafts).filter { $1.destination == key.destination && $1.qos == key.qos }.map(\.0)
+            let ready = try subject.store.ready(
+                shard: 0, destination: key.destination, qos: key.qos, afterTurn: 0, limit: 100)
+            #expect(ready.map(\.id) == expected)
+            let page = try subject.store.ready(
+                shard: 0, destination: key.destination, qos: key.qos, afterTurn: ready[1].turn, limit: 2)
+            #expect(page.map(\.id) == Array(expected[2..<4]))
+        }
+        #expect(throws: StoreError.self) { try subject.store.readyKeys(shard: 1) }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a list goes on where it stopped, over all shards`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let ids = try subject.submit(
+            (0..<50).map { number in .noop.with { $0.qos = number < 10 ? .utility : .default } }
+        ).sorted()
+        var found: [CommandID] = []
+        while true {
+            let page = try subject.store.list(CommandFilter(), after: found.last, limit: 7)
+            found += page.map(\.id)
+            if page.count < 7 { break }
+        }
+        #expect(found == ids)
+        #expect(try subject.store.list(CommandFilter(qos: .utility), after: nil, limit: 100).count == 10)
+        #expect(try subject.store.list(CommandFilter(destination: .test("x")), after: nil, limit: 100).isEmpty)
+        #expect(try subject.store.list(CommandFilter(status: .new, qos: .default), after: nil, limit: 100).count == 40)
+        #expect(try subject.store.list(CommandFilter(status: .error), after: nil, limit: 100).isEmpty)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `settings are found by their prefix`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        try subject.store.set("pause/all", to: "1")
+        try subject.store.set("pause/%", to: "2")
+        try subject.store.set("rate/x", to: "5")
+        try subject.store.set("rate/x", to: "6")
+        #expect(try subject.store.settings(prefix: "pause/") == ["pause/all": "1", "pause/%": "2"])
+        #expect(try subject.store.settings(prefix: "pause/%") == ["pause/%": "2"])
+        #expect(try subject.store.settings(prefix: "") == ["pause/all": "1", "pause/%": "2", "rate/x": "6"])
+        try subject.store.set("rate/x", to: nil)
+        #expect(try subject.store.settings(prefix: "rate").isEmpty)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `old finished commands are pruned in batches, and nothing else`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind, shardCount: 1)
+        var kept: [CommandID] = []
+        for status in CommandStatus.allCases where status != .blocked {
+            let id = try subject.make(status)
+            if ![.success, .cancelled].contains(status) { kept.append(id) }
+        }
+        let old = try (0..<10).map { _ in try subject.make(.success) }
+        let before = Timestamp.base + .seconds(60)
+        let range = try #require(try subject.store.transitionRange(shard: 0))
+        #expect(try subject.store.prune(shard: 0, before: .base, statuses: [.success], limit: 100) == 0)
+        var batches: [Int] = []
+        while true {
+            let pruned = try subject.store.prune(
+                shard: 0, before: before, statuses: [.success, .cancelled], limit: 5)
+            if pruned == 0 { break }
+            batches.append(pruned)
+        }
+        #expect(batches == [5, 5, 2])
+        for id in old {
+            #expect(try subject.store.command(id) == nil)
+            #expect(try subject.store.payload(id) == nil)
+            #expect(try subject.store.result(id) == nil)
+            #expect(try subject.store.timeline(id).isEmpty)
+        }
+        for id in kept { #expect(try subject.store.command(id) != nil) }
+        #expect(try subject.countsAreTrue())
+        // Numbers go on where they were, also though the newest rows are gone.
+        let id = try subject.submit()
+        #expect(try subject.store.timeline(id).first?.seq == range.upperBound + 1)
+        #expect(try subject.store.command(id)?.turn == Int64(CommandStatus.allCases.count - 1 + 10 + 1))
+        #expect(try subject.store.prune(shard: 0, before: before, statuses: [.tooManyTimes, .inDoubt], limit: 9) == 2)
+        #expect(
+            try subject.store.events(shard: 0, after: 0, limit: 1000).allSatisfy {
+                kept.contains($0.transition.id) || $0.transition.id == id
+            })
+    }
+}

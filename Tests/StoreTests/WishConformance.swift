@@ -1,0 +1,140 @@
+import Commands
+import Store
+import TestSupport
+import Testing
+
+@Suite struct WishConformance {
+    @Test(arguments: StoreKind.allCases, CommandStatus.allCases.filter { $0 != .blocked })
+    func `a cancellation does what the status allows`(_ kind: StoreKind, _ status: CommandStatus) throws {
+        let subject = try StoreUnderTest(kind)
+        let id = try subject.make(status)
+        try #require(try subject.status(id) == status)
+        let outcome = try subject.store.cancel(id, reason: "not wanted any more", now: .base)
+        switch status {
+        case .new, .error, .inDoubt, .blocked:
+            guard case .cancelled(let event) = outcome else {
+                Issue.record("\(outcome)")
+                return
+            }
+            #expect(event.transition.status == .cancelled && event.transition.reason == "not wanted any more")
+            #expect(try subject.status(id) == .cancelled)
+        case .queued, .sent:
+            guard case .wished(let row) = outcome else {
+                Issue.record("\(outcome)")
+                return
+            }
+            #expect(row.id == id && row.claim == 1)
+            #expect(try subject.status(id) == status)
+            #expect(try subject.store.wishes(shard: id.shard(of: 4)).map(\.id) == [id])
+        case .success, .cancelled, .tooManyTimes: #expect(outcome == .ended(status))
+        }
+        #expect(try subject.countsAreTrue())
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a wish keeps bytes from leaving and is fulfilled by whoever ends or releases`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let queued = try subject.make(.queued)
+        _ = try subject.store.cancel(queued, reason: "stop", now: .base)
+        #expect(try subject.apply(.sent(queued, claim: 1)) == .refused)
+        try subject.apply(.end(queued, claim: 1, .cancelled(reason: "stop")))
+        #expect(try subject.status(queued) == .cancelled)
+
+        let released = try subject.make(.sent)
+        _ = try subject.store.cancel(released, reason: "stop", now: .base)
+        try subject.apply(.end(released, claim: 1, .released(reason: "drained", ambiguous: true)))
+        #expect(try subject.status(released) == .cancelled)
+        #expect(try subject.store.command(released)?.reason?.contains("may have been delivered") == true)
+
+        let won = try subject.make(.sent)
+        _ = try subject.store.cancel(won, reason: "stop", now: .base)
+        try subject.apply(.end(won, claim: 1, .success(result: nil)))
+        #expect(try subject.status(won) == .success)
+        #expect(try (0..<4).allSatisfy { try subject.store.wishes(shard: $0).isEmpty })
+    }
+
+    @Test(arguments: StoreKind.allCases, CommandStatus.allCases.filter { $0 != .blocked })
+    func `a retry begins anew where the status allows it`(_ kind: StoreKind, _ status: CommandStatus) throws {
+        let subject = try StoreUnderTest(kind)
+        let id = try subject.make(status)
+        let event = try subject.store.retry(id, now: .base + .seconds(5))
+        let may: Set<CommandStatus> = [.error, .cancelled, .tooManyTimes]
+        #expect((event != nil) == may.contains(status))
+        guard let event else {
+            #expect(try subject.status(id) == status)
+            return
+        }
+        #expect(event.transition.status == .new)
+        let command = try #require(try subject.store.command(id))
+        #expect(command.status == .new && command.retries == 0 && command.notBefore == .zero && command.crashes == 0)
+        #expect(try subject.claim(id) != nil)
+        #expect(try subject.countsAreTrue())
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a retry drops a passed deadline and keeps one to come, and the offset`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind, shardCount: 1)
+        let ids = try subject.submit([
+            .noop.with { $0.deadline = .base + .seconds(10) }, .noop.with { $0.deadline = .base + .seconds(1000) },
+        ])
+        try subject.open()
+        for id in ids {
+            try subject.claim(id)
+            try subject.apply(.offset(id, claim: 1, offset: 5, total: 10))
+            try subject.apply(.end(id, claim: 1, .cancelled(reason: "no")))
+            _ = try subject.store.retry(id, now: .base + .seconds(20))
+        }
+        #expect(try subject.store.command(ids[0])?.deadline == nil)
+        #expect(try subject.store.command(ids[1])?.deadline == .base + .seconds(1000))
+        #expect(try subject.store.command(ids[0])?.offset == 5)
+        let expiry = try subject.store.expire(shard: 0, now: .base + .seconds(30), limit: 10)
+        #expect(expiry.cancelled.isEmpty && expiry.next == .base + .seconds(1000))
+    }
+
+    @Test(arguments: StoreKind.allCases, [CommandStatus.success, .new, .cancelled])
+    func `a person settles what is in doubt`(_ kind: StoreKind, _ status: CommandStatus) throws {
+        let subject = try StoreUnderTest(kind)
+        let id = try subject.make(.inDoubt)
+        #expect(try subject.store.resolve(id, as: .error, now: .base) == nil)
+        #expect(try subject.store.resolve(id, as: status, now: .base)?.transition.status == status)
+        #expect(try subject.status(id) == status)
+        #expect(try subject.store.resolve(id, as: status, now: .base) == nil)
+        #expect(try subject.countsAreTrue())
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `another quality moves a command to another queue`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind, shardCount: 1)
+        let id = try subject.submit()
+        #expect(try subject.store.requalify(id, qos: .userInteractive, now: .base))
+        #expect(try subject.store.readyKeys(shard: 0) == [ReadyKey(destination: .none, qos: .userInteractive)])
+        #expect(try subject.store.counts()[.new, .userInteractive] == 1)
+        let done = try subject.make(.success)
+        #expect(try !subject.store.requalify(done, qos: .background, now: .base))
+        #expect(try subject.countsAreTrue())
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a passed deadline cancels what waits and wishes what runs`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind, shardCount: 1)
+        let draft = CommandDraft.noop.with { $0.deadline = .base + .seconds(10) }
+        let (waiting, running, done) = (try subject.submit(draft), try subject.submit(draft), try subject.submit(draft))
+        let later = try subject.submit(.noop.with { $0.deadline = .base + .seconds(100) })
+        try subject.open()
+        try subject.claim(running)
+        try subject.claim(done)
+        try subject.apply(.end(done, claim: 1, .success(result: nil)))
+        let early = try subject.store.expire(shard: 0, now: .base + .seconds(9), limit: 10)
+        #expect(early.cancelled.isEmpty && early.mustBeTold.isEmpty && early.next == .base + .seconds(10))
+        let expiry = try subject.store.expire(shard: 0, now: .base + .seconds(10), limit: 10)
+        #expect(expiry.cancelled.map(\.transition.id) == [waiting])
+        #expect(expiry.mustBeTold.map(\.id) == [running])
+        #expect(expiry.next == .base + .seconds(100))
+        #expect(try subject.status(waiting) == .cancelled)
+        #expect(try subject.store.command(waiting)?.reason == "its deadline passed")
+        #expect(try subject.store.wishes(shard: 0).map(\.id) == [running])
+        #expect(try subject.claim(later, now: .base + .seconds(100)) == nil)
+        #expect(try subject.status(done) == .success)
+        #expect(try subject.countsAreTrue())
+    }
+}

@@ -1,0 +1,213 @@
+import Commands
+import Testing
+import Wire
+
+@testable import Work
+
+@Suite struct PlacesTests {
+    private func offer(
+        _ number: UInt64, _ qos: QualityOfService = .default, group: UInt32 = 1, order: Int64 = 0, suspect: Bool = false
+    ) -> Offers.Offer {
+        Offers.Offer(
+            id: CommandID(high: 1, low: number), type: "noop", qos: qos, suspect: suspect, group: group,
+            order: order == 0 ? Int64(number) : order)
+    }
+
+    private func places(_ concurrency: Int, _ offers: [Offers.Offer]) -> Places {
+        var places = Places(concurrency: concurrency)
+        places.offered(Offers(first: 1, offers: offers), coordinator: 7, now: 0)
+        return places
+    }
+
+    /// Claims and begins what may begin.
+    private func run(_ places: inout Places) -> [UInt64] {
+        var started: [UInt64] = []
+        while true {
+            let decision = places.begin()
+            started += decision.starts.map(\.low)
+            if decision.claims.isEmpty { return started }
+            for claim in decision.claims { places.claimed(claim.id, preemptible: true) }
+        }
+    }
+
+    private func finish(_ places: inout Places, _ number: UInt64) {
+        places.ended(CommandID(high: 1, low: number))
+        places.settled(CommandID(high: 1, low: number))
+    }
+
+    @Test func `middle and low quality share the concurrency`() {
+        var places = places(2, (1...5).map { offer($0, $0 % 2 == 0 ? .utility : .default) })
+        // Middle before low, whatever the numbers.
+        #expect(run(&places) == [1, 3])
+        finish(&places, 1)
+        #expect(run(&places) == [5])
+        finish(&places, 3)
+        #expect(run(&places) == [2])
+    }
+
+    @Test func `high quality has as many places again`() {
+        var places = places(2, (1...4).map { offer($0) })
+        #expect(run(&places) == [1, 2])
+        places.offered(
+            Offers(first: 5, offers: [offer(10, .userInteractive), offer(11, .userInitiated), offer(12, .userInteractive)]),
+            coordinator: 7, now: 0)
+        #expect(run(&places) == [10, 11])
+    }
+
+    @Test func `high quality beyond its places preempts the youngest low`() {
+        var places = places(2, [offer(1, .utility), offer(2, .background)])
+        #expect(run(&places) == [1, 2])
+        places.offered(
+            Offers(first: 3, offers: (10...12).map { offer($0, .userInteractive) }), coordinator: 7, now: 0)
+        let decision = places.begin()
+        #expect(decision.claims.map(\.id.low) == [10, 11])
+        #expect(decision.preempts.isEmpty)
+        for claim in decision.claims { places.claimed(claim.id, preemptible: true) }
+        let second = places.begin()
+        #expect(second.starts.map(\.low) == [10, 11])
+        #expect(second.preempts == [CommandID(high: 1, low: 2)])
+        // Once is enough: the victim is on its way out.
+        #expect(places.begin().preempts.isEmpty)
+        places.ended(CommandID(high: 1, low: 2))
+        #expect(places.begin().claims.map(\.id.low) == [12])
+    }
+
+    @Test func `what is not idempotent is never preempted`() {
+        var places = places(1, [offer(1, .utility)])
+        let decision = places.begin()
+        #expect(decision.claims.count == 1)
+        places.claimed(CommandID(high: 1, low: 1), preemptible: false)
+        #expect(places.begin().starts.count == 1)
+        places.offered(Offers(first: 2, offers: (10...12).map { offer($0, .userInteractive) }), coordinator: 7, now: 0)
+        _ = run(&places)
+        #expect(places.begin().preempts.isEmpty)
+    }
+
+    @Test func `one destination holds three quarters of the places while others wait`() {
+        var places = places(4, (1...6).map { offer($0, group: 1) } + [offer(7, group: 2)])
+        #expect(run(&places) == [1, 2, 3, 7])
+    }
+
+    @Test func `one destination holds all places while nobody else waits`() {
+        var places = places(4, (1...6).map { offer($0, group: 1) })
+        #expect(run(&places) == [1, 2, 3, 4])
+    }
+
+    @Test func `a worker carries one suspect at a time`() {
+        var places = places(4, [offer(1, suspect: true), offer(2, group: 2, suspect: true), offer(3, group: 3)])
+        #expect(run(&places) == [1, 3])
+        #expect(places.state.holdsSuspect)
+        finish(&places, 1)
+        #expect(run(&places) == [2])
+    }
+
+    @Test func `skipped offer numbers count as resolved`() {
+        var places = Places(concurrency: 1)
+        places.offered(Offers(first: 4, offers: [offer(1)]), coordinator: 7, now: 0)
+        #expect(places.state.seen == 4)
+        #expect(places.state.resolved == 3)
+    }
+
+    @Test func `an offer that cannot begin is forgotten after two seconds`() {
+        var places = places(1, [offer(1), offer(2)])
+        #expect(run(&places) == [1])
+        places.tick(now: Places.patience)
+        #expect(places.waitingCount == 1)
+        places.tick(now: Places.patience + 1)
+        #expect(places.waitingCount == 0)
+        #expect(places.state.resolved == 1)
+    }
+
+    @Test func `a new coordinator counts from one`() {
+        var places = places(1, [offer(1), offer(2)])
+        #expect(run(&places) == [1])
+        places.offered(Offers(first: 1, offers: [offer(3)]), coordinator: 8, now: 0)
+        #expect(places.state.coordinator == 8)
+        #expect(places.state.seen == 1)
+        #expect(places.state.resolved == 0)
+        // The end of what the last one offered is not counted to the new one.
+        finish(&places, 1)
+        #expect(places.state.resolved == 0)
+        #expect(run(&places) == [3])
+        finish(&places, 3)
+        #expect(places.state.resolved == 1)
+    }
+
+    @Test func `draining releases what has not begun and takes nothing more`() {
+        var places = places(1, [offer(1), offer(2)])
+        let decision = places.begin()
+        for claim in decision.claims { places.claimed(claim.id, preemptible: true) }
+        #expect(places.drain() == decision.claims.map(\.id))
+        places.offered(Offers(first: 3, offers: [offer(9)]), coordinator: 7, now: 0)
+        #expect(places.begin() == Places.Decision())
+        #expect(places.state.phase == .draining)
+    }
+
+    @Test func `a pause forgets the offers that it covers`() {
+        var places = places(1, [offer(1, .utility), offer(2, .background, group: 5)])
+        places.pause([.init(group: 0, qualities: 1 << UInt8(QualityOfService.background.rawValue))])
+        #expect(places.waitingCount == 1)
+        places.offered(Offers(first: 3, offers: [offer(3, .background)]), coordinator: 7, now: 0)
+        #expect(places.waitingCount == 1)
+    }
+
+    @Test func `short operations are claimed ahead, long ones are not`() {
+        var places = places(2, (1...200).map { offer($0) })
+        #expect(places.begin().claims.count == 2)
+        var short = Places(concurrency: 2)
+        short.tick(now: 0)
+        for round in 0..<100 {
+            short.offered(Offers(first: Int64(round * 10 + 1), offers: (0..<10).map { offer(UInt64(round * 10 + $0 + 1)) }), coordinator: 7, now: 0)
+            for _ in 0..<10 { for id in run(&short) { finish(&short, id) } }
+        }
+        short.tick(now: 250_000_000)
+        // 1,000 in a quarter of a second: 4,000/s, of which 5 ms are 20.
+        #expect(short.ahead == 20)
+        #expect(places.ahead == 0)
+    }
+
+    @Test(arguments: 0..<20) func `no sequence of events breaks the limits`(seed: Int) {
+        var random = SplitMix(state: UInt64(seed))
+        let concurrency = Int(random.next() % 6) + 1
+        var places = Places(concurrency: concurrency)
+        var executing: [CommandID: QualityOfService] = [:]
+        var known: [CommandID: QualityOfService] = [:]
+        var number: Int64 = 1
+        for step in 0..<2000 {
+            if random.next() % 3 == 0 {
+                let qos = QualityOfService.allCases[Int(random.next() % 5)]
+                let offer = offer(UInt64(number), qos, group: UInt32(random.next() % 3) + 1)
+                known[offer.id] = qos
+                places.offered(Offers(first: number, offers: [offer]), coordinator: 1, now: Int64(step))
+                number += 1
+            }
+            if let id = executing.keys.min(by: { $0.low &* 7919 % 13 < $1.low &* 7919 % 13 }), random.next() % 2 == 0 {
+                places.ended(id)
+                places.settled(id)
+                executing[id] = nil
+            }
+            let decision = places.begin()
+            for claim in decision.claims {
+                if random.next() % 8 == 0 { places.refused(claim.id) } else { places.claimed(claim.id, preemptible: true) }
+            }
+            for id in decision.starts + places.begin().starts { executing[id] = known[id] }
+            let high = executing.values.count { $0.serviceClass == .high }
+            #expect(executing.count - high <= concurrency)
+            #expect(executing.count <= 2 * concurrency)
+            #expect(places.state.executing == executing.count)
+        }
+        #expect(places.state.resolved <= places.state.seen)
+    }
+}
+
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+}
