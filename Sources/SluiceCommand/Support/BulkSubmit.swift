@@ -26,11 +26,14 @@ final class BulkSubmit: Sendable {
     /// Nil is the end.
     private let queue = Mutex<[Batch?]>([])
     private let filled = DispatchSemaphore(value: 0)
-    private let free = DispatchSemaphore(value: 2)
+    /// Made empty: libdispatch traps where a semaphore ends below the value it was made with.
+    private let free = DispatchSemaphore(value: 0)
     /// Why no more is to be read: a draft was refused.
     private let refusal = Mutex<Complaint?>(nil)
 
     private static let batchSize = 4096
+    /// Batches read before the first of them is committed.
+    private static let batchesAhead = 2
     /// Bytes of drafts after which a batch is full.
     private static let batchBytes = 8 << 20
     /// JSON may be written more lengthily than it is stored; beyond this nobody reads on.
@@ -46,6 +49,7 @@ final class BulkSubmit: Sendable {
         self.registry = registry
         self.asJSON = asJSON
         self.keepsIDs = keepsIDs
+        for _ in 0..<Self.batchesAhead { free.signal() }
     }
 
     /// - Returns: the ids, where they are kept.
