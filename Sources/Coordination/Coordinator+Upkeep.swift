@@ -38,6 +38,18 @@ extension Coordinator {
         }
     }
 
+    /// A backoff is elapsed time: where the wall clock jumps, its end in the store is moved along.
+    func followWallClock(now: Int64) {
+        guard let jump = wallClock.jump(wall: .now, monotonic: now) else { return }
+        logger.warning("The wall clock jumped by \(jump.seconds) s; backoffs are moved along.")
+        for shard in 0..<store.shardCount {
+            write { store throws(StoreError) in try store.shiftBackoffs(shard: shard, by: jump) } then: {
+                coordinator, result in
+                if case .failure(let error) = result { coordinator.report(error, "Backoffs cannot be moved") }
+            }
+        }
+    }
+
     /// Makes due what waited, and cancels what its deadline has passed.
     func settleTimes() {
         guard !timesAreSettling else { return }

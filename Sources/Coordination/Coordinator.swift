@@ -44,6 +44,7 @@ actor Coordinator {
     private var needsControl = true
     private var needsDispatch = false
     var timers = Timers()
+    var wallClock = WallClock()
     private var lastTick: Int64 = 0
     private var foreignVersions: Set<String> = []
     private let dispatched = Counter(label: "sluice.commands.dispatched")
@@ -137,6 +138,7 @@ actor Coordinator {
     private func beat(now: Int64) {
         lookUp(dispatcher.forgotten(now: now))
         watchSeats()
+        followWallClock(now: now)
         settleTimes()
         if dispatcher.nextProbe.map({ $0 <= now }) ?? false { needsDispatch = true }
         // Windows grow and patience ends without a message.

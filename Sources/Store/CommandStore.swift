@@ -52,6 +52,9 @@ package protocol CommandStore: Sendable {
     func ready(shard: Int, ids: [CommandID]) throws(StoreError) -> [ReadyCommand]
     /// Makes due what `notBefore` held back, and returns the earliest moment at which something else will be due.
     func promoteDue(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> (promoted: Int, next: Timestamp?)
+    /// Moves the ends of backoffs after the wall clock has jumped, so that they last as long as they were meant to. What a
+    /// producer asked for (`notBefore` of a `new` command) is a time of day, and stays.
+    func shiftBackoffs(shard: Int, by jump: Duration) throws(StoreError)
     /// Cancels what its deadline has passed: waiting ones at once; for running ones the wish is recorded.
     /// - Returns: the transitions made, the claimed commands whose owners must be told, and the next deadline.
     func expire(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Expiry

@@ -23,6 +23,17 @@ extension MemoryStore {
         }
     }
 
+    package func shiftBackoffs(shard: Int, by jump: Duration) throws(StoreError) {
+        try with(shard) { shard in
+            for row in shard.waiting where row.command.status == .error {
+                _ = shard.change(row.id) { row, _ in
+                    let moved = max(row.command.notBefore.milliseconds + jump.milliseconds, 1)
+                    row.command.notBefore = Timestamp(milliseconds: moved)
+                }
+            }
+        }
+    }
+
     package func expire(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Expiry {
         try with(shard) { shard in
             var expiry = Expiry(cancelled: [], mustBeTold: [], next: nil)

@@ -10,7 +10,7 @@ enum Query: Int, CaseIterable {
     case byUniqueKey
     case transition, events, transitionRange
     case ready, readyKeyAfter, readyByID
-    case dueRows, nextDue, promote, deadlines, nextDeadline
+    case dueRows, nextDue, promote, shiftBackoffs, deadlines, nextDeadline
     case inFlight, inFlightOf, wishes
     case payload, result, counts, setting, setSetting, removeSetting, types, addType
     case sessions, openSession, closeSession, deleteSession
@@ -113,6 +113,8 @@ enum Query: Int, CaseIterable {
             """
         case .nextDue: "SELECT min(not_before) FROM command INDEXED BY command_held_back WHERE not_before > 0"
         case .promote: "UPDATE command SET not_before = 0 WHERE turn = ?1"
+        case .shiftBackoffs:
+            "UPDATE command SET not_before = max(not_before + ?1, 1) WHERE not_before > 0 AND status = 3"
         case .deadlines:
             """
             SELECT \(Self.columns) FROM command c INDEXED BY command_deadline

@@ -75,6 +75,14 @@ extension SQLiteStore {
         return (promoted, try shard.use { connection throws(StoreError) in try connection.earliest(.nextDue) })
     }
 
+    package func shiftBackoffs(shard: Int, by jump: Duration) throws(StoreError) {
+        try self.shard(shard).write { connection throws(StoreError) in
+            let shift = try connection.statement(.shiftBackoffs)
+            shift.bind(jump.milliseconds, at: 1)
+            try shift.run()
+        }
+    }
+
     package func expire(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Expiry {
         let shard = try self.shard(shard)
         let look = try shard.use { connection throws(StoreError) in try connection.earliest(.nextDeadline) }
