@@ -205,12 +205,13 @@ extension Coordinator {
         }
         for (destination, gate) in dispatcher.gates { hub.link(destination, gate, at: at, snapshot: true) }
         for (_, last) in lastTransfers { hub.bandwidth(last.link, worker: last.worker, at: at) }
-        let shards = 0..<store.shardCount
         read { store throws(StoreError) in
             (
                 try store.counts(),
-                try shards.map { shard throws(StoreError) in try store.claimed(shard: shard) },
-                try shards.map { shard throws(StoreError) in try store.transitionRange(shard: shard)?.upperBound ?? 0 }
+                try store.ofEachShard(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) },
+                try store.ofEachShard(or: 0) { shard throws(StoreError) in
+                    try store.transitionRange(shard: shard)?.upperBound ?? 0
+                }
             )
         } then: { coordinator, result in
             switch result {

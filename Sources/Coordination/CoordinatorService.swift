@@ -72,9 +72,9 @@ private struct Recovered: Sendable {
         let last = try store.settings(prefix: Self.incarnationKey)[Self.incarnationKey].flatMap { Int64($0) } ?? 0
         incarnation = max(Timestamp.now.milliseconds, last + 1)
         try store.set(Self.incarnationKey, to: "\(incarnation)")
-        var newest: [Int64] = []
-        for shard in 0..<store.shardCount { newest.append(try store.transitionRange(shard: shard)?.upperBound ?? 0) }
-        self.newest = newest
+        newest = try store.ofEachShard(or: 0) { shard throws(StoreError) in
+            try store.transitionRange(shard: shard)?.upperBound ?? 0
+        }
         for (key, value) in try store.settings(prefix: DestinationGate.settingPrefix) {
             guard let gate = DestinationGate(setting: value) else { continue }
             gates[Destination(unchecked: String(key.dropFirst(DestinationGate.settingPrefix.count)))] = gate
