@@ -12,9 +12,9 @@ package enum WatchScreen {
         // Errors get a third of what is left, the workers the rest, and what one does not need goes to the other.
         let left = rows - lines.count
         let errors = problems(state, columns)
-        let workers = workers(state, columns)
-        let errorRoom = max(min(errors.count, max(left / 3, left - workers.count)), 0)
-        lines += shortened(workers, to: left - errorRoom)
+        let wanted = state.workers.reduce(2) { $0 + 1 + $1.running.count }
+        let errorRoom = max(min(errors.count, max(left / 3, left - wanted)), 0)
+        lines += workers(state, columns, room: left - errorRoom)
         lines += errors.prefix(errorRoom)
         return lines.prefix(rows).map { TerminalText.cut($0, width: columns) }
     }
@@ -80,17 +80,23 @@ package enum WatchScreen {
 
     // MARK: Workers
 
-    private static func workers(_ state: WatchState, _ columns: Int) -> [String] {
-        guard !state.workers.isEmpty else {
-            return ["", "no worker is running"]
-        }
+    /// Every worker gets its line, and what is left is shared among them.
+    private static func workers(_ state: WatchState, _ columns: Int, room: Int) -> [String] {
+        guard room > 1 else { return [] }
+        guard !state.workers.isEmpty else { return ["", "no worker is running"] }
+        let shown = state.workers.count < room ? state.workers[...] : state.workers.prefix(room - 2)
+        var left = room - 1 - shown.count - (shown.count < state.workers.count ? 1 : 0)
         var lines = [""]
-        for worker in state.workers {
+        for (index, worker) in shown.enumerated() {
             let places = worker.concurrency.map { " of \($0)" } ?? ""
             lines.append(
                 "worker \(worker.seat)  pid \(worker.pid)  \(worker.state)  \(worker.running.count)\(places) running")
-            lines += worker.running.map { running($0, state.now, columns) }
+            let share = left / (shown.count - index)
+            let rows = shortened(worker.running.map { running($0, state.now, columns) }, to: share)
+            lines += rows
+            left -= rows.count
         }
+        if shown.count < state.workers.count { lines.append("and \(state.workers.count - shown.count) more workers") }
         return lines
     }
 
@@ -114,7 +120,7 @@ package enum WatchScreen {
     private static func shortened(_ lines: [String], to room: Int) -> [String] {
         guard room > 0 else { return [] }
         guard lines.count > room else { return lines }
-        return lines.prefix(room - 1) + ["  and \(lines.count - room + 1) more lines"]
+        return lines.prefix(room - 1) + ["  and \(lines.count - room + 1) more"]
     }
 
     // MARK: Errors

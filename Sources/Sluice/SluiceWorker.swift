@@ -28,9 +28,11 @@ public struct SluiceWorker: Sendable {
         configuration.grace = grace
         do throws(StoreError) {
             let directory = DataDirectory(path: path)
+            let store = try SQLiteStore(directory: directory, create: false)
+            let registry = OperationRegistry(operations)
             service = WorkerService(
-                directory: directory, store: try SQLiteStore(directory: directory, create: false),
-                registry: OperationRegistry(operations), configuration: configuration, logger: logger)
+                directory: directory, store: store, registry: registry, configuration: configuration, logger: logger,
+                whenReady: { WorkerCard.leave(seat: $0, types: registry.types, in: store) })
         } catch {
             throw SluiceError(error)
         }

@@ -85,7 +85,7 @@ struct PutCommand: AsyncParsableCommand {
         let client = try SluiceClient(data: data.path, registry: registry, create: true)
         let drafts = try spool ? spooled(Spool(directory: client.directory.spool), registry) : checked
         let ids = try await Producer(client: client, asJSON: print.json).submit(drafts, labels: files)
-        if wait { try await Waiting(client: client, ids: ids, total: drafts.reduce(0) { $0 + $1.total }).run() }
+        if wait { try await Waiting(client: client, ids: ids, totals: drafts.map(\.total)).run() }
         await client.close()
     }
 

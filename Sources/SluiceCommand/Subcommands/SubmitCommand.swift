@@ -85,7 +85,7 @@ struct SubmitCommand: AsyncParsableCommand {
             ids = try await Producer(client: client, asJSON: print.json)
                 .submit([draft], labels: [type], allowUnknownTypes: allowUnknown)
         }
-        if wait { try await Waiting(client: client, ids: ids, total: 0).run() }
+        if wait { try await Waiting(client: client, ids: ids).run() }
         await client.close()
     }
 

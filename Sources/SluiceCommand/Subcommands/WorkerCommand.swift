@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Logging
 internal import Operations
-internal import ServiceLifecycle
+internal import Sluice
 internal import Store
 internal import Work
 
@@ -50,9 +50,13 @@ struct WorkerCommand: AsyncParsableCommand {
         configuration.concurrency = concurrency
         configuration.grace = grace.duration
         configuration.parentDescriptor = parentDescriptor
+        let registry = BuiltInOperations.registry(operations)
         let service = WorkerService(
-            directory: directory, store: store, registry: BuiltInOperations.registry(operations),
-            configuration: configuration, logger: logger, whenReady: { _ in Notify.ready() })
+            directory: directory, store: store, registry: registry, configuration: configuration, logger: logger,
+            whenReady: { seat in
+                Notify.ready()
+                WorkerCard.leave(seat: seat, types: registry.types, in: store)
+            })
         try await Services.run(service, logger: logger)
     }
 }

@@ -76,7 +76,12 @@ struct Complaint: Error {
             Output.line(SluiceTool.fullMessage(for: error))
             Output.finish(code: .done)
         }
-        let sentence = SluiceTool.message(for: error)
+        // A list of values stands on lines of its own, which makes a long list a screen.
+        let sentence = SluiceTool.message(for: error).split(separator: "\n").reduce("") { text, line in
+            if text.isEmpty { return String(line) }
+            return text + (!line.hasPrefix("  - ") ? " " : text.hasSuffix(":") ? " " : ", ")
+                + line.drop { $0 == " " || $0 == "-" }
+        }
         if !sentence.isEmpty {
             Diagnostics.say(sentence)
             // Of the parser's own text the usage is left out: it is longer than a screen is high for some.

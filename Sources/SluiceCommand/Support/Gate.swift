@@ -13,7 +13,7 @@ struct Gate: Equatable {
     var opens: String
 
     var sentence: String {
-        let limit = threshold.map { " (must be: \($0))" } ?? ""
+        let limit = threshold.map { " (needs: \($0))" } ?? ""
         return "\(name): \(value)\(limit). \(opens)."
     }
 

@@ -136,17 +136,20 @@ struct GateKeeper {
     }
 
     private func type(_ command: Command, _ alive: [Session]) throws(StoreError) -> Gate? {
-        let text = try store.settings(prefix: "worker.types.")
-        // Written by the coordinator at each hello; without it nobody can tell from outside.
-        guard !text.isEmpty else { return nil }
-        let seats = Set(alive.map { "worker.types.\($0.seat)" })
-        let types = Set(
-            text.filter { seats.contains($0.key) }.values.flatMap { $0.split(separator: " ").map(String.init) })
-        guard !types.isEmpty, !types.contains(command.type) else { return nil }
+        let cards = try store.settings(prefix: WorkerCard.prefix)
+        var types: Set<String> = []
+        for session in alive {
+            // A worker that has not left its card yet may run anything.
+            guard let card = cards["\(WorkerCard.prefix)\(session.seat)"].flatMap({ WorkerCard(setting: $0) }),
+                card.pid == session.pid
+            else { return nil }
+            types.formUnion(card.types)
+        }
+        guard !types.contains(command.type) else { return nil }
         return Gate(
             name: "type",
-            value: "no running worker executes “\(command.type)”; they execute "
-                + types.sorted().joined(separator: ", "),
+            value:
+                "no running worker executes “\(command.type)”; they execute \(types.sorted().joined(separator: ", "))",
             threshold: "one that does", opens: "It begins when such a worker joins")
     }
 

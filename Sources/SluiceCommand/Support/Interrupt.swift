@@ -4,10 +4,17 @@ internal import Synchronization
 
 /// What Ctrl-C means to a command that is no service: the process ends with 130, and what was submitted goes on.
 enum Interrupt {
-    /// Ends the process with 130 at SIGINT, after `body`. Called once; lasts to the end of the process.
+    private static let farewell = Mutex<(@Sendable () -> Void)?>(nil)
+
+    /// Ends the process with 130 at SIGINT, after `body`. A second call replaces the `body` of the first.
     static func exits(after body: @escaping @Sendable () -> Void = {}) {
+        let isFirst = farewell.withLock { farewell in
+            defer { farewell = body }
+            return farewell == nil
+        }
+        guard isFirst else { return }
         handle(SIGINT) {
-            body()
+            farewell.withLock { $0 }?()
             Output.finish(code: .interrupted)
         }
     }

@@ -74,7 +74,11 @@ struct Surroundings {
     /// Where others connect to hear events. A socket's path may have 107 bytes; where the directory's own is longer, the
     /// way leads through the coordinator's descriptor of it.
     func eventsEndpoint(coordinator: LockProbe) -> String? {
-        let path = directory.run + "/events.sock"
+        let run = realpath(directory.run, nil).map { text in
+            defer { free(text) }
+            return String(cString: text)
+        }
+        let path = (run ?? directory.run) + "/events.sock"
         if path.utf8.count <= 107 { return "ipc://\(path)" }
         guard let pid = coordinator.pid, let listing = opendir("/proc/\(pid)/fd") else { return nil }
         defer { closedir(listing) }

@@ -24,8 +24,8 @@ struct Waiting {
         let state: Mutex<State>
         let isTerminal: Bool
 
-        init(_ progress: TransferProgress, isTerminal: Bool) {
-            state = Mutex(State(progress: progress))
+        init(_ progress: TransferProgress, totals: [CommandID: Int64], isTerminal: Bool) {
+            state = Mutex(State(progress: progress, totals: totals))
             self.isTerminal = isTerminal
         }
     }
@@ -34,11 +34,14 @@ struct Waiting {
     let ids: [CommandID]
     private let shared: Shared
 
-    /// - Parameter total: bytes in all; 0 where nobody knows.
-    init(client: SluiceClient, ids: [CommandID], total: Int64) {
+    /// - Parameter totals: bytes of each, in the order of the ids; empty where nobody knows.
+    init(client: SluiceClient, ids: [CommandID], totals: [Int64] = []) {
         self.client = client
-        self.ids = Array(Set(ids))
-        shared = Shared(TransferProgress(commands: self.ids.count, total: total), isTerminal: Diagnostics.isTerminal)
+        // A unique key can give one id to several.
+        let known = Dictionary(zip(ids, totals)) { first, _ in first }
+        self.ids = totals.isEmpty ? Array(Set(ids)) : Array(known.keys)
+        let progress = TransferProgress(commands: self.ids.count, total: known.values.reduce(0, +))
+        shared = Shared(progress, totals: known, isTerminal: Diagnostics.isTerminal)
     }
 
     /// - Throws: a ``Complaint`` of code 1 where a command has not succeeded.
@@ -56,9 +59,7 @@ struct Waiting {
                 group.addTask { await follow(events) }
                 group.addTask { await draw() }
             }
-            group.addTask { try await waitForAll() }
-            // The first to end by itself is the last one: the others go on until they are cancelled.
-            try await group.next()
+            try await waitForAll()
             group.cancelAll()
         }
         shared.clear()
@@ -84,8 +85,10 @@ struct Waiting {
     private func settle(_ outcome: Outcome) {
         shared.state.withLock { state in
             state.progress.ended += 1
-            state.offsets[outcome.id] = state.totals[outcome.id] ?? state.offsets[outcome.id]
-            guard !outcome.isSuccess else { return }
+            guard !outcome.isSuccess else {
+                if let total = state.totals[outcome.id] { state.offsets[outcome.id] = total }
+                return
+            }
             state.progress.failed += 1
             let reason = outcome.reason.map { ": \($0)" } ?? ""
             state.failures.append("\(outcome.id) is \(outcome.status)\(reason)")
@@ -105,23 +108,13 @@ struct Waiting {
             shared.state.withLock { $0.progress.note = isRunning ? "waiting" : "nothing is running" }
             try? await Task.sleep(for: .seconds(1))
         }
-        // Leaves the end to who waits for the commands.
-        await Self.never()
-    }
-
-    private static func never() async {
-        let (stream, _) = AsyncStream<Void>.makeStream()
-        for await _ in stream {}
     }
 
     private func follow(_ events: AsyncStream<SluiceEvent>) async {
         let mine = Set(ids)
         for await event in events {
             guard let id = event.id, mine.contains(id), let offset = event.body["offset"]?.integer else { continue }
-            shared.state.withLock { state in
-                state.offsets[id] = offset
-                if let total = event.body["total"]?.integer { state.totals[id] = total }
-            }
+            shared.state.withLock { $0.offsets[id] = offset }
         }
     }
 
@@ -130,7 +123,6 @@ struct Waiting {
             shared.draw(now: Int64(clinux_monotonic()))
             try? await Task.sleep(for: .milliseconds(200))
         }
-        await Self.never()
     }
 }
 

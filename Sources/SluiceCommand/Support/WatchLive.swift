@@ -15,6 +15,8 @@ final class WatchLive: Sendable {
     private let store: any CommandStore
     private let collector = WatchCollector()
     private let state: Mutex<WatchState>
+    private let lastEnded = Mutex<Int?>(nil)
+    private let isOver = Atomic<Bool>(false)
 
     private static let frame: Duration = .milliseconds(250)
 
@@ -52,6 +54,7 @@ final class WatchLive: Sendable {
         for await key in keys {
             if let key {
                 ticks.cancel()
+                isOver.store(true, ordering: .relaxed)
                 Terminal.restore()
                 throw Complaint(key, nil)
             }
@@ -80,30 +83,35 @@ final class WatchLive: Sendable {
 
     /// Once a second, on a thread of its own: the store blocks.
     private func look() {
-        var lastEnded: Int?
         var next = Int64(clinux_monotonic())
-        while true {
-            let surroundings = Surroundings(directory: directory, store: store)
-            let coordinator = surroundings.coordinator
-            let rates = collector.second()
-            if let seen = try? Seen(surroundings, collector) {
-                let ended = CommandStatus.allCases.filter(\.isFinal).reduce(0) { $0 + (seen.counts[$1] ?? 0) }
-                // Counts fall when somebody prunes; the events know better then.
-                let commands = lastEnded.map { max(ended - $0, 0) } ?? 0
-                lastEnded = ended
-                state.withLock { state in
-                    state.hasCoordinator = coordinator.isHeld
-                    state.coordinatorPID = coordinator.pid
-                    state.counts = seen.counts
-                    state.workers = seen.workers
-                    state.links = seen.links
-                    state.pauses = seen.pauses
-                    state.addSecond(commands: Double(max(commands, rates.ended)), bytes: Double(rates.bytes))
-                }
-            }
+        while !isOver.load(ordering: .relaxed) {
+            lookOnce()
             next += 1_000_000_000
             let wait = next - Int64(clinux_monotonic())
             if wait > 0 { usleep(UInt32(wait / 1000)) } else { next -= wait }
+        }
+    }
+
+    private func lookOnce() {
+        let surroundings = Surroundings(directory: directory, store: store)
+        let coordinator = surroundings.coordinator
+        let rates = collector.second()
+        guard let seen = try? Seen(surroundings, collector) else { return }
+        let ended = CommandStatus.allCases.filter(\.isFinal).reduce(0) { $0 + (seen.counts[$1] ?? 0) }
+        let last = lastEnded.withLock { last in
+            defer { last = ended }
+            return last
+        }
+        // Counts fall when somebody prunes; the events know better then.
+        let commands = last.map { max(ended - $0, 0) } ?? 0
+        state.withLock { state in
+            state.hasCoordinator = coordinator.isHeld
+            state.coordinatorPID = coordinator.pid
+            state.counts = seen.counts
+            state.workers = seen.workers
+            state.links = seen.links
+            state.pauses = seen.pauses
+            state.addSecond(commands: Double(max(commands, rates.ended)), bytes: Double(rates.bytes))
         }
     }
 }
