@@ -24,9 +24,11 @@ final class Executor: Sendable {
         }
     }
 
-    private struct Running {
-        var command: Command
-        var payload: [UInt8]
+    /// `@unchecked Sendable`: what can change is touched only under the executor's lock. A class, because a command is
+    /// several hundred bytes that a dictionary would move at each access.
+    private final class Running: @unchecked Sendable {
+        let command: Command
+        let payload: [UInt8]
         let operation: any Operation
         let meter: TransferMeter
         var task: Task<Void, Never>?
@@ -36,6 +38,13 @@ final class Executor: Sendable {
         /// Resumed when `sent` is committed; false: it is not ours any more.
         var sent: CheckedContinuation<Bool, Never>?
         var reported = TransferMeter.Reading()
+
+        init(command: Command, payload: [UInt8], operation: any Operation) {
+            self.command = command
+            self.payload = payload
+            self.operation = operation
+            meter = TransferMeter(offset: command.offset, total: command.total)
+        }
     }
 
     private struct State {
@@ -139,7 +148,7 @@ final class Executor: Sendable {
                 link.inFlight += 1
                 links[running.command.destination] = link
                 guard reading != before else { continue }
-                state.running[id]?.reported = reading
+                running.reported = reading
                 transfers.append(
                     .init(
                         id: id, claim: running.command.claim, offset: reading.offset, total: reading.total,
@@ -225,9 +234,7 @@ final class Executor: Sendable {
                     .end(id, claim: command.claim, .released(reason: "no operation here", ambiguous: false)))
                 return
             }
-            state.running[id] = Running(
-                command: command, payload: payload, operation: operation,
-                meter: TransferMeter(offset: command.offset, total: command.total))
+            state.running[id] = Running(command: command, payload: payload, operation: operation)
             state.places.claimed(id, preemptible: command.idempotent)
             report(transitions, of: command, retries: command.retries, shard: shard, &state)
             if state.places.state.phase == .draining {
@@ -237,16 +244,16 @@ final class Executor: Sendable {
         case (.claim(let id, _), _):
             state.places.refused(id)
         case (.sent(let id, _), .done(let transitions, let retries)):
-            state.running[id]?.command.status = .sent
             guard let running = state.running[id] else { return }
             report(transitions, of: running.command, retries: retries, shard: shard, &state)
             if let sent = running.sent { actions.resumes.append((sent, true)) }
-            state.running[id]?.sent = nil
+            running.sent = nil
         case (.sent(let id, _), .refused):
             // A wish stands; its owner fulfils it.
-            if state.running[id]?.stop == nil { state.running[id]?.stop = .cancelled }
-            if let sent = state.running[id]?.sent { actions.resumes.append((sent, false)) }
-            state.running[id]?.sent = nil
+            guard let running = state.running[id] else { return }
+            if running.stop == nil { running.stop = .cancelled }
+            if let sent = running.sent { actions.resumes.append((sent, false)) }
+            running.sent = nil
         case (.end(let id, _, _), .done(let transitions, let retries)):
             guard let running = state.running.removeValue(forKey: id) else { return state.places.settled(id) }
             report(transitions, of: running.command, retries: retries, fault: running.fault, shard: shard, &state)
@@ -291,7 +298,7 @@ final class Executor: Sendable {
 
     private static func stop(_ id: CommandID, _ stop: Stop, _ state: inout State, _ actions: inout Actions) {
         guard let running = state.running[id], !running.isEnding, running.stop == nil else { return }
-        state.running[id]?.stop = stop
+        running.stop = stop
         if let task = running.task {
             actions.tasks.append(task)
         } else {
@@ -301,8 +308,8 @@ final class Executor: Sendable {
 
     private static func end(_ id: CommandID, _ ending: Ending, _ state: inout State, _ actions: inout Actions) {
         guard let running = state.running[id], !running.isEnding else { return }
-        state.running[id]?.isEnding = true
-        if case .failure(let failure) = ending { state.running[id]?.fault = failure.fault }
+        running.isEnding = true
+        if case .failure(let failure) = ending { running.fault = failure.fault }
         state.places.ended(id)
         actions.writes.append(.end(id, claim: running.command.claim, ending))
     }
@@ -323,12 +330,12 @@ final class Executor: Sendable {
     }
 
     private func begin(_ id: CommandID) {
-        let running = state.withLock { $0.running[id] }
-        guard let running, !running.isEnding else { return }
+        let running = state.withLock { state in state.running[id].flatMap { $0.isEnding ? nil : $0 } }
+        guard let running else { return }
         let task = Task { await self.execute(running) }
-        let stops = state.withLock { state in
-            state.running[id]?.task = task
-            return state.running[id]?.stop != nil
+        let stops = state.withLock { _ in
+            running.task = task
+            return running.stop != nil
         }
         if stops { task.cancel() }
     }

@@ -1,0 +1,111 @@
+import Commands
+import Store
+import Synchronization
+import Testing
+
+@testable import Work
+
+@Suite struct CommitterTests {
+    private func id(_ number: UInt64) -> CommandID { CommandID(high: 0, low: number) }
+
+    /// Collects what a committer delivers.
+    private final class Deliveries: Sendable {
+        private let batches = Mutex<[Committer.Batch]>([])
+        private let stream = AsyncStream<Void>.makeStream()
+
+        func add(_ batch: Committer.Batch) {
+            batches.withLock { $0.append(batch) }
+            stream.continuation.yield()
+        }
+
+        func first(_ count: Int) async -> [Committer.Batch] {
+            var iterator = stream.stream.makeAsyncIterator()
+            while batches.withLock({ $0.count }) < count { await iterator.next() }
+            return batches.withLock { $0 }
+        }
+    }
+
+    @Test func `what waits during a commit goes into the next one together`() async {
+        let committer = Committer(shard: 0)
+        let deliveries = Deliveries()
+        let gate = AsyncStream<Void>.makeStream()
+        let sizes = Mutex<[Int]>([])
+        let held = Mutex(true)
+        committer.start(
+            commit: { writes in
+                sizes.withLock { $0.append(writes.count) }
+                if held.withLock({ $0 }) {
+                    gate.continuation.yield()
+                    while held.withLock({ $0 }) {}
+                }
+                return writes.map { _ in .refused }
+            }, deliver: { deliveries.add($0) })
+        committer.add(.claim(id(1), sent: true))
+        var started = gate.stream.makeAsyncIterator()
+        await started.next()
+        for number in 2...6 { committer.add(.claim(id(number), sent: true)) }
+        held.withLock { $0 = false }
+        _ = await deliveries.first(2)
+        committer.close()
+        #expect(sizes.withLock { $0 } == [1, 5])
+    }
+
+    @Test func `offsets go along and cause no commit`() async {
+        let committer = Committer(shard: 0)
+        let deliveries = Deliveries()
+        committer.ride(.offset(id(1), claim: 1, offset: 5, total: 10))
+        committer.ride(.offset(id(1), claim: 1, offset: 7, total: 10))
+        committer.start(commit: { $0.map { _ in .refused } }, deliver: { deliveries.add($0) })
+        committer.add(.claim(id(2), sent: true))
+        let batches = await deliveries.first(1)
+        committer.close()
+        #expect(
+            batches.map(\.writes) == [[.offset(id(1), claim: 1, offset: 7, total: 10), .claim(id(2), sent: true)]])
+    }
+
+    @Test func `an end is retried until it is committed, a claim is given up`() async {
+        let committer = Committer(shard: 0)
+        let deliveries = Deliveries()
+        let failures = Mutex(2)
+        committer.add(.claim(id(1), sent: true))
+        committer.add(.end(id(2), claim: 1, .success(result: nil)))
+        committer.start(
+            commit: { writes throws(StoreError) in
+                let fails = failures.withLock { left in
+                    defer { left = max(left - 1, 0) }
+                    return left > 0
+                }
+                if fails { throw StoreError(.full, "the disk is full") }
+                return writes.map { _ in .done([], retries: 0) }
+            }, deliver: { deliveries.add($0) })
+        let batches = await deliveries.first(3)
+        committer.close()
+        #expect(batches.first?.writes == [.claim(id(1), sent: true)])
+        #expect(batches.first?.outcomes == nil)
+        #expect(batches.last?.writes == [.end(id(2), claim: 1, .success(result: nil))])
+        #expect(batches.last?.outcomes == [.done([], retries: 0)])
+    }
+
+    @Test func `a damaged shard is not tried for ever`() async {
+        let committer = Committer(shard: 0)
+        let deliveries = Deliveries()
+        committer.add(.end(id(2), claim: 1, .success(result: nil)))
+        committer.start(
+            commit: { _ throws(StoreError) in throw StoreError(.corrupt, "malformed", shard: 0) },
+            deliver: { deliveries.add($0) })
+        let batches = await deliveries.first(1)
+        committer.close()
+        #expect(batches.first?.error?.code == .corrupt)
+        #expect(batches.first?.writes.count == 1)
+    }
+
+    @Test func `closing commits what was added before`() async {
+        let committer = Committer(shard: 0)
+        let deliveries = Deliveries()
+        committer.start(commit: { $0.map { _ in .refused } }, deliver: { deliveries.add($0) })
+        for number in 0..<100 { committer.add(.claim(id(number), sent: true)) }
+        await onThread("close") { committer.close() }
+        let delivered = await deliveries.first(1).reduce(0) { $0 + $1.writes.count }
+        #expect(delivered == 100)
+    }
+}

@@ -1,0 +1,291 @@
+import Commands
+import Logging
+import Store
+import Synchronization
+import Testing
+import TestSupport
+import Wire
+
+@testable import Work
+
+/// An operation that does what the test says.
+private struct Scripted: Operation {
+    let type: String
+    var preparesBeforeSending = false
+    var body: @Sendable (Execution) async throws -> [UInt8]? = { _ in nil }
+    var preparation: @Sendable (Execution) async throws -> Void = { _ in }
+
+    func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadFacts {
+        PayloadFacts(destination: .none, idempotent: true)
+    }
+
+    func prepare(_ execution: Execution) async throws { try await preparation(execution) }
+    func execute(_ execution: Execution) async throws -> [UInt8]? { try await body(execution) }
+}
+
+/// An executor on a store in memory, with its committers.
+private final class Bench: Sendable {
+    let store: MemoryStore
+    let executor: Executor
+    private let committers: [Committer]
+    private let session = Session(seat: 0, epoch: 5, pid: 1, startTime: 1, bootID: "b")
+    private let offered = Mutex<Int64>(0)
+
+    init(_ operations: [Scripted], concurrency: Int = 4) throws {
+        let store = MemoryStore(shardCount: 2, types: Set(operations.map(\.type)))
+        self.store = store
+        try store.open(session)
+        let session = session
+        let committers = (0..<2).map { Committer(shard: $0) }
+        self.committers = committers
+        let executor = Executor(
+            registry: OperationRegistry(operations), committers: committers, concurrency: concurrency, seat: 0,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, wakeReporter: {})
+        self.executor = executor
+        for (shard, committer) in committers.enumerated() {
+            committer.start(
+                commit: { writes throws(StoreError) in
+                    try store.apply(writes, shard: shard, seat: session.seat, epoch: session.epoch, now: .now)
+                }, deliver: { executor.committed($0, shard: shard) })
+        }
+    }
+
+    func submit(_ type: String, qos: QualityOfService = .default, idempotent: Bool = true) throws -> CommandID {
+        let draft = CommandDraft(
+            type: type, payload: Array("{}".utf8), destination: .none, qos: qos, idempotent: idempotent)
+        return try store.submit([draft], allowUnknownTypes: false, now: .now)[0].get().id
+    }
+
+    func offer(_ id: CommandID, _ type: String, qos: QualityOfService = .default) {
+        let number = offered.withLock { count in
+            count += 1
+            return count
+        }
+        let offer = Offers.Offer(id: id, type: type, qos: qos, suspect: false, group: 1, order: number)
+        executor.offered(Offers(first: number, offers: [offer]), coordinator: 1, now: 0)
+    }
+
+    func statuses(_ id: CommandID) throws -> [CommandStatus] { try store.timeline(id).map(\.status) }
+
+    func reach(_ status: CommandStatus, _ id: CommandID) async throws {
+        try await until("\(status)") { try self.store.command(id)?.status == status }
+    }
+
+    func cancel(_ id: CommandID) throws {
+        guard case .wished(let row) = try store.cancel(id, reason: "by a test", now: .now) else { return }
+        var control = ControlState()
+        control.cancels = [.init(id: id, claim: row.claim)]
+        executor.control(control)
+    }
+
+    func close() async { await onThread("close") { [committers] in for committer in committers { committer.close() } } }
+}
+
+@Suite struct ExecutorTests {
+    @Test func `claims, sends, executes and reports`() async throws {
+        let bench = try Bench([Scripted(type: "a", body: { _ in Array("{\"ok\":true}".utf8) })])
+        let id = try bench.submit("a")
+        bench.offer(id, "a")
+        try await bench.reach(.success, id)
+        #expect(try bench.statuses(id) == [.new, .queued, .sent, .success])
+        #expect(try bench.store.result(id) == Array("{\"ok\":true}".utf8))
+        await bench.executor.idle()
+        let (state, reports) = bench.executor.takeReports()
+        #expect(reports.map(\.event.transition.status) == [.queued, .sent, .success])
+        #expect(state.completed == 1)
+        #expect(state.resolved == 1)
+        await bench.close()
+    }
+
+    @Test func `prepares before it is sent`() async throws {
+        let seen = Mutex<[CommandStatus?]>([])
+        let reference = Mutex<Bench?>(nil)
+        let look: @Sendable (Execution) -> Void = { execution in
+            let status = reference.withLock { try? $0?.store.command(execution.id)?.status }
+            seen.withLock { $0.append(status) }
+        }
+        let bench = try Bench([
+            Scripted(
+                type: "a", preparesBeforeSending: true,
+                body: { execution in
+                    look(execution)
+                    return nil
+                }, preparation: { look($0) })
+        ])
+        reference.withLock { $0 = bench }
+        let id = try bench.submit("a")
+        bench.offer(id, "a")
+        try await bench.reach(.success, id)
+        #expect(seen.withLock { $0 } == [.queued, .sent])
+        reference.withLock { $0 = nil }
+        await bench.close()
+    }
+
+    @Test func `a failed preparation is not ambiguous, whatever the command`() async throws {
+        let bench = try Bench([
+            Scripted(
+                type: "a", preparesBeforeSending: true,
+                preparation: { _ in throw Failure(.final, reason: "the source is gone") })
+        ])
+        let id = try bench.submit("a", idempotent: false)
+        bench.offer(id, "a")
+        try await bench.reach(.tooManyTimes, id)
+        #expect(try bench.statuses(id) == [.new, .queued, .error, .tooManyTimes])
+        await bench.close()
+    }
+
+    @Test func `an error that is no Failure is charged`() async throws {
+        struct Odd: Error {}
+        let bench = try Bench([Scripted(type: "a", body: { _ in throw Odd() })])
+        let id = try bench.submit("a")
+        bench.offer(id, "a")
+        try await bench.reach(.error, id)
+        #expect(try bench.store.command(id)?.retries == 1)
+        await bench.close()
+    }
+
+    @Test func `an ambiguous end of what is not idempotent is in doubt`() async throws {
+        let bench = try Bench([
+            Scripted(type: "a", body: { _ in throw Failure(.link, reason: "reset", ambiguous: true) })
+        ])
+        let id = try bench.submit("a", idempotent: false)
+        bench.offer(id, "a")
+        try await bench.reach(.inDoubt, id)
+        await bench.close()
+    }
+
+    @Test func `a cancel stops the operation`() async throws {
+        let bench = try Bench([
+            Scripted(
+                type: "a",
+                body: { _ in
+                    try await Task.sleep(for: .seconds(600))
+                    return nil
+                })
+        ])
+        let id = try bench.submit("a")
+        bench.offer(id, "a")
+        try await bench.reach(.sent, id)
+        try bench.cancel(id)
+        try await bench.reach(.cancelled, id)
+        await bench.close()
+    }
+
+    @Test func `a success that was already given wins over a cancel`() async throws {
+        let begun = AsyncStream<Void>.makeStream()
+        let bench = try Bench([
+            Scripted(
+                type: "a",
+                body: { _ in
+                    begun.continuation.yield()
+                    // Deaf to cancellation: the destination has said yes before the wish came.
+                    while !Task.isCancelled { await Task.yield() }
+                    return nil
+                })
+        ])
+        let id = try bench.submit("a")
+        bench.offer(id, "a")
+        var iterator = begun.stream.makeAsyncIterator()
+        await iterator.next()
+        try bench.cancel(id)
+        try await bench.reach(.success, id)
+        await bench.close()
+    }
+
+    @Test func `draining releases low quality at once and lets the rest end`() async throws {
+        let finish = AsyncStream<Void>.makeStream()
+        let bench = try Bench([
+            Scripted(
+                type: "a",
+                body: { execution in
+                    if execution.command.qos.serviceClass == .low {
+                        try await Task.sleep(for: .seconds(600))
+                    } else {
+                        for await _ in finish.stream { break }
+                    }
+                    return nil
+                })
+        ])
+        let low = try bench.submit("a", qos: .background)
+        let middle = try bench.submit("a")
+        bench.offer(low, "a", qos: .background)
+        bench.offer(middle, "a")
+        try await bench.reach(.sent, low)
+        try await bench.reach(.sent, middle)
+        bench.executor.drain()
+        try await bench.reach(.new, low)
+        #expect(try bench.store.command(middle)?.status == .sent)
+        #expect(try bench.store.command(low)?.retries == 0)
+        finish.continuation.yield()
+        try await bench.reach(.success, middle)
+        await bench.executor.idle()
+        #expect(bench.executor.workerState.phase == .draining)
+        await bench.close()
+    }
+
+    @Test func `when the grace is over the rest is released`() async throws {
+        let bench = try Bench([
+            Scripted(
+                type: "a",
+                body: { _ in
+                    try await Task.sleep(for: .seconds(600))
+                    return nil
+                })
+        ])
+        let id = try bench.submit("a")
+        bench.offer(id, "a")
+        try await bench.reach(.sent, id)
+        bench.executor.drain()
+        bench.executor.stopAll()
+        await bench.executor.idle()
+        #expect(try bench.store.command(id)?.status == .new)
+        await bench.close()
+    }
+
+    @Test func `what another execution has taken over is not overwritten`() async throws {
+        let go = AsyncStream<Void>.makeStream()
+        let bench = try Bench([
+            Scripted(
+                type: "a",
+                body: { _ in
+                    for await _ in go.stream { break }
+                    return nil
+                })
+        ])
+        let id = try bench.submit("a")
+        bench.offer(id, "a")
+        try await bench.reach(.sent, id)
+        // The coordinator takes it for dead and releases what it held.
+        _ = try bench.store.reap(seat: 0, epoch: 5, counts: false, reason: "test", now: .now)
+        go.continuation.yield()
+        await bench.executor.idle()
+        #expect(try bench.store.command(id)?.status == .new)
+        await bench.close()
+    }
+
+    @Test func `counts the bytes that move, by destination`() async throws {
+        let go = AsyncStream<Void>.makeStream()
+        let moved = AsyncStream<Void>.makeStream()
+        let bench = try Bench([
+            Scripted(
+                type: "a",
+                body: { execution in
+                    execution.transferred(1000)
+                    execution.progress(offset: 1000, total: 2000)
+                    moved.continuation.yield()
+                    for await _ in go.stream { break }
+                    return nil
+                })
+        ])
+        let id = try bench.submit("a")
+        bench.offer(id, "a")
+        var iterator = moved.stream.makeAsyncIterator()
+        await iterator.next()
+        let transfers = bench.executor.takeTransfers(elapsed: 0.5)
+        #expect(transfers.links == [.init(destination: .none, direction: .up, bytes: 1000, rate: 2000, inFlight: 1)])
+        #expect(transfers.transfers == [.init(id: id, claim: 1, offset: 1000, total: 2000, rate: 2000)])
+        go.continuation.yield()
+        try await bench.reach(.success, id)
+        await bench.close()
+    }
+}
