@@ -28,6 +28,7 @@ package final class Supervisor: Service {
     private let children: [ChildSpecification]
     private let gracePeriod: Duration
     private let logger: Logger
+    private let onStart: @Sendable (_ name: String, _ pid: Int32) -> Void
     private let onExit: @Sendable (ChildExit) -> Void
     private let errorDestination: CInt
     private let state: Mutex<State>
@@ -36,17 +37,20 @@ package final class Supervisor: Service {
     /// - Parameters:
     ///   - executable: a path.
     ///   - gracePeriod: from SIGTERM to SIGKILL, for each stage; above the grace that the children take themselves.
+    ///   - onStart: called after each start of a child, when it can be signalled.
     ///   - onExit: called after each end of a child, before its restart.
     ///   - errorDestination: the descriptor that the children's standard error is passed on to.
     package init(
         executable: String, children: [ChildSpecification], policy: RestartPolicy = RestartPolicy(),
         gracePeriod: Duration = .seconds(30), logger: Logger, errorDestination: CInt = STDERR_FILENO,
+        onStart: @escaping @Sendable (_ name: String, _ pid: Int32) -> Void = { _, _ in },
         onExit: @escaping @Sendable (ChildExit) -> Void = { _ in }
     ) {
         self.executable = executable
         self.children = children
         self.gracePeriod = gracePeriod
         self.logger = logger
+        self.onStart = onStart
         self.onExit = onExit
         self.errorDestination = errorDestination
         state = Mutex(State(fleet: Fleet(children, policy: policy)))
@@ -190,6 +194,7 @@ package final class Supervisor: Service {
         state.withLock { $0.pidfds[name] = pidfd }
         logger.debug("A child started", metadata: ["child.name": "\(name)", "child.pid": "\(pid)"])
         obey { $0.started(name, pid: pid, now: clinux_monotonic()) }
+        onStart(name, pid)
     }
 
     private func disown(_ name: String) {

@@ -161,7 +161,11 @@ package struct Socket: ~Copyable, @unchecked Sendable {
                 core.mayBeReadable = false
                 return nil
             case EINTR: continue
-            default: throw .last("receive on a \(core.kind) socket")
+            default:
+                let error = ZeroMQError.last("receive on a \(core.kind) socket")
+                // Asking again would fail again.
+                core.mayBeReadable = false
+                throw error
             }
         }
         core.mayBeReadable = true

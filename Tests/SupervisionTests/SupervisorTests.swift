@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct SupervisorTests {
     let listener: Listener
-    let ends = Ends()
+    let events = Events()
 
     init() throws {
         listener = try Listener()
@@ -16,10 +16,11 @@ import Testing
 
     /// Says `ready`, and ends at SIGTERM with `code` after it has said `bye`.
     private func polite(_ name: String, _ code: Int = 0) -> String {
-        "trap 'echo \(name) bye >&2; exit \(code)' TERM; echo \(name) ready >&2; while :; do sleep 0.02; done"
+        "trap 'echo \(name) bye >&2; exit \(code)' TERM; echo \(name) ready >&2; read -r line"
     }
 
-    private let stubborn = "trap '' TERM; echo ready >&2; while :; do sleep 0.02; done"
+    /// Ends by nothing but SIGKILL, or the end of the test.
+    private let stubborn = "trap '' TERM; echo ready >&2; cat > /dev/null 2>&1"
 
     private func quick() -> RestartPolicy {
         var policy = RestartPolicy()
@@ -28,13 +29,13 @@ import Testing
     }
 
     @Test func `a child that dies is started again, each time after a longer delay`() async throws {
-        let supervisor = supervisor([shell("worker", "exit 3")], policy: quick(), listener: listener, ends: ends)
+        let supervisor = supervisor([shell("worker", "exit 3")], policy: quick(), listener: listener, events: events)
         let begin = clinux_monotonic()
         await #expect(throws: SupervisionError.self) { try await supervisor.run() }
         let elapsed = clinux_monotonic() - begin
-        #expect(ends.seen.map(\.status) == Array(repeating: .exited(3), count: 5))
-        #expect(ends.seen.allSatisfy { !$0.ordered && $0.pid > 0 })
-        #expect(Set(ends.seen.map(\.pid)).count == 5)
+        #expect(events.seen.map(\.status) == Array(repeating: .exited(3), count: 5))
+        #expect(events.seen.allSatisfy { !$0.ordered && $0.pid > 0 })
+        #expect(Set(events.seen.map(\.pid)).count == 5)
         #expect(elapsed >= (20 + 40 + 80 + 160) * 1_000_000)
     }
 
@@ -43,7 +44,7 @@ import Testing
             [
                 shell("coordinator", polite("coordinator"), stage: .last),
                 shell("worker", "read -r line < /dev/null; echo first >&2; echo cannot open the store >&2; exit 74"),
-            ], policy: quick(), listener: listener, ends: ends)
+            ], policy: quick(), listener: listener, events: events)
         let error = await #expect(throws: SupervisionError.self) { try await supervisor.run() }
         let said = error?.description ?? ""
         #expect(said.contains("worker died 5 times"))
@@ -54,8 +55,8 @@ import Testing
             return
         }
         #expect(exit.status == .exited(74))
-        #expect(ends.seen.last?.name == "coordinator")
-        #expect(ends.seen.last?.ordered == true)
+        #expect(events.seen.last?.name == "coordinator")
+        #expect(events.seen.last?.ordered == true)
     }
 
     @Test func `the first stop ends workers and then the coordinator`() async throws {
@@ -63,17 +64,15 @@ import Testing
             [
                 shell("coordinator", polite("coordinator"), stage: .last), shell("worker-1", polite("worker-1")),
                 shell("worker-2", polite("worker-2")),
-            ], listener: listener, ends: ends)
+            ], listener: listener, events: events)
         async let run: Void = supervisor.run()
-        var ready: Set<String?> = []
-        for _ in 0..<3 { ready.insert(await listener.next()) }
-        #expect(ready == ["coordinator ready", "worker-1 ready", "worker-2 ready"])
+        #expect(await events.ready(3, listener) == ["coordinator ready", "worker-1 ready", "worker-2 ready"])
         #expect(supervisor.status.values.allSatisfy { $0.pid != nil && $0.restarts == 0 })
         supervisor.stop()
         try await run
-        #expect(ends.seen.map(\.name).last == "coordinator")
-        #expect(ends.seen.count == 3)
-        #expect(ends.seen.allSatisfy { $0.ordered && $0.status == .exited(0) })
+        #expect(events.seen.map(\.name).last == "coordinator")
+        #expect(events.seen.count == 3)
+        #expect(events.seen.allSatisfy { $0.ordered && $0.status == .exited(0) })
         var last: String?
         for _ in 0..<3 { last = await listener.next() }
         #expect(last == "coordinator bye")
@@ -81,97 +80,97 @@ import Testing
     }
 
     @Test func `the second stop kills`() async throws {
-        let supervisor = supervisor([shell("worker", stubborn)], listener: listener, ends: ends)
+        let supervisor = supervisor([shell("worker", stubborn)], listener: listener, events: events)
         async let run: Void = supervisor.run()
-        #expect(await listener.next() == "ready")
+        #expect(await events.ready(1, listener) == ["ready"])
         supervisor.stop()
         supervisor.stop()
         try await run
-        #expect(ends.seen.map(\.status) == [.signaled(SIGKILL)])
-        #expect(ends.seen.map(\.ordered) == [true])
+        #expect(events.seen.map(\.status) == [.signaled(SIGKILL)])
+        #expect(events.seen.map(\.ordered) == [true])
     }
 
     @Test func `a child that outlives its grace is killed`() async throws {
         let supervisor = supervisor(
-            [shell("worker", stubborn)], grace: .milliseconds(100), listener: listener, ends: ends)
+            [shell("worker", stubborn)], grace: .milliseconds(100), listener: listener, events: events)
         async let run: Void = supervisor.run()
-        #expect(await listener.next() == "ready")
+        #expect(await events.ready(1, listener) == ["ready"])
         supervisor.stop()
         try await run
-        #expect(ends.seen.map(\.status) == [.signaled(SIGKILL)])
+        #expect(events.seen.map(\.status) == [.signaled(SIGKILL)])
     }
 
     @Test func `a graceful shutdown of the service is a stop`() async throws {
-        let supervisor = supervisor([shell("worker", polite("worker"))], listener: listener, ends: ends)
+        let supervisor = supervisor([shell("worker", polite("worker"))], listener: listener, events: events)
         let group = ServiceGroup(services: [supervisor], logger: silent)
         async let run: Void = group.run()
-        #expect(await listener.next() == "worker ready")
+        #expect(await events.ready(1, listener) == ["worker ready"])
         await group.triggerGracefulShutdown()
         // The service returns, which a group takes as a failure unless it was asked to stop.
         try await run
-        #expect(ends.seen.map(\.status) == [.exited(0)])
+        #expect(events.seen.map(\.status) == [.exited(0)])
     }
 
     @Test func `cancelling kills every child at once`() async throws {
         let supervisor = supervisor(
-            [shell("worker-1", stubborn), shell("worker-2", stubborn)], listener: listener, ends: ends)
+            [shell("worker-1", stubborn), shell("worker-2", stubborn)], listener: listener, events: events)
         let run = Task { try await supervisor.run() }
-        for _ in 0..<2 { #expect(await listener.next() == "ready") }
+        #expect(await events.ready(2, listener) == ["ready"])
         run.cancel()
         await #expect(throws: CancellationError.self) { try await run.value }
-        #expect(ends.seen.map(\.status) == [.signaled(SIGKILL), .signaled(SIGKILL)])
+        #expect(events.seen.map(\.status) == [.signaled(SIGKILL), .signaled(SIGKILL)])
     }
 
     @Test func `a stop before the start and one during a delay end at once`() async throws {
-        let never = supervisor([shell("worker", "exit 1")], listener: listener, ends: ends)
+        let never = supervisor([shell("worker", "exit 1")], listener: listener, events: events)
         never.stop()
         try await never.run()
-        #expect(ends.seen.isEmpty)
+        #expect(events.seen.isEmpty)
 
         var policy = RestartPolicy()
         policy.firstDelay = .seconds(3600)
         policy.maximumDelay = .seconds(3600)
-        let waiting = supervisor([shell("worker", "exit 1")], policy: policy, listener: listener, ends: ends)
+        let waiting = supervisor([shell("worker", "exit 1")], policy: policy, listener: listener, events: events)
         async let run: Void = waiting.run()
-        for await _ in ends.stream { break }
+        for await _ in events.ends { break }
         waiting.stop()
         try await run
-        #expect(ends.seen.map(\.status) == [.exited(1)])
+        #expect(events.seen.map(\.status) == [.exited(1)])
     }
 
     @Test func `a child that hangs is killed on order and started again, as often as it takes`() async throws {
-        let supervisor = supervisor([shell("worker", stubborn)], listener: listener, ends: ends)
+        let supervisor = supervisor([shell("worker", stubborn)], listener: listener, events: events)
         async let run: Void = supervisor.run()
         for round in 0..<7 {
-            #expect(await listener.next() == "ready")
+            #expect(await events.ready(1, listener) == ["ready"])
             #expect(supervisor.status["worker"]?.restarts == round)
             supervisor.kill("worker")
         }
-        #expect(await listener.next() == "ready")
+        #expect(await events.ready(1, listener) == ["ready"])
         supervisor.stop()
         supervisor.stop()
         try await run
-        #expect(ends.seen.count == 8)
-        #expect(ends.seen.allSatisfy { $0.ordered && $0.status == .signaled(SIGKILL) })
+        #expect(events.seen.count == 8)
+        #expect(events.seen.allSatisfy { $0.ordered && $0.status == .signaled(SIGKILL) })
     }
 
     @Test func `a child killed from outside is started again`() async throws {
-        let supervisor = supervisor([shell("worker", polite("worker"))], listener: listener, ends: ends)
+        let supervisor = supervisor([shell("worker", polite("worker"))], listener: listener, events: events)
         async let run: Void = supervisor.run()
-        #expect(await listener.next() == "worker ready")
+        #expect(await events.ready(1, listener) == ["worker ready"])
         let pid = try #require(supervisor.status["worker"]?.pid)
         Glibc.kill(pid, SIGKILL)
-        #expect(await listener.next() == "worker ready")
+        #expect(await events.ready(1, listener) == ["worker ready"])
         supervisor.stop()
         try await run
-        #expect(ends.seen.map(\.status) == [.signaled(SIGKILL), .exited(0)])
-        #expect(ends.seen.map(\.ordered) == [false, true])
+        #expect(events.seen.map(\.status) == [.signaled(SIGKILL), .exited(0)])
+        #expect(events.seen.map(\.ordered) == [false, true])
     }
 
     @Test func `a terminal's Ctrl-C does not reach the children`() async throws {
-        let supervisor = supervisor([shell("worker", polite("worker"))], listener: listener, ends: ends)
+        let supervisor = supervisor([shell("worker", polite("worker"))], listener: listener, events: events)
         async let run: Void = supervisor.run()
-        #expect(await listener.next() == "worker ready")
+        #expect(await events.ready(1, listener) == ["worker ready"])
         let pid = try #require(supervisor.status["worker"]?.pid)
         #expect(getpgid(pid) == pid)
         #expect(getpgid(pid) != getpgrp())
@@ -180,10 +179,11 @@ import Testing
     }
 
     @Test func `signals are passed on`() async throws {
-        let script = "trap 'echo got >&2' USR1; trap 'exit 0' TERM; echo ready >&2; while :; do sleep 0.02; done"
-        let supervisor = supervisor([shell("worker", script)], listener: listener, ends: ends)
+        // Each signal ends one of the reads.
+        let script = "trap 'echo got >&2' USR1; trap 'exit 0' TERM; echo ready >&2; read -r line; read -r line"
+        let supervisor = supervisor([shell("worker", script)], listener: listener, events: events)
         async let run: Void = supervisor.run()
-        #expect(await listener.next() == "ready")
+        #expect(await events.ready(1, listener) == ["ready"])
         supervisor.forward(signal: SIGUSR1)
         #expect(await listener.next() == "got")
         supervisor.stop()
@@ -200,7 +200,7 @@ import Testing
             """
         setenv("HOME_KEPT", "inherited", 1)
         let supervisor = supervisor(
-            [shell("worker", script, environment: ["SLUICE_EXTRA": "added"])], listener: listener, ends: ends)
+            [shell("worker", script, environment: ["SLUICE_EXTRA": "added"])], listener: listener, events: events)
         async let run: Void = supervisor.run()
         #expect(await listener.next() == "added of inherited")
         supervisor.stop()
@@ -209,11 +209,12 @@ import Testing
 
     @Test func `an executable that is not there is a reason of its own`() async throws {
         let supervisor = supervisor(
-            [shell("worker", "")], policy: quick(), listener: listener, ends: ends, executable: "/nonexistent/sluice")
+            [shell("worker", "")], policy: quick(), listener: listener, events: events,
+            executable: "/nonexistent/sluice")
         let error = await #expect(throws: SupervisionError.self) { try await supervisor.run() }
         #expect(error?.description.contains("worker died 5 times") == true)
         #expect(error?.description.contains("not started") == true)
-        #expect(ends.seen.allSatisfy { $0.pid == 0 })
+        #expect(events.seen.allSatisfy { $0.pid == 0 })
     }
 
     @Test func `children read the end of their input when the supervisor is killed`() async throws {
@@ -226,13 +227,14 @@ import Testing
         #expect(reading >= 0)
         await #expect(processExitsWith: .signal(SIGKILL)) { [fifo = fifo as String] in
             let listener = try Listener()
+            let events = Events()
             let script = "echo ready >&2; read -r line; echo $1 gone > '\(fifo)'"
             let children = ["coordinator", "worker-1", "worker-2"].map {
                 ChildSpecification(name: $0, arguments: ["-c", script, "sh", $0])
             }
-            let supervisor = supervisor(children, listener: listener, ends: Ends())
+            let supervisor = supervisor(children, listener: listener, events: events)
             async let run: Void = supervisor.run()
-            for _ in children { _ = await listener.next() }
+            _ = await events.ready(children.count, listener)
             Glibc.kill(getpid(), SIGKILL)
             try await run
         }

@@ -43,21 +43,38 @@ final class Listener: Sendable {
     }
 }
 
-/// The ends of children, in order.
-final class Ends: Sendable {
-    let stream: AsyncStream<ChildExit>
-    private let continuation: AsyncStream<ChildExit>.Continuation
+/// The starts and ends of children, in order.
+final class Events: Sendable {
+    let ends: AsyncStream<ChildExit>
+    private let end: AsyncStream<ChildExit>.Continuation
+    private let starts: AsyncStream<String>
+    private let start: AsyncStream<String>.Continuation
     private let all = Mutex([ChildExit]())
 
     init() {
-        (stream, continuation) = AsyncStream.makeStream()
+        (ends, end) = AsyncStream.makeStream()
+        (starts, start) = AsyncStream.makeStream()
     }
 
+    /// The ends so far.
     var seen: [ChildExit] { all.withLock { $0 } }
+
+    /// Until `count` children more have been started and each has said a line; returns the lines.
+    func ready(_ count: Int, _ listener: Listener) async -> Set<String> {
+        var iterator = starts.makeAsyncIterator()
+        for _ in 0..<count { _ = await iterator.next() }
+        var lines: Set<String> = []
+        for _ in 0..<count { lines.insert(await listener.next() ?? "nothing") }
+        return lines
+    }
 
     @Sendable func record(_ exit: ChildExit) {
         all.withLock { $0.append(exit) }
-        continuation.yield(exit)
+        end.yield(exit)
+    }
+
+    @Sendable func recordStart(_ name: String, _: Int32) {
+        start.yield(name)
     }
 }
 
@@ -71,9 +88,9 @@ let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
 func supervisor(
     _ children: [ChildSpecification], policy: RestartPolicy = .init(), grace: Duration = .seconds(60),
-    listener: Listener, ends: Ends, executable: String = "/bin/sh"
+    listener: Listener, events: Events, executable: String = "/bin/sh"
 ) -> Supervisor {
     Supervisor(
         executable: executable, children: children, policy: policy, gracePeriod: grace, logger: silent,
-        errorDestination: listener.destination, onExit: ends.record)
+        errorDestination: listener.destination, onStart: events.recordStart, onExit: events.record)
 }
