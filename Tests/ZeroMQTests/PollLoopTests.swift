@@ -270,6 +270,7 @@ import Testing
         for number in 0..<100 { loop.perform { order.withLock { $0.append(number) } } }
         loop.stop()
         loop.stop()
+        await Task.detached { [loop] in loop.join() }.value
         await loop.stopped()
         await loop.stopped()
         for number in 100..<200 { loop.perform { order.withLock { $0.append(number) } } }
