@@ -86,6 +86,11 @@ public struct CommandID: Hashable, Sendable {
     }
 }
 
+extension CommandID {
+    /// The last eight bytes are random: half the work of hashing all.
+    public func hash(into hasher: inout Hasher) { hasher.combine(low) }
+}
+
 extension CommandID: Comparable {
     public static func < (left: Self, right: Self) -> Bool { (left.high, left.low) < (right.high, right.low) }
 }

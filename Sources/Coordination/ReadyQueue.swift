@@ -101,7 +101,7 @@ package struct ReadyQueue: Sendable {
                 continue
             }
             let entry = lanes[index][lane]?[best].popMin()
-            if lanes[index][lane]?.allSatisfy(\.isEmpty) == true {
+            if lanes[index][lane]?.allSatisfy({ $0.isEmpty }) == true {
                 lanes[index][lane] = nil
             } else {
                 turns[index].append(lane)
@@ -126,7 +126,7 @@ package struct ReadyQueue: Sendable {
             for (lane, heaps) in lanes[index] {
                 guard let entry = heaps[shard].unordered.first(where: { $0.command.id == id }) else { continue }
                 lanes[index][lane]?[shard] = Heap(heaps[shard].unordered.filter { $0.command.id != id })
-                if lanes[index][lane]?.allSatisfy(\.isEmpty) == true {
+                if lanes[index][lane]?.allSatisfy({ $0.isEmpty }) == true {
                     lanes[index][lane] = nil
                     turns[index].removeAll { $0 == lane }
                 }

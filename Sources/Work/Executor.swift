@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Commands
 internal import Logging
 internal import Store
@@ -200,9 +201,10 @@ final class Executor: Sendable {
 
     func committed(_ batch: Committer.Batch, shard: Int) {
         guard let outcomes = batch.outcomes else { return failed(batch, shard: shard) }
+        let now = Int64(clinux_monotonic())
         change { state, actions in
             for (write, outcome) in zip(batch.writes, outcomes) {
-                settle(write, outcome, shard: shard, &state, &actions)
+                settle(write, outcome, shard: shard, now: now, &state, &actions)
             }
         }
     }
@@ -222,20 +224,21 @@ final class Executor: Sendable {
     }
 
     private func settle(
-        _ write: ExecutionWrite, _ outcome: ExecutionOutcome, shard: Int, _ state: inout State, _ actions: inout Actions
+        _ write: ExecutionWrite, _ outcome: ExecutionOutcome, shard: Int, now: Int64, _ state: inout State,
+        _ actions: inout Actions
     ) {
         switch (write, outcome) {
         case (.claim(let id, _), .claimed(let command, let payload, let transitions)):
             guard let operation = registry[command.type] else {
                 // Offered by mistake; nothing has begun.
-                state.places.claimed(id, preemptible: false)
+                state.places.claimed(id, preemptible: false, now: now)
                 state.places.ended(id)
                 actions.writes.append(
                     .end(id, claim: command.claim, .released(reason: "no operation here", ambiguous: false)))
                 return
             }
             state.running[id] = Running(command: command, payload: payload, operation: operation)
-            state.places.claimed(id, preemptible: command.idempotent)
+            state.places.claimed(id, preemptible: command.idempotent, now: now)
             report(transitions, of: command, retries: command.retries, shard: shard, &state)
             if state.places.state.phase == .draining {
                 _ = state.places.drain()
@@ -385,7 +388,7 @@ final class Executor: Sendable {
         var actions = Actions()
         state.withLock { state in
             body(&state, &actions)
-            let decision = state.places.begin()
+            let decision = state.places.begin(now: Int64(clinux_monotonic()))
             for offer in decision.claims {
                 let prepares = registry[offer.type]?.preparesBeforeSending ?? true
                 actions.writes.append(.claim(offer.id, sent: !prepares))

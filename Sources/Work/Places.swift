@@ -9,8 +9,9 @@ package import Wire
 /// its operation ends; what waits for its last commit holds none, but there is a limit to how many may.
 ///
 /// **Claiming ahead.** A claim is made when it can begin by the time its commit returns. Where operations are short, more
-/// places fall free during a commit than there are places: so ``aheadTime`` of recent completions are claimed besides.
-/// With 16 places and nothing ahead, two workers drained 11,000 no-ops/s; with it, they are bound by the processor.
+/// places fall free during a commit than there are places: so four times the completions that a commit lasts are
+/// claimed besides (it lasts until it is delivered, begun and ended), at most ``mostAhead``. Sixteen places and nothing ahead leave nine commands to a commit, and
+/// the disk's flushes, not the processor, set the pace.
 package struct Places: Sendable {
     package struct Decision: Sendable, Equatable {
         package var claims: [Offers.Offer] = []
@@ -40,8 +41,10 @@ package struct Places: Sendable {
         var phase = Phase.claiming
         var preemptible = false
         var isPreempted = false
-        /// When it was offered, to find the youngest.
+        /// The order in which they were taken, to find the youngest; 0 for what another coordinator offered.
         var number: Int64
+        /// When its claim was asked for.
+        var since: Int64
     }
 
     package let concurrency: Int
@@ -62,9 +65,13 @@ package struct Places: Sendable {
     private var inGroup: [UInt32: Int] = [:]
     private var rate = 0.0
     private var measured: (at: Int64, completed: Int64)?
+    /// Seconds from asking for a claim to its commit, smoothed.
+    private var commitTime = 0.0
 
-    /// Nanoseconds of recent completions that may be claimed ahead of free places: a commit of a busy disk.
-    package static let aheadTime = 0.005
+    /// Claims ahead of free places at most.
+    package static let mostAhead = 512
+    /// A commit that lasts longer is a disk in trouble, and more claims do not help it.
+    package static let longestCommit = 0.025
     /// Offers not claimed within 2 s are forgotten.
     package static let patience: Int64 = 2_000_000_000
 
@@ -74,7 +81,7 @@ package struct Places: Sendable {
     }
 
     /// Claims made before a place is free, at the present rate of completions.
-    package var ahead: Int { min(Int(rate * Self.aheadTime), 256) }
+    package var ahead: Int { min(Int(rate * 4 * min(commitTime, Self.longestCommit)), Self.mostAhead) }
     package var waitingCount: Int { waitingIDs.count }
     package var heldCount: Int { held.count }
 
@@ -148,8 +155,9 @@ package struct Places: Sendable {
     // MARK: The life of an execution
 
     /// The claim was committed. Begins when ``begin()`` says so.
-    package mutating func claimed(_ id: CommandID, preemptible: Bool) {
-        guard held[id]?.phase == .claiming else { return }
+    package mutating func claimed(_ id: CommandID, preemptible: Bool, now: Int64) {
+        guard let one = held[id], one.phase == .claiming else { return }
+        commitTime += (Double(now - one.since) / 1e9 - commitTime) / 32
         held[id]?.phase = .claimed
         held[id]?.preemptible = preemptible
         claimed.append(id)
@@ -193,13 +201,13 @@ package struct Places: Sendable {
     // MARK: Decisions
 
     /// What to claim, what to begin, and whom to preempt, as things stand.
-    package mutating func begin() -> Decision {
+    package mutating func begin(now: Int64) -> Decision {
         var decision = Decision()
         startClaimed(&decision)
         guard state.phase == .ready else { return decision }
         // What waits for its last commit holds no place; but where commits fail, nothing more is begun.
         while ending <= 2 * (concurrency + ahead) {
-            guard let offer = takeNext(&decision) else { break }
+            guard let offer = takeNext(&decision, now: now) else { break }
             decision.claims.append(offer)
         }
         refreshState()
@@ -230,18 +238,18 @@ package struct Places: Sendable {
         claimed = blocked
     }
 
-    private mutating func takeNext(_ decision: inout Decision) -> Offers.Offer? {
-        if heldHigh < 2 * concurrency - executingOthers + ahead, let offer = take(.high) { return offer }
+    private mutating func takeNext(_ decision: inout Decision, now: Int64) -> Offers.Offer? {
+        if heldHigh < 2 * concurrency - executingOthers + ahead, let offer = take(.high, now: now) { return offer }
         if waiting[.high]?.isEmpty == false, let victim = youngestLow() {
             held[victim]?.isPreempted = true
             decision.preempts.append(victim)
         }
         guard heldOthers < min(concurrency, 2 * concurrency - executingHigh) + ahead else { return nil }
-        return take(.middle) ?? take(.low)
+        return take(.middle, now: now) ?? take(.low, now: now)
     }
 
     /// The first of a class by order, passing over a destination that has its share and over second suspects.
-    private mutating func take(_ serviceClass: ServiceClass) -> Offers.Offer? {
+    private mutating func take(_ serviceClass: ServiceClass, now: Int64) -> Offers.Offer? {
         guard let groups = waiting[serviceClass], !groups.isEmpty else { return nil }
         var best: Waiting?
         var bestGroup: UInt32 = 0
@@ -262,7 +270,7 @@ package struct Places: Sendable {
         _ = waiting[serviceClass]?[bestGroup]?.popMin()
         if waiting[serviceClass]?[bestGroup]?.isEmpty == true { waiting[serviceClass]?[bestGroup] = nil }
         waitingIDs.remove(best.offer.id)
-        hold(best.offer)
+        hold(best.offer, now: now)
         return best.offer
     }
 
@@ -284,12 +292,12 @@ package struct Places: Sendable {
             .max { $0.value.number < $1.value.number }?.key
     }
 
-    private mutating func hold(_ offer: Offers.Offer) {
+    private mutating func hold(_ offer: Offers.Offer, now: Int64) {
         next += 1
         let serviceClass = offer.qos.serviceClass
         let one = Held(
             isHigh: serviceClass == .high, isLow: serviceClass == .low, group: offer.group, suspect: offer.suspect,
-            number: next)
+            number: next, since: now)
         held[offer.id] = one
         countHeld(one, by: 1)
         if offer.suspect { suspects += 1 }

@@ -43,7 +43,7 @@ import Testing
         committer.add(.claim(id(1), sent: true))
         var started = gate.stream.makeAsyncIterator()
         await started.next()
-        for number in 2...6 { committer.add(.claim(id(number), sent: true)) }
+        for number: UInt64 in 2...6 { committer.add(.claim(id(number), sent: true)) }
         held.withLock { $0 = false }
         _ = await deliveries.first(2)
         committer.close()
@@ -103,7 +103,7 @@ import Testing
         let committer = Committer(shard: 0)
         let deliveries = Deliveries()
         committer.start(commit: { $0.map { _ in .refused } }, deliver: { deliveries.add($0) })
-        for number in 0..<100 { committer.add(.claim(id(number), sent: true)) }
+        for number: UInt64 in 0..<100 { committer.add(.claim(id(number), sent: true)) }
         await onThread("close") { committer.close() }
         let delivered = await deliveries.first(1).reduce(0) { $0 + $1.writes.count }
         #expect(delivered == 100)
