@@ -18,7 +18,7 @@ struct ChecksumOperation: Operation {
     /// the payload again.
     func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadFacts {
         guard let members = payload.members, members.count == 1, payload["file"]?.string != nil else {
-            throw PayloadError("the payload of a checksum is {\"file\": PATH} and nothing else")
+            throw PayloadError(.data, "the payload of a checksum is {\"file\": PATH} and nothing else")
         }
         // It talks to nobody, and doing it twice does no harm.
         return PayloadFacts(destination: .none, idempotent: true)
@@ -61,6 +61,7 @@ do {
     let path = CommandLine.arguments.dropFirst().first ?? "./sluice-data"
     try await SluiceWorker(data: path, operations: [ChecksumOperation()], concurrency: 4).run()
 } catch {
-    fputs("example-worker: \(error)\n", stderr)
+    let line = "example-worker: \(error)\n"
+    _ = write(STDERR_FILENO, line, line.utf8.count)
     exit(1)
 }
