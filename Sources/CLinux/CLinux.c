@@ -64,6 +64,12 @@ ssize_t clinux_copy_range(int source, int target, size_t count, off_t offset) {
 
 // Weak, so that what uses CLinux without SQLite links.
 extern int sqlite3_db_config(void *connection, int option, ...) __attribute__((weak));
+extern int sqlite3_config(int option, ...) __attribute__((weak));
+
+int clinux_sqlite_count_no_memory(void) {
+    const int memory_status = 9;
+    return sqlite3_config ? sqlite3_config(memory_status, 0) : -1;
+}
 
 int clinux_sqlite_keep_wal(void *connection) {
     const int no_checkpoint_on_close = 1006;

@@ -1,6 +1,7 @@
 import Commands
 import Store
 import TestSupport
+import Testing
 
 /// The two stores that every test of ``StoreConformance`` is run on.
 enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {

@@ -1,25 +1,15 @@
 internal import Commands
 internal import Synchronization
 
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
-
 extension Connection {
     /// Makes sure that the file is a shard of this store, of a version that this program knows, and the one it is meant
     /// to be.
-    func checkIdentity(number: Int, of count: Int, store: borrowing Mutex<String?>, path: String) throws(StoreError) {
+    func checkIdentity(number: Int, _ options: ShardOptions) throws(StoreError) {
+        let (count, path) = (options.count, options.directory.shard(number))
         let application = try integer("PRAGMA application_id")
         let version = try integer("PRAGMA user_version")
         guard application == Int64(Schema.applicationID) else {
-            var facts = stat()
-            if stat(path, &facts) == 0, facts.st_size == 0 {
-                throw StoreError(.corrupt, "the file is empty")
-            }
-            throw StoreError(
-                .foreign, "\(path) is no shard of a Sluice store; choose another data directory.", shard: number)
+            throw Self.foreign(number, path)
         }
         guard version <= Schema.version else {
             throw StoreError(
@@ -38,10 +28,10 @@ extension Connection {
         guard shards == count else {
             throw StoreError(
                 .missing,
-                "The store has \(shards) shards, and \(count) are in \(DataDirectory.parent(of: path)); "
-                    + "put the missing ones back.", shard: number)
+                "The store has \(shards) shards, and \(count) are there: \(options.directory.shard(count)) is missing; "
+                    + "put it back.", shard: count)
         }
-        let first = store.withLock { known in
+        let first = options.store.withLock { known in
             known = known ?? name
             return known
         }
@@ -51,6 +41,10 @@ extension Connection {
                 shard: number)
         }
         if version < Schema.version { try migrate(from: Int(version)) }
+    }
+
+    static func foreign(_ number: Int, _ path: String) -> StoreError {
+        StoreError(.foreign, "\(path) is no shard of a Sluice store; choose another data directory.", shard: number)
     }
 
     /// Brings the file to this program's version, in one transaction.
@@ -80,11 +74,5 @@ extension Connection {
         var facts: [String: String] = [:]
         while try statement.step() { facts[statement.text(0)] = statement.text(1) }
         return facts
-    }
-}
-
-extension DataDirectory {
-    static func parent(of path: String) -> String {
-        path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     }
 }

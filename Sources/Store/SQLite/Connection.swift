@@ -39,10 +39,13 @@ final class Connection: @unchecked Sendable {
     static let rememberedLimit = 4096
 
     /// Opens a file that is there.
-    init(shard: Int, path: String, vfs: String?) throws(StoreError) {
+    /// - Parameter isNew: it is empty, and about to become a shard; any other file must be one.
+    init(shard: Int, path: String, vfs: String?, isNew: Bool = false) throws(StoreError) {
         self.shard = shard
+        _ = Self.preparation
         do {
-            queue = try DatabaseQueue(path: Self.uri(path, vfs: vfs), configuration: Self.configuration())
+            queue = try DatabaseQueue(
+                path: Self.uri(path, vfs: vfs), configuration: Self.configuration(shard, path, isNew: isNew))
             database = try queue.writeWithoutTransaction { db in
                 guard let handle = db.sqliteConnection else { throw StoreError(.failed, "SQLite gave no connection") }
                 return handle
@@ -65,6 +68,9 @@ final class Connection: @unchecked Sendable {
 
     // MARK: Opening
 
+    /// Before the first connection of the process.
+    private static let preparation: CInt = clinux_sqlite_count_no_memory()
+
     /// `mode=rw`: a file that is missing is never made anew.
     private static func uri(_ path: String, vfs: String?) -> String {
         let name = path.map { character in
@@ -79,7 +85,7 @@ final class Connection: @unchecked Sendable {
     }
 
     /// The same for every connection of this program.
-    static func configuration() -> Configuration {
+    private static func configuration(_ shard: Int, _ path: String, isNew: Bool) -> Configuration {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
         let clock = BusyClock()
@@ -87,6 +93,9 @@ final class Connection: @unchecked Sendable {
         configuration.prepareDatabase { db in
             guard let handle = db.sqliteConnection, clinux_sqlite_keep_wal(UnsafeMutableRawPointer(handle)) == SQLITE_OK
             else { throw StoreError(.failed, "SQLite would checkpoint on closing") }
+            // Before anything is changed in somebody else's database.
+            let application = try Int32.fetchOne(db, sql: "PRAGMA application_id")
+            guard isNew || application == Schema.applicationID else { throw foreign(shard, path) }
             // Debian's SQLite 3.40 can damage a database where checkpoints race: none happens by itself.
             try db.execute(
                 sql: """

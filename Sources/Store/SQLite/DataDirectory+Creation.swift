@@ -68,7 +68,7 @@ extension DataDirectory {
         let path = shard(number)
         // SQLite gives its other files the mode of the first.
         try touch(path)
-        let connection = try Connection(shard: number, path: path, vfs: nil)
+        let connection = try Connection(shard: number, path: path, vfs: nil, isNew: true)
         try connection.use { () throws(StoreError) in
             let sql = Schema.migrations.joined() + Schema.contents(shard: number, of: count, store: store, types: types)
             try connection.execute(

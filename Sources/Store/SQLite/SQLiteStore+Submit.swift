@@ -162,7 +162,7 @@ extension Connection {
             }
             if draft.uniqueKey != nil {
                 // What stands before it in the batch may have its key.
-                try insert(&rows, now: now)
+                try insert(&rows)
                 if let taken = try holder(of: draft) {
                     results.append(taken)
                     continue
@@ -173,9 +173,9 @@ extension Connection {
             row.begin(&journal)
             rows.append((row, draft.payload))
             results.append(.success(Submission(id: pending.id, existed: false)))
-            if rows.count == Query.manyRows { try insert(&rows, now: now) }
+            if rows.count == Query.manyRows { try insert(&rows) }
         }
-        try insert(&rows, now: now)
+        try insert(&rows)
         return results
     }
 
@@ -194,19 +194,19 @@ extension Connection {
         return .success(Submission(id: id, existed: true))
     }
 
-    private func insert(_ rows: inout [(StoredCommand, payload: [UInt8])], now: Timestamp) throws(StoreError) {
+    private func insert(_ rows: inout [(StoredCommand, payload: [UInt8])]) throws(StoreError) {
         defer { rows.removeAll(keepingCapacity: true) }
         if rows.count == Query.manyRows {
-            try insert(rows[...], now: now, try manyCommands(), try manyPayloads())
+            try insert(rows[...], try manyCommands(), try manyPayloads())
         } else {
             for index in rows.indices {
-                try insert(rows[index...index], now: now, try statement(.insertCommand), try statement(.insertPayload))
+                try insert(rows[index...index], try statement(.insertCommand), try statement(.insertPayload))
             }
         }
     }
 
     private func insert(
-        _ rows: ArraySlice<(StoredCommand, payload: [UInt8])>, now: Timestamp, _ commands: Statement,
+        _ rows: ArraySlice<(StoredCommand, payload: [UInt8])>, _ commands: Statement,
         _ payloads: Statement
     ) throws(StoreError) {
         var parameter: Int32 = 1
@@ -222,16 +222,18 @@ extension Connection {
             commands.bind(command.retryLimit, at: parameter + 6)
             commands.bind(command.notBefore, at: parameter + 7)
             commands.bind(command.deadline, at: parameter + 8)
-            commands.bind(command.uniqueKey, at: parameter + 9)
-            commands.bind(row.fingerprint, at: parameter + 10)
-            commands.bind(command.total, at: parameter + 11)
-            commands.bind(row.last, at: parameter + 12)
-            parameter += Query.commandParameters
+            commands.bind(row.openDeadline, at: parameter + 9)
+            commands.bind(command.uniqueKey, at: parameter + 10)
+            commands.bind(row.fingerprint, at: parameter + 11)
+            commands.bind(command.total, at: parameter + 12)
+            commands.bind(row.last, at: parameter + 13)
+            commands.bind(command.createdAt, at: parameter + 14)
+            commands.bind(command.updatedAt, at: parameter + 15)
+            parameter += 16
             payloads.bind(command.turn, at: payloadParameter)
             payloads.bind(payload, at: payloadParameter + 1)
             payloadParameter += 2
         }
-        commands.bind(now, at: parameter)
         try commands.run()
         try payloads.run()
     }

@@ -21,11 +21,17 @@ package final class SQLiteStore: CommandStore {
         try self.init(directory: directory, create: create, shardCount: shardCount, vfs: nil)
     }
 
-    init(directory: DataDirectory, create: Bool, shardCount: Int, vfs: String?) throws(StoreError) {
+    /// What tests change besides.
+    /// - Parameters:
+    ///   - vfs: a virtual file system of SQLite's, which records writes or makes them fail.
+    ///   - walLimit: bytes of WAL beyond which nothing is submitted; 512 MB when nil.
+    package init(
+        directory: DataDirectory, create: Bool, shardCount: Int, vfs: String?, walLimit: Int64? = nil
+    ) throws(StoreError) {
         if create { try directory.create(shardCount: shardCount) }
         let count = try directory.countShards()
         try DataDirectory.check(directory.path, isDirectory: true)
-        let options = ShardOptions(directory: directory, count: count, vfs: vfs)
+        let options = ShardOptions(directory: directory, count: count, vfs: vfs, walLimit: walLimit ?? WALSize.limit)
         self.directory = directory
         self.shardCount = count
         shards = (0..<count).map { Shard(number: $0, path: directory.shard($0), options: options) }
@@ -35,6 +41,16 @@ package final class SQLiteStore: CommandStore {
     /// ``problems``.
     package func openAll() throws(StoreError) {
         for shard in shards { try sound { () throws(StoreError) in try shard.use { _ in } } }
+    }
+
+    /// What a setting of SQLite's is on the connection that writes: for `doctor` and tests.
+    package func pragma(_ name: String, shard: Int) throws(StoreError) -> String {
+        guard name.utf8.allSatisfy({ $0 == UInt8(ascii: "_") || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) })
+        else { throw StoreError(.invalid, "“\(name)” is no pragma.") }
+        return try self.shard(shard).use { connection throws(StoreError) in
+            let statement = try Statement("PRAGMA \(name)", sharing: connection)
+            return try statement.step() ? statement.text(0) : ""
+        }
     }
 
     /// What is wrong with shards that could not be used: damaged, foreign or missing. The others keep working.

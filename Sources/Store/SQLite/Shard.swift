@@ -1,6 +1,12 @@
 internal import Commands
 internal import Synchronization
 
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
 /// One file of the store in this process: opened when it is first used, one caller at a time.
 final class Shard: Sendable {
     let number: Int
@@ -8,6 +14,8 @@ final class Shard: Sendable {
     private let options: ShardOptions
     private let connection = Mutex<Connection?>(nil)
     private let checkpointer = Mutex<Connection?>(nil)
+    /// Bytes of WAL in use after the last commit from here.
+    private let walBytes = Atomic<Int64>(0)
     /// The file as it was when all of its WAL had been copied.
     private let copied = Mutex<(bytes: Int64, changed: Int64)?>(nil)
     private let trouble = Mutex<StoreError?>(nil)
@@ -33,13 +41,14 @@ final class Shard: Sendable {
 
     /// Runs `body` in one transaction, durable when this returns.
     func write<Value: Sendable>(_ body: (Connection) throws(StoreError) -> Value) throws(StoreError) -> Value {
-        let (value, grown) = try named { () throws(StoreError) in
+        let value = try named { () throws(StoreError) in
             try connection.withLock { slot throws(StoreError) in
                 let connection = try opened(&slot)
-                return (try connection.write(body), connection.walBytes)
+                defer { walBytes.store(connection.walBytes, ordering: .relaxed) }
+                return try connection.write(body)
             }
         }
-        if grown > WALSize.checkpointed { relieve() }
+        if walBytes.load(ordering: .relaxed) > WALSize.checkpointed { relieve() }
         return value
     }
 
@@ -60,11 +69,26 @@ final class Shard: Sendable {
 
     private func open() throws(StoreError) -> Connection {
         try DataDirectory.check(path, isDirectory: false)
-        let connection = try Connection(shard: number, path: path, vfs: options.vfs)
+        var facts = stat()
+        guard stat(path, &facts) != 0 || facts.st_size > 0 else { throw StoreError(.corrupt, "the file is empty") }
+        let connection = try connect()
         try connection.use { () throws(StoreError) in
-            try connection.checkIdentity(number: number, of: options.count, store: options.store, path: path)
+            try connection.checkIdentity(number: number, options)
         }
         return connection
+    }
+
+    private func connect() throws(StoreError) -> Connection {
+        do throws(StoreError) {
+            return try Connection(shard: number, path: path, vfs: options.vfs)
+        } catch {
+            // A damaged database still has whole pages; a file of another kind hardly ever.
+            var facts = stat()
+            guard error.code == .corrupt, stat(path, &facts) == 0, facts.st_size % 4096 != 0 else { throw error }
+            throw StoreError(
+                .foreign, "\(path) is no SQLite database; choose another data directory, or put the shard back.",
+                shard: number)
+        }
     }
 
     /// Says which shard an error is about, and keeps what makes it useless.
@@ -126,14 +150,14 @@ final class Shard: Sendable {
 
     /// Refuses to let the WAL grow past its limit.
     func checkRoom() throws(StoreError) {
-        guard WALSize.file(of: path).bytes > WALSize.limit else { return }
+        guard WALSize.file(of: path).bytes > options.walLimit else { return }
         relieve()
-        // The first write after all was copied starts the WAL over and cuts the file: so one small write tells.
-        _ = try write { connection throws(StoreError) in
+        // The first write after all was copied starts the WAL over: so one small write tells.
+        try write { connection throws(StoreError) in
             try connection.execute("UPDATE meta SET value = value WHERE key = 'turn'")
         }
-        let bytes = WALSize.file(of: path).bytes
-        guard bytes > WALSize.limit else { return }
+        let bytes = walBytes.load(ordering: .relaxed)
+        guard bytes > options.walLimit else { return }
         let holders = WALHolders(of: path, checkpointLock: options.directory.lock("checkpoint")).sentence
         throw StoreError(
             .overloaded, "The WAL of shard \(number) (\(path)-wal) has \(bytes >> 20) MB; \(holders). Try again.",
@@ -147,12 +171,15 @@ final class ShardOptions: Sendable {
     let count: Int
     /// A virtual file system of SQLite's other than the system's own: tests record writes with one.
     let vfs: String?
+    /// Bytes of WAL beyond which nothing is submitted.
+    let walLimit: Int64
     /// The name of the store, learnt from the first shard that was opened: all must have it.
     let store = Mutex<String?>(nil)
 
-    init(directory: DataDirectory, count: Int, vfs: String?) {
+    init(directory: DataDirectory, count: Int, vfs: String?, walLimit: Int64) {
         self.directory = directory
         self.count = count
         self.vfs = vfs
+        self.walLimit = walLimit
     }
 }

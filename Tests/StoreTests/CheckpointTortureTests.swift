@@ -1,0 +1,96 @@
+import Commands
+import Foundation
+import Store
+import TestSupport
+import Testing
+
+/// Several processes write, read and checkpoint one shard at once, as hard as they can; then every acknowledged command
+/// must be there and the file be sound. SQLite before 3.51.3 damages a file in this situation where checkpoints are not
+/// guarded: 18 of 20 rounds.
+///
+/// `SLUICE_TORTURE_ROUNDS` sets the number of rounds: 2 unless said otherwise, 100 and more for the long form.
+@Suite(.serialized) struct CheckpointTortureTests {
+    /// What a process that this test starts does: the variable says it, and the data directory.
+    private static let role = "SLUICE_TORTURE_ROLE"
+    private static let place = "SLUICE_TORTURE_DATA"
+    private static let seconds = 0.7
+
+    private static var environment: [String: String] { ProcessInfo.processInfo.environment }
+
+    @Test(.enabled(if: CheckpointTortureTests.environment[CheckpointTortureTests.role] == nil))
+    func `checkpoints race with writers and readers of other processes, and nothing is damaged`() async throws {
+        let rounds = Self.environment["SLUICE_TORTURE_ROUNDS"].flatMap { Int($0) } ?? 2
+        var commits = 0
+        for round in 1...max(rounds, 1) {
+            let directory = try TemporaryDirectory("torture")
+            defer { directory.remove() }
+            let data = DataDirectory(path: "\(directory.path)/data")
+            try data.create(shardCount: 1)
+            let roles = ["writer-1", "writer-2", "checkpointer-1", "checkpointer-2", "reader"]
+            let children = try roles.map { role in
+                try ChildProcess(
+                    ["/proc/self/exe", "--testing-library", "swift-testing", "--filter", "TortureChild"],
+                    environment: [Self.role: role, Self.place: data.path], log: "\(directory.path)/\(role)")
+            }
+            for (role, child) in zip(roles, children) {
+                let end = try await child.end(within: .seconds(120))
+                let output = contents(of: "\(directory.path)/\(role).out").map { String(decoding: $0, as: UTF8.self) }
+                #expect(end == .exited(0), "round \(round), \(role): \(output ?? "")")
+            }
+            let store = try SQLiteStore(directory: data, create: false)
+            #expect(try store.integrityCheck(shard: 0).isEmpty, "round \(round)")
+            for writer in ["writer-1", "writer-2"] {
+                let ledger = try #require(contents(of: "\(data.path)/\(writer).ledger"), "round \(round), \(writer)")
+                let lines = String(decoding: ledger, as: UTF8.self).split(separator: "\n")
+                #expect(!lines.isEmpty)
+                commits += lines.count
+                for line in lines {
+                    let id = try #require(CommandID(line))
+                    let status = try store.command(id)?.status
+                    #expect(status == .success, "round \(round): acknowledged \(id) is \(status?.name ?? "missing")")
+                }
+            }
+        }
+        print("checkpoint torture: \(rounds) rounds, \(commits) acknowledged commands, none missing")
+    }
+
+    /// One of the processes that the test above starts; of no meaning in a usual run.
+    @Test(.enabled(if: CheckpointTortureTests.environment[CheckpointTortureTests.role] != nil))
+    func `TortureChild`() async throws {
+        let role = try #require(Self.environment[Self.role])
+        let data = DataDirectory(path: try #require(Self.environment[Self.place]))
+        try await onThread("torture") { () throws(StoreError) in
+            let store = try SQLiteStore(directory: data, create: false)
+            let end = ContinuousClock.now + .seconds(Self.seconds)
+            switch role.prefix(while: { $0 != "-" }) {
+            case "writer": try Self.write(store, until: end, ledger: "\(data.path)/\(role).ledger")
+            case "checkpointer": while ContinuousClock.now < end { _ = try store.checkpoint(shard: 0) }
+            default:
+                while ContinuousClock.now < end {
+                    _ = try store.list(CommandFilter(), after: nil, limit: 1000)
+                    _ = try store.events(shard: 0, after: 0, limit: 5000)
+                }
+            }
+        }
+    }
+
+    private static func write(
+        _ store: SQLiteStore, until end: ContinuousClock.Instant, ledger: String
+    ) throws(StoreError) {
+        var lines = ""
+        let epoch = Int64(ProcessInfo.processInfo.processIdentifier)
+        try store.open(Session(seat: Int(epoch), epoch: epoch, pid: 0, startTime: 0, bootID: ""))
+        while ContinuousClock.now < end {
+            var ids: [CommandID] = []
+            for result in store.submit([.noop, .noop, .noop], allowUnknownTypes: false, now: .now) {
+                ids.append(try result.get().id)
+            }
+            let claims = ids.map { ExecutionWrite.claim($0, sent: true) }
+            _ = try store.apply(claims, shard: 0, seat: Int(epoch), epoch: epoch, now: .now)
+            let ends = ids.map { ExecutionWrite.end($0, claim: 1, .success(result: nil)) }
+            _ = try store.apply(ends, shard: 0, seat: Int(epoch), epoch: epoch, now: .now)
+            for id in ids { lines += "\(id)\n" }
+        }
+        try? Data(lines.utf8).write(to: URL(fileURLWithPath: ledger))
+    }
+}

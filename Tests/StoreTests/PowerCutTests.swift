@@ -1,0 +1,176 @@
+import Commands
+import Foundation
+import Store
+import TestSupport
+import Testing
+
+/// A power cut, simulated: the writes of a store are recorded with their syncs; then the disk is rebuilt as it may look
+/// after a cut at any point. What was synced is there. Of what was written since, each write of 512 bytes may be there
+/// or not, in any combination, as a disk's cache has no order. Nothing acknowledged before the cut may be missing.
+@Suite struct PowerCutTests {
+    /// A file as the disk and its cache have it.
+    private struct File {
+        var durable: [UInt8] = []
+        /// Writes and truncations since the last sync.
+        var pending: [RecordingVFS.Record] = []
+
+        mutating func apply(_ record: RecordingVFS.Record, in random: inout SeededRandom, isCertain: Bool) {
+            switch record {
+            case .write(_, let offset, let bytes):
+                if durable.count < offset + bytes.count, isCertain || random.chance(0.5) {
+                    durable += [UInt8](repeating: 0, count: offset + bytes.count - durable.count)
+                }
+                for start in stride(from: 0, to: bytes.count, by: 512) where isCertain || random.chance(0.5) {
+                    for index in start..<min(start + 512, bytes.count) where offset + index < durable.count {
+                        durable[offset + index] = bytes[index]
+                    }
+                }
+            case .truncate(_, let size):
+                if isCertain || random.chance(0.5), durable.count > size { durable.removeLast(durable.count - size) }
+            case .sync, .mark: break
+            }
+        }
+
+        mutating func settle(in random: inout SeededRandom, isCertain: Bool) {
+            for record in pending { apply(record, in: &random, isCertain: isCertain) }
+            pending = []
+        }
+    }
+
+    @Test func `nothing acknowledged is missing after a power cut at any point`() throws {
+        var random = SeededRandom.announced("power cut")
+        let directory = try TemporaryDirectory("power")
+        defer { directory.remove() }
+        let data = DataDirectory(path: "\(directory.path)/data")
+        try data.create(shardCount: 2)
+        // Nobody has the files open yet.
+        let original = Dictionary(
+            uniqueKeysWithValues: (0..<2).flatMap { shard in
+                ["", "-wal"].map { (data.shard(shard) + $0, contents(of: data.shard(shard) + $0) ?? []) }
+            })
+
+        let vfs = RecordingVFS("power-cut")
+        let promises = try Self.live(data, vfs, &random)
+        let records = vfs.records
+        #expect(records.count > 500)
+
+        for _ in 0..<40 {
+            let cut = random.number(in: 0..<records.count + 1)
+            var files = original.mapValues { File(durable: $0) }
+            var kept = 0
+            for record in records[..<cut] {
+                switch record {
+                case .write(let file, _, _), .truncate(let file, _): files[file, default: File()].pending.append(record)
+                case .sync(let file): files[file, default: File()].settle(in: &random, isCertain: true)
+                case .mark(let number): kept = number
+                }
+            }
+            for file in files.keys { files[file]?.settle(in: &random, isCertain: false) }
+
+            let after = DataDirectory(path: "\(directory.path)/after-\(cut)")
+            try after.prepare()
+            for (path, file) in files where path.hasSuffix(".sqlite") || !file.durable.isEmpty {
+                let copy = after.path + path.dropFirst(data.path.count)
+                try Data(file.durable).write(to: URL(fileURLWithPath: copy))
+                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: copy)
+            }
+            let store = try SQLiteStore(directory: after, create: false)
+            for shard in 0..<2 {
+                #expect(try store.integrityCheck(shard: shard).isEmpty, "cut at \(cut) of \(records.count)")
+            }
+            for (id, status) in promises[..<kept] {
+                let timeline = try store.timeline(id).map(\.status)
+                #expect(timeline.contains(status), "\(id) was \(status) before the cut at \(cut), and is \(timeline)")
+            }
+            try FileManager.default.removeItem(atPath: after.path)
+        }
+    }
+
+    /// Some work with checkpoints between; marks in the record how many of the returned promises stood when.
+    private static func live(
+        _ data: DataDirectory, _ vfs: RecordingVFS, _ random: inout SeededRandom
+    ) throws -> [(CommandID, CommandStatus)] {
+        let store = try SQLiteStore(directory: data, create: false, shardCount: 2, vfs: vfs.name)
+        try store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: "boot"))
+        var promises: [(CommandID, CommandStatus)] = []
+        for round in 0..<40 {
+            let drafts = [CommandDraft](repeating: .noop, count: random.number(in: 1..<20))
+            let ids = try store.submit(drafts, allowUnknownTypes: false, now: .now).map { try $0.get().id }
+            promises += ids.map { ($0, .new) }
+            vfs.mark(promises.count)
+            for shard in 0..<2 {
+                let mine = ids.filter { $0.shard(of: 2) == shard }
+                _ = try store.apply(
+                    mine.map { .claim($0, sent: true) }, shard: shard, seat: 1, epoch: 1, now: .now)
+                promises += mine.map { ($0, .sent) }
+                vfs.mark(promises.count)
+                _ = try store.apply(
+                    mine.map { .end($0, claim: 1, .success(result: nil)) }, shard: shard, seat: 1, epoch: 1, now: .now)
+                promises += mine.map { ($0, .success) }
+                vfs.mark(promises.count)
+            }
+            if round % 9 == 8 { _ = try store.checkpoint(shard: random.number(in: 0..<2)) }
+        }
+        return promises
+    }
+
+    @Test func `every acknowledgement follows a sync of the WAL`() throws {
+        let directory = try TemporaryDirectory("sync")
+        defer { directory.remove() }
+        let data = DataDirectory(path: "\(directory.path)/data")
+        try data.create(shardCount: 1)
+        let vfs = RecordingVFS("sync-before-answer")
+        let store = try SQLiteStore(directory: data, create: false, shardCount: 1, vfs: vfs.name)
+        for number in 1...20 {
+            _ = try store.submit([.noop], allowUnknownTypes: false, now: .now)[0].get()
+            vfs.mark(number)
+        }
+        var unsynced = 0
+        var marks = 0
+        for record in vfs.records {
+            switch record {
+            case .write(let file, _, _) where file.hasSuffix("-wal"): unsynced += 1
+            case .sync(let file) where file.hasSuffix("-wal"): unsynced = 0
+            case .mark:
+                marks += 1
+                #expect(unsynced == 0)
+            case .write, .sync, .truncate: break
+            }
+        }
+        #expect(marks == 20)
+    }
+
+    @Test func `a full disk refuses, names the shard, and leaves nothing half done`() throws {
+        let directory = try TemporaryDirectory("full")
+        defer { directory.remove() }
+        let data = DataDirectory(path: "\(directory.path)/data")
+        try data.create(shardCount: 1)
+        let vfs = RecordingVFS("full-disk")
+        let store = try SQLiteStore(directory: data, create: false, shardCount: 1, vfs: vfs.name)
+        try store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: "boot"))
+        let id = try store.submit([.noop], allowUnknownTypes: false, now: .now)[0].get().id
+        _ = try store.apply([.claim(id, sent: true)], shard: 0, seat: 1, epoch: 1, now: .now)
+        vfs.setFull(true)
+        let results = store.submit([CommandDraft](repeating: .noop, count: 100), allowUnknownTypes: false, now: .now)
+        for result in results {
+            guard case .failure(let error) = result else {
+                Issue.record("acknowledged on a full disk")
+                continue
+            }
+            #expect(error.code == .full && error.shard == 0 && error.message.contains(data.shard(0)))
+        }
+        let end = ExecutionWrite.end(id, claim: 1, .success(result: nil))
+        #expect(throws: StoreError.self) { try store.apply([end], shard: 0, seat: 1, epoch: 1, now: .now) }
+        #expect(try store.command(id)?.status == .sent)
+        vfs.setFull(false)
+        // The same write, tried again, is done.
+        guard case .done = try store.apply([end], shard: 0, seat: 1, epoch: 1, now: .now)[0] else {
+            Issue.record("not done")
+            return
+        }
+        #expect(try store.counts()[.success] == 1)
+        #expect(try store.counts()[.new] == 0)
+        #expect(try store.timeline(id).map(\.status) == [.new, .queued, .sent, .success])
+        #expect(try store.integrityCheck(shard: 0).isEmpty)
+    }
+}
