@@ -64,7 +64,9 @@ extension Coordinator {
 
     /// A starting coordinator tries every seat: obtained, reap now; held, await the hello.
     func reapAtStart() {
-        read { store throws(StoreError) in try store.sessions() } then: { coordinator, result in
+        read { store throws(StoreError) in
+            try store.sessions()
+        } then: { coordinator, result in
             switch result {
             case .success(let sessions):
                 for seat in Set(sessions.map(\.seat)) where coordinator.dispatcher.seats[seat] == nil {
@@ -86,7 +88,8 @@ extension Coordinator {
                 let reboot = session.bootID != ProcessFacts.bootID
                 events += try store.reap(
                     seat: session.seat, epoch: session.epoch, counts: !reboot,
-                    reason: reboot ? "the machine was restarted" : "its worker, process \(session.pid), died", now: .now)
+                    reason: reboot ? "the machine was restarted" : "its worker, process \(session.pid), died", now: .now
+                )
             }
             return events
         } then: { coordinator, result in
@@ -97,7 +100,10 @@ extension Coordinator {
                     coordinator.cancels[event.transition.id] = nil
                     coordinator.publish(event, now: now)
                 }
-                if !events.isEmpty { coordinator.logger.notice("Commands of a dead worker were released.", metadata: ["transitions": "\(events.count)"]) }
+                if !events.isEmpty {
+                    coordinator.logger.notice(
+                        "Commands of a dead worker were released.", metadata: ["transitions": "\(events.count)"])
+                }
                 coordinator.lookUp(Array(Set(orphans + events.map(\.transition.id))))
                 coordinator.setNeedsControl()
             case .failure(let error):

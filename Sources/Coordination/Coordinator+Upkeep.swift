@@ -13,7 +13,9 @@ extension Coordinator {
         loadPauses()
         reapAtStart()
         for shard in 0..<store.shardCount {
-            read { store throws(StoreError) in try store.claimed(shard: shard) } then: { coordinator, result in
+            read { store throws(StoreError) in
+                try store.claimed(shard: shard)
+            } then: { coordinator, result in
                 switch result {
                 case .success(let rows):
                     coordinator.dispatcher.reconcile(rows, shard: shard, now: Int64(clinux_monotonic()))
@@ -27,7 +29,9 @@ extension Coordinator {
     /// Looks which destinations have ready work, and lets the queue read on.
     func sweepReady() {
         for shard in 0..<store.shardCount {
-            read { store throws(StoreError) in try store.readyKeys(shard: shard) } then: { coordinator, result in
+            read { store throws(StoreError) in
+                try store.readyKeys(shard: shard)
+            } then: { coordinator, result in
                 switch result {
                 case .success(let keys):
                     coordinator.dispatcher.found(keys, shard: shard)
@@ -43,7 +47,9 @@ extension Coordinator {
         guard let jump = wallClock.jump(wall: .now, monotonic: now) else { return }
         logger.warning("The wall clock jumped by \(jump.seconds) s; backoffs are moved along.")
         for shard in 0..<store.shardCount {
-            write { store throws(StoreError) in try store.shiftBackoffs(shard: shard, by: jump) } then: {
+            write { store throws(StoreError) in
+                try store.shiftBackoffs(shard: shard, by: jump)
+            } then: {
                 coordinator, result in
                 if case .failure(let error) = result { coordinator.report(error, "Backoffs cannot be moved") }
             }
@@ -76,7 +82,9 @@ extension Coordinator {
         for row in expiry.mustBeTold { cancels[row.id] = row.claim }
         if !expiry.mustBeTold.isEmpty { setNeedsControl() }
         guard promoted > 0 else { return }
-        read { store throws(StoreError) in try store.readyKeys(shard: shard) } then: { coordinator, result in
+        read { store throws(StoreError) in
+            try store.readyKeys(shard: shard)
+        } then: { coordinator, result in
             if case .success(let keys) = result {
                 coordinator.dispatcher.found(keys, shard: shard)
                 coordinator.setNeedsDispatch()
@@ -87,7 +95,9 @@ extension Coordinator {
     /// Who must be told that its command is to be cancelled.
     func loadWishes() {
         for shard in 0..<store.shardCount {
-            read { store throws(StoreError) in try store.wishes(shard: shard) } then: { coordinator, result in
+            read { store throws(StoreError) in
+                try store.wishes(shard: shard)
+            } then: { coordinator, result in
                 switch result {
                 case .success(let rows):
                     let wished = Dictionary(rows.map { ($0.id, $0.claim) }, uniquingKeysWith: max)
@@ -103,7 +113,9 @@ extension Coordinator {
     }
 
     func loadPauses() {
-        read { store throws(StoreError) in try store.settings(prefix: Pauses.prefix) } then: { coordinator, result in
+        read { store throws(StoreError) in
+            try store.settings(prefix: Pauses.prefix)
+        } then: { coordinator, result in
             switch result {
             case .success(let settings):
                 let before = coordinator.dispatcher.pauses
@@ -138,13 +150,17 @@ extension Coordinator {
     private func giveUpUnreachable() {
         let now = Timestamp.now
         for (destination, gate) in dispatcher.gates {
-            guard gate.state == .broken, let since = gate.since, now - since > DestinationGate.unreachable else { continue }
+            guard gate.state == .broken, let since = gate.since, now - since > DestinationGate.unreachable else {
+                continue
+            }
             write { store throws(StoreError) -> [StatusEvent] in
                 var events: [StatusEvent] = []
                 for status in [CommandStatus.new, .error] {
                     let filter = CommandFilter(status: status, destination: destination)
-                    for command in try store.list(filter, after: nil, limit: 1000) where now - command.createdAt > DestinationGate.unreachable {
-                        let reason = "\(destination) could not be reached for 7 days: \(gate.reason ?? "no reason known")"
+                    for command in try store.list(filter, after: nil, limit: 1000)
+                    where now - command.createdAt > DestinationGate.unreachable {
+                        let reason =
+                            "\(destination) could not be reached for 7 days: \(gate.reason ?? "no reason known")"
                         if case .cancelled(let event) = try store.cancel(command.id, reason: reason, now: now) {
                             events.append(event)
                         }
@@ -153,7 +169,8 @@ extension Coordinator {
                 return events
             } then: { coordinator, result in
                 switch result {
-                case .success(let events): for event in events { coordinator.publish(event, now: Int64(clinux_monotonic())) }
+                case .success(let events):
+                    for event in events { coordinator.publish(event, now: Int64(clinux_monotonic())) }
                 case .failure(let error): coordinator.report(error, "Commands cannot be given up")
                 }
             }
@@ -171,7 +188,10 @@ extension Coordinator {
         for (shard, after) in sequencer.reads(now: now, dirty: dirtyShards) {
             dirtyShards.remove(shard)
             read { store throws(StoreError) in
-                (try store.events(shard: shard, after: after, limit: 1000), try store.transitionRange(shard: shard)?.lowerBound)
+                (
+                    try store.events(shard: shard, after: after, limit: 1000),
+                    try store.transitionRange(shard: shard)?.lowerBound
+                )
             } then: { coordinator, result in
                 switch result {
                 case .success(let (events, oldest)):
@@ -192,7 +212,9 @@ extension Coordinator {
         // What producers wrote without a hint is found once a second.
         if hub.wantsStatuses { dirtyShards.formUnion(0..<store.shardCount) }
         guard hub.wantsCounts else { return }
-        read { store throws(StoreError) in try store.counts() } then: { coordinator, result in
+        read { store throws(StoreError) in
+            try store.counts()
+        } then: { coordinator, result in
             if case .success(let counts) = result { coordinator.hub.counts(counts, at: .now) }
         }
     }

@@ -170,7 +170,8 @@ actor Coordinator {
         for dispatch in dispatcher.dispatch(at: .now, now: now) {
             guard let connection = connections[dispatch.seat], connection.epoch == dispatch.epoch else { continue }
             sequences[dispatch.seat, default: 0] += 1
-            let head = FrameHead(seat: dispatch.seat, epoch: incarnation, sequence: sequences[dispatch.seat, default: 0])
+            let head = FrameHead(
+                seat: dispatch.seat, epoch: incarnation, sequence: sequences[dispatch.seat, default: 0])
             do {
                 try connection.send(Message.offers(dispatch.offers).encoded(head))
                 dispatched.increment(by: dispatch.offers.offers.count)
@@ -241,7 +242,9 @@ actor Coordinator {
         let before = dispatcher.seats[seat]?.state.phase
         dispatcher.report(seat: seat, state: state, coordinator: incarnation, now: now)
         needsDispatch = true
-        if before != state.phase, let record = dispatcher.seats[seat] { hub.worker(record, state: record.phaseName, at: .now) }
+        if before != state.phase, let record = dispatcher.seats[seat] {
+            hub.worker(record, state: record.phaseName, at: .now)
+        }
     }
 
     private func take(_ reports: [StatusReport], from seat: Int, now: Int64) {
@@ -363,7 +366,9 @@ actor Coordinator {
         hub.worker(record, state: "ready", at: .now)
         needsControl = true
         let types = record.types
-        write { store throws(StoreError) in try store.record(types: types) } then: { coordinator, result in
+        write { store throws(StoreError) in
+            try store.record(types: types)
+        } then: { coordinator, result in
             if case .failure(let error) = result { coordinator.report(error, "Types cannot be recorded") }
         }
         reapOthers(seat: seat, but: head.epoch, orphans: orphans)

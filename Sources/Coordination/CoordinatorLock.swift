@@ -17,7 +17,8 @@ package struct CoordinatorLock: ~Copyable, Sendable {
             close(descriptor)
             throw StoreError(
                 .busy,
-                "another coordinator\(holder.map { ", process \($0)," } ?? "") holds \(path): one is enough for a data directory")
+                "another coordinator\(holder.map { ", process \($0)," } ?? "") holds \(path): one is enough for a data directory"
+            )
         }
         let text = "\(getpid())\n"
         ftruncate(descriptor, 0)

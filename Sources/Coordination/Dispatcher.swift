@@ -201,12 +201,14 @@ package struct Dispatcher: Sendable {
     /// What the store says is claimed: the truth behind lost reports.
     package mutating func reconcile(_ rows: [ClaimedRow], shard: Int, now: Int64) {
         let claimed = Set(rows.map(\.id))
-        for (id, hand) in inHand where id.shard(of: shardCount) == shard && hand.offeredAt == nil && !claimed.contains(id) {
+        for (id, hand) in inHand
+        where id.shard(of: shardCount) == shard && hand.offeredAt == nil && !claimed.contains(id) {
             letGo(id)
         }
         for row in rows where inHand[row.id] == nil && seats[row.seat]?.epoch == row.epoch {
             hold(
-                row.id, seat: row.seat, destination: row.destination, qos: row.qos, suspect: row.suspect, offeredAt: nil)
+                row.id, seat: row.seat, destination: row.destination, qos: row.qos, suspect: row.suspect, offeredAt: nil
+            )
         }
     }
 
@@ -262,7 +264,8 @@ package struct Dispatcher: Sendable {
         for serviceClass in [ServiceClass.middle, .low] {
             for (index, seat) in order.enumerated() {
                 let own = (0..<shardCount).filter { $0 % order.count == index }
-                while room(seat, serviceClass) > 0, let command = take(serviceClass, seat: seat, shards: own, now: now) {
+                while room(seat, serviceClass) > 0, let command = take(serviceClass, seat: seat, shards: own, now: now)
+                {
                     offer(command, to: seat)
                 }
             }
@@ -289,7 +292,8 @@ package struct Dispatcher: Sendable {
 
     /// When a closed gate may let its next probe out, while something waits for it.
     package var nextProbe: Int64? {
-        gates.filter { gate in queue.allLanes.contains { $0.destination == gate.key } }.values.compactMap(\.nextProbe).min()
+        gates.filter { gate in queue.allLanes.contains { $0.destination == gate.key } }.values.compactMap(\.nextProbe)
+            .min()
     }
 
     private mutating func take(_ serviceClass: ServiceClass, seat: Int, shards: [Int]?, now: Int64) -> ReadyCommand? {
@@ -314,15 +318,17 @@ package struct Dispatcher: Sendable {
         var found: [(ReadyCommand, Int)] = []
         for serviceClass in [ServiceClass.middle, .low] {
             let waiting = queue.oldest(serviceClass) { lane in
-                !lane.suspect && serviceClass.qualities.allSatisfy {
-                    running[ReadyKey(destination: lane.destination, qos: $0)] == nil
-                }
+                !lane.suspect
+                    && serviceClass.qualities.allSatisfy {
+                        running[ReadyKey(destination: lane.destination, qos: $0)] == nil
+                    }
             }
             for command in waiting where at.milliseconds - command.createdAt.milliseconds > Self.floor {
                 guard gates[command.destination]?.admits(now: now) ?? true,
                     !found.contains(where: { $0.0.destination == command.destination }),
                     let seat = seats.values.first(where: {
-                        $0.types.contains(command.type) && $0.room(.high, now: now) > 0 && $0.room(.middle, now: now) <= 0
+                        $0.types.contains(command.type) && $0.room(.high, now: now) > 0
+                            && $0.room(.middle, now: now) <= 0
                     })?.seat
                 else { continue }
                 queue.remove(command.id)

@@ -12,7 +12,8 @@ package enum Pauses {
     /// Reads keys back; one that is not of this form pauses nothing.
     package static func parse(_ settings: [String: String]) -> [(destination: Destination?, qualities: UInt8)] {
         settings.keys.sorted().compactMap { key in
-            let parts = key.dropFirst(prefix.count).split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+            let parts = key.dropFirst(prefix.count).split(
+                separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
             guard key.hasPrefix(prefix), parts.count == 2 else { return nil }
             let qualities: UInt8
             if parts[0] == "*" {

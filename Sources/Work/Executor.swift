@@ -171,7 +171,9 @@ final class Executor: Sendable {
     /// Begins nothing more, releases what has not begun, stops low quality at once.
     func drain() {
         change { state, actions in
-            for id in state.places.drain() { Self.end(id, .released(reason: Stop.drained.reason, ambiguous: false), &state, &actions) }
+            for id in state.places.drain() {
+                Self.end(id, .released(reason: Stop.drained.reason, ambiguous: false), &state, &actions)
+            }
             for (id, running) in state.running where running.command.qos.serviceClass == .low {
                 Self.stop(id, .drained, &state, &actions)
             }

@@ -288,8 +288,10 @@ package struct Places: Sendable {
         let preempted = held.values.count { $0.isPreempted && $0.phase == .executing }
         let wanted = waiting[.high]?.values.reduce(0) { $0 + $1.count } ?? 0
         guard executingHigh + executingOthers >= 2 * concurrency, preempted < wanted else { return nil }
-        return held.filter { $0.value.isLow && $0.value.phase == .executing && $0.value.preemptible && !$0.value.isPreempted }
-            .max { $0.value.number < $1.value.number }?.key
+        return held.filter {
+            $0.value.isLow && $0.value.phase == .executing && $0.value.preemptible && !$0.value.isPreempted
+        }
+        .max { $0.value.number < $1.value.number }?.key
     }
 
     private mutating func hold(_ offer: Offers.Offer, now: Int64) {

@@ -23,7 +23,8 @@ import Wire
         var dispatcher = Dispatcher(shardCount: 8)
         for seat in 0..<seats {
             let hello = Hello(
-                pid: 1, startTime: 1, bootID: "b", concurrency: concurrency, grace: .seconds(1), types: types, executing: [])
+                pid: 1, startTime: 1, bootID: "b", concurrency: concurrency, grace: .seconds(1), types: types,
+                executing: [])
             dispatcher.greet(SeatRecord(seat: seat, epoch: Int64(seat) + 1, hello: hello))
         }
         return dispatcher
@@ -46,7 +47,9 @@ import Wire
 
     @Test func `offers by class first, then by age`() {
         var dispatcher = dispatcher()
-        dispatcher.insert([ready(1, .background), ready(2, .default), ready(3, .userInitiated), ready(4, .userInteractive)])
+        dispatcher.insert([
+            ready(1, .background), ready(2, .default), ready(3, .userInitiated), ready(4, .userInteractive),
+        ])
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [4, 3, 2, 1])
     }
 
@@ -206,10 +209,15 @@ import Wire
     @Test func `three commands refused for their credential pause a destination`() {
         var dispatcher = dispatcher(concurrency: 8)
         for number in 1...2 {
-            #expect(!dispatcher.transition(report(ready(Int64(number), to: host), .new, fault: .credential), at: at, now: 0))
-            #expect(!dispatcher.transition(report(ready(Int64(number), to: host), .new, fault: .credential), at: at, now: 0))
+            #expect(
+                !dispatcher.transition(report(ready(Int64(number), to: host), .new, fault: .credential), at: at, now: 0)
+            )
+            #expect(
+                !dispatcher.transition(report(ready(Int64(number), to: host), .new, fault: .credential), at: at, now: 0)
+            )
         }
-        #expect(dispatcher.transition(report(ready(3, to: host), .new, fault: .credential, reason: "401"), at: at, now: 0))
+        #expect(
+            dispatcher.transition(report(ready(3, to: host), .new, fault: .credential, reason: "401"), at: at, now: 0))
         #expect(dispatcher.gates[host]?.state == .paused)
         #expect(dispatcher.gates[host]?.nextProbe == DestinationGate.credentialProbe)
     }
@@ -244,7 +252,8 @@ import Wire
     @Test func `restores what was claimed before a restart`() {
         var dispatcher = dispatcher()
         let row = ClaimedRow(
-            id: ready(1).id, status: .sent, type: "noop", qos: .default, destination: .none, seat: 0, epoch: 1, claim: 1,
+            id: ready(1).id, status: .sent, type: "noop", qos: .default, destination: .none, seat: 0, epoch: 1,
+            claim: 1,
             retries: 0, suspect: false, updatedAt: at)
         dispatcher.reconcile([row], shard: 0, now: 0)
         #expect(dispatcher.holder(of: row.id) == 0)

@@ -40,7 +40,8 @@ import Testing
         #expect(reads.map(\.after) == [0])
         #expect(sequencer.reads(now: 1_000_000_000).isEmpty, "one read at a time")
         let gap = sequencer.fill(
-            shard: 1, after: 0, events: [event(1, shard: 1), event(2, shard: 1), event(3, shard: 1)], oldestKept: 1, now: 200
+            shard: 1, after: 0, events: [event(1, shard: 1), event(2, shard: 1), event(3, shard: 1)], oldestKept: 1,
+            now: 200
         ) { published.append($0.transition.seq) }
         #expect(gap == nil)
         #expect(published == [1, 2, 3])

@@ -11,7 +11,8 @@ import Wire
         SeatRecord(
             seat: 0, epoch: 1,
             hello: Hello(
-                pid: 1, startTime: 1, bootID: "b", concurrency: concurrency, grace: .seconds(1), types: [], executing: []))
+                pid: 1, startTime: 1, bootID: "b", concurrency: concurrency, grace: .seconds(1), types: [],
+                executing: []))
     }
 
     private func state(seen: Int64, resolved: Int64, completed: Int64 = 0, progress: Int64 = 0) -> WorkerState {

@@ -2,8 +2,8 @@ import Commands
 import Logging
 import Store
 import Synchronization
-import Testing
 import TestSupport
+import Testing
 import Wire
 
 @testable import Work

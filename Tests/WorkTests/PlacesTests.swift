@@ -49,7 +49,8 @@ import Wire
         var places = places(2, (1...4).map { offer($0) })
         #expect(run(&places) == [1, 2])
         places.offered(
-            Offers(first: 5, offers: [offer(10, .userInteractive), offer(11, .userInitiated), offer(12, .userInteractive)]),
+            Offers(
+                first: 5, offers: [offer(10, .userInteractive), offer(11, .userInitiated), offer(12, .userInteractive)]),
             coordinator: 7, now: 0)
         #expect(run(&places) == [10, 11])
     }
@@ -199,7 +200,11 @@ import Wire
             }
             let decision = places.begin(now: 0)
             for claim in decision.claims {
-                if random.next() % 8 == 0 { places.refused(claim.id) } else { places.claimed(claim.id, preemptible: true, now: 0) }
+                if random.next() % 8 == 0 {
+                    places.refused(claim.id)
+                } else {
+                    places.claimed(claim.id, preemptible: true, now: 0)
+                }
             }
             for id in decision.starts + places.begin(now: 0).starts { executing[id] = known[id] }
             let high = executing.values.count { $0.serviceClass == .high }
