@@ -184,9 +184,9 @@ actor WorkerLink {
 
     private func receive(_ socket: borrowing Socket, _ body: (FrameHead, Message) -> Void) {
         do {
-            while let frame = try socket.receive({ bytes in Result { () throws(WireError) in try Message.decode(bytes) }
-                })
-            {
+            while let frame = try socket.receive({ bytes in
+                Result { () throws(WireError) in try Message.decode(bytes) }
+            }) {
                 switch frame {
                 case .success(let (head, message)): body(head, message)
                 case .failure(let error): logger.warning("A frame was dropped: \(error)")
