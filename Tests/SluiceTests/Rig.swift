@@ -59,9 +59,9 @@ struct Echo: Sluice.Operation {
     let type = "noop"
 
     func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadFacts {
-        guard let members = payload.members else { throw PayloadError("an echo must be an object") }
+        guard let members = payload.members else { throw PayloadError(.data, "an echo must be an object") }
         for member in members where member.name != "echo" {
-            throw PayloadError("unknown key “\(member.name)”")
+            throw PayloadError(.data, "unknown key “\(member.name)”")
         }
         return PayloadFacts(
             destination: Destination(scheme: "http", host: "echo", port: 80), idempotent: true, total: 5)

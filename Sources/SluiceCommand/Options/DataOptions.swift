@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Glibc
 internal import Sluice
 internal import Store
+internal import Work
 
 /// Where the data is.
 struct DataOptions: ParsableArguments {
@@ -36,7 +37,26 @@ struct DataOptions: ParsableArguments {
     /// - Parameter create: make it where there is none.
     func store(create: Bool = false) throws -> (DataDirectory, SQLiteStore) {
         let directory = directory()
-        return (directory, try SQLiteStore(directory: directory, create: create))
+        return (directory, try opening { try SQLiteStore(directory: directory, create: create) })
+    }
+
+    /// Opens a client that makes the store where there is none.
+    func client(_ registry: OperationRegistry) throws -> SluiceClient {
+        try opening { try SluiceClient(data: path, registry: registry, create: true) }
+    }
+
+    /// Tells a directory that cannot be made from one that may not be used.
+    func opening<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch {
+            let complaint = Complaint(error)
+            var status = stat()
+            let isDirectory = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+            guard !isDirectory, complaint.code == .permission || complaint.message?.contains("cannot be made") == true
+            else { throw error }
+            throw Complaint(complaint.code == .cannotWrite ? .cannotWrite : .cannotCreate, complaint.message)
+        }
     }
 
     /// Names the shards that were passed over because they are of no use: what was printed is without them.

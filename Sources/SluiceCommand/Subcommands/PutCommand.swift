@@ -82,7 +82,7 @@ struct PutCommand: AsyncParsableCommand {
         let registry = BuiltInOperations.registry()
         // All are checked before anything is made or copied.
         let checked = try files.map { try draft(payload($0), registry) }
-        let client = try SluiceClient(data: data.path, registry: registry, create: true)
+        let client = try data.client(registry)
         let drafts = try spool ? spooled(Spool(directory: client.directory.spool), registry) : checked
         let ids = try await Producer(client: client, asJSON: print.json).submit(drafts, labels: files)
         if wait { try await Waiting(client: client, ids: ids, totals: drafts.map(\.total)).run() }

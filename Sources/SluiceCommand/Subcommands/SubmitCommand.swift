@@ -75,13 +75,13 @@ struct SubmitCommand: AsyncParsableCommand {
         let ids: [CommandID]
         let client: SluiceClient
         if isBulk {
-            client = try SluiceClient(data: data.path, registry: registry, create: true)
+            client = try data.client(registry)
             let bulk = BulkSubmit(
                 client: client, type: type, options: options, registry: registry, asJSON: print.json, keepsIDs: wait)
             ids = try await bulk.run()
         } else {
             let draft = try CommandDraft(type: type, payload: readPayload(), options: options, registry: registry)
-            client = try SluiceClient(data: data.path, registry: registry, create: true)
+            client = try data.client(registry)
             ids = try await Producer(client: client, asJSON: print.json)
                 .submit([draft], labels: [type], allowUnknownTypes: allowUnknown)
         }

@@ -46,7 +46,7 @@ struct UpCommand: AsyncParsableCommand {
         let directory = data.directory()
         _ = try await ConfigurationFile.operations(data, directory)
         // Made before the children, so that they do not race for it and its faults have one voice.
-        _ = try SQLiteStore(directory: directory, create: true)
+        _ = try data.store(create: true)
         let lock = LockProbe(path: directory.run + "/coordinator.lock")
         if lock.isHeld {
             let pid = lock.pid.map { ", process \($0)" } ?? ""

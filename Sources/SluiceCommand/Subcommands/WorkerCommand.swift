@@ -45,7 +45,7 @@ struct WorkerCommand: AsyncParsableCommand {
         let logger = log.logger("worker")
         let directory = data.directory()
         let operations = try await ConfigurationFile.operations(data, directory)
-        let store = try SQLiteStore(directory: directory, create: true)
+        let (_, store) = try data.store(create: true)
         var configuration = WorkerConfiguration()
         configuration.concurrency = concurrency
         configuration.grace = grace.duration
