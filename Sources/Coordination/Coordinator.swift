@@ -24,11 +24,11 @@ actor Coordinator {
     let writer = BlockingThread(named: "store-writer")
     let keeper: StoreKeeper
 
-    private let context: Context
+    let context: Context
     /// Never closed: libzmq uses the path again when the sockets close, which is after this actor has ended.
-    private let runDescriptor: CInt
-    private let reports: Socket
-    private let intake: Socket
+    let runDescriptor: CInt
+    let reports: Socket
+    let intake: Socket
     private let control: Socket
     var hub: EventHub
     var dispatcher: Dispatcher
@@ -40,15 +40,16 @@ actor Coordinator {
     var timesAreSettling = false
     var lastTransfers: [Destination: (worker: Int, link: Transfers.Link)] = [:]
     private var controlSequence: Int64 = 0
-    private var sequences: [Int: Int64] = [:]
+    var sequences: [Int: Int64] = [:]
     private var needsControl = true
     private var needsDispatch = false
     var timers = Timers()
     var wallClock = WallClock()
     private var lastTick: Int64 = 0
-    private var foreignVersions: Set<String> = []
+    /// What has been said of frames that could not be read: once is enough.
+    var complaints: Set<String> = []
     private let dispatched = Counter(label: "sluice.commands.dispatched")
-    private let dropped = Counter(label: "sluice.frames.dropped")
+    let dropped = Counter(label: "sluice.frames.dropped")
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -218,101 +219,7 @@ actor Coordinator {
         }
     }
 
-    // MARK: What comes in
-
-    private func receiveReports() {
-        receive(reports) { head, message in
-            if case .hello(let hello) = message { return meet(head, hello) }
-            guard dispatcher.seats[head.seat]?.epoch == head.epoch else { return }
-            let now = Int64(clinux_monotonic())
-            switch message {
-            case .state(let state): take(state, from: head.seat, now: now)
-            case .statuses(let state, let reports):
-                take(state, from: head.seat, now: now)
-                take(reports, from: head.seat, now: now)
-            case .transfers(let transfers):
-                for link in transfers.links { lastTransfers[link.destination] = (head.seat, link) }
-                hub.transfers(transfers, worker: head.seat, at: .now)
-            case .hello, .offers, .control, .hint: break
-            }
-        }
-    }
-
-    private func take(_ state: WorkerState, from seat: Int, now: Int64) {
-        let before = dispatcher.seats[seat]?.state.phase
-        dispatcher.report(seat: seat, state: state, coordinator: incarnation, now: now)
-        needsDispatch = true
-        if before != state.phase, let record = dispatcher.seats[seat] {
-            hub.worker(record, state: record.phaseName, at: .now)
-        }
-    }
-
-    private func take(_ reports: [StatusReport], from seat: Int, now: Int64) {
-        let at = Timestamp.now
-        var released: [CommandID] = []
-        for report in reports {
-            var report = report
-            report.event.transition.seat = seat
-            let id = report.event.transition.id
-            if dispatcher.transition(report, at: at, now: now) { gateChanged(report.event.destination) }
-            switch report.event.transition.status {
-            case .new: released.append(id)
-            case .queued, .sent, .blocked: break
-            case .error, .success, .cancelled, .inDoubt, .tooManyTimes:
-                if !cancels.isEmpty, cancels.removeValue(forKey: id) != nil { needsControl = true }
-            }
-            publish(report.event, now: now)
-        }
-        lookUp(released)
-        needsDispatch = true
-    }
-
-    func publish(_ event: StatusEvent, now: Int64) {
-        guard hub.wantsStatuses else { return }
-        sequencer.add(event, now: now) { hub.status($0) }
-    }
-
-    private func receiveHints() {
-        receive(intake) { _, message in
-            guard case .hint(let hint) = message else { return }
-            for id in hint.ids { dirtyShards.insert(id.shard(of: store.shardCount)) }
-            switch hint.kind {
-            case .ready, .changed:
-                // A bulk is found by reading the store in order, not one by one.
-                if hint.ids.count > 128 { sweepReady() } else { lookUp(hint.ids) }
-            case .cancelWished: loadWishes()
-            case .settingsChanged: loadPauses()
-            }
-        }
-    }
-
-    private func receiveSubscriptions() {
-        let wantedStatuses = hub.wantsStatuses
-        if hub.receiveSubscriptions() { snapshot(restarts: !wantedStatuses) }
-    }
-
-    /// Reads what is there, bounded, so that one busy socket does not starve the others.
-    private func receive(_ socket: borrowing Socket, _ body: (FrameHead, Message) -> Void) {
-        do {
-            for _ in 0..<256 {
-                guard
-                    let frame = try socket.receive({ bytes in
-                        Result { () throws(WireError) in try Message.decode(bytes) }
-                    })
-                else { return }
-                switch frame {
-                case .success(let (head, message)): body(head, message)
-                case .failure(let error):
-                    dropped.increment()
-                    if foreignVersions.insert(error.description).inserted {
-                        logger.warning("A frame was dropped: \(error)")
-                    }
-                }
-            }
-        } catch {
-            logger.error("A socket cannot be read: \(error)")
-        }
-    }
+    // MARK: Control
 
     private func publishControl() {
         needsControl = false
@@ -327,58 +234,6 @@ actor Coordinator {
         } catch {
             logger.error("The control state cannot be sent: \(error)")
         }
-    }
-
-    // MARK: Seats
-
-    private func meet(_ head: FrameHead, _ hello: Hello) {
-        let seat = head.seat
-        guard seat < 256 else { return }
-        if dispatcher.seats[seat]?.epoch == head.epoch {
-            needsControl = true
-            return
-        }
-        // The newcomer holds the seat's lock, which proves that whoever sat there is dead.
-        let orphans = dispatcher.leave(seat: seat)
-        forget(seat: seat)
-        do {
-            var options = Socket.Options()
-            options.sendHighWaterMark = 0
-            options.immediate = false
-            options.maximumMessageSize = 16 << 20
-            let socket = try Socket(.push, context: context, loop: loop, options: options)
-            try socket.bind(.ipc(directoryDescriptor: runDescriptor, name: "worker-\(seat).sock"))
-            let process = WatchedProcess(pid: hello.pid, startTime: hello.startTime, bootID: hello.bootID)
-            let connection = SeatConnection(socket: socket, epoch: head.epoch, process: process)
-            connections[seat] = connection
-            if let descriptor = connection.process?.descriptor {
-                connection.watch = loop.whenReadable(descriptor: descriptor) { [weak self] in
-                    self?.assumeIsolated { $0.processEnded(seat: seat) }
-                }
-            }
-        } catch {
-            logger.error("A worker cannot be greeted: \(error)", metadata: ["seat": "\(seat)"])
-            return
-        }
-        let record = SeatRecord(seat: seat, epoch: head.epoch, hello: hello)
-        dispatcher.greet(record)
-        logger.info("Worker greeted.", metadata: ["seat": "\(seat)", "pid": "\(hello.pid)"])
-        hub.worker(record, state: "ready", at: .now)
-        needsControl = true
-        let types = record.types
-        write { store throws(StoreError) in
-            try store.record(types: types)
-        } then: { coordinator, result in
-            if case .failure(let error) = result { coordinator.report(error, "Types cannot be recorded") }
-        }
-        reapOthers(seat: seat, but: head.epoch, orphans: orphans)
-        sweepReady()
-    }
-
-    func forget(seat: Int) {
-        if let watch = connections[seat]?.watch { loop.remove(watch) }
-        connections[seat] = nil
-        sequences[seat] = nil
     }
 
     // MARK: The store

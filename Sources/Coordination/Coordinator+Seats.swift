@@ -1,0 +1,59 @@
+internal import CLinux
+internal import Commands
+internal import Logging
+internal import Store
+internal import Wire
+internal import ZeroMQ
+
+/// Workers come and go.
+extension Coordinator {
+    func meet(_ head: FrameHead, _ hello: Hello) {
+        let seat = head.seat
+        guard seat < 256 else { return }
+        if dispatcher.seats[seat]?.epoch == head.epoch {
+            setNeedsControl()
+            return
+        }
+        // The newcomer holds the seat's lock, which proves that whoever sat there is dead.
+        let orphans = dispatcher.leave(seat: seat)
+        forget(seat: seat)
+        do {
+            var options = Socket.Options()
+            options.sendHighWaterMark = 0
+            options.immediate = false
+            options.maximumMessageSize = 16 << 20
+            let socket = try Socket(.push, context: context, loop: loop, options: options)
+            try socket.bind(.ipc(directoryDescriptor: runDescriptor, name: "worker-\(seat).sock"))
+            let process = WatchedProcess(pid: hello.pid, startTime: hello.startTime, bootID: hello.bootID)
+            let connection = SeatConnection(socket: socket, epoch: head.epoch, process: process)
+            connections[seat] = connection
+            if let descriptor = connection.process?.descriptor {
+                connection.watch = loop.whenReadable(descriptor: descriptor) { [weak self] in
+                    self?.assumeIsolated { $0.processEnded(seat: seat) }
+                }
+            }
+        } catch {
+            logger.error("A worker cannot be greeted: \(error)", metadata: ["seat": "\(seat)"])
+            return
+        }
+        let record = SeatRecord(seat: seat, epoch: head.epoch, hello: hello)
+        dispatcher.greet(record)
+        logger.info("Worker greeted.", metadata: ["seat": "\(seat)", "pid": "\(hello.pid)"])
+        hub.worker(record, state: "ready", at: .now)
+        setNeedsControl()
+        let types = record.types
+        write { store throws(StoreError) in
+            try store.record(types: types)
+        } then: { coordinator, result in
+            if case .failure(let error) = result { coordinator.report(error, "Types cannot be recorded") }
+        }
+        reapOthers(seat: seat, but: head.epoch, orphans: orphans)
+        sweepReady()
+    }
+
+    func forget(seat: Int) {
+        if let watch = connections[seat]?.watch { loop.remove(watch) }
+        connections[seat] = nil
+        sequences[seat] = nil
+    }
+}
