@@ -125,8 +125,6 @@ let package = Package(
             "Operations",
             [
                 "Operations", "Work", "Commands", "TestSupport",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
         tests("Supervision", ["Supervision", "TestSupport"]),

@@ -41,11 +41,7 @@ enum HTTPResult {
         var bytes = record.body.readableBytesView[...]
         let isTruncated = record.bodyBytes > record.body.readableBytes || !record.isComplete
         if record.bodyBytes > record.body.readableBytes {
-            // The cut may be in the middle of a character.
-            while let last = bytes.last, last & 0xC0 == 0x80, record.body.readableBytes - bytes.count < 3 {
-                bytes.removeLast()
-            }
-            if let last = bytes.last, last >= 0xC0 { bytes.removeLast() }
+            bytes = bytes.dropLast(Self.cutCharacter(bytes.suffix(4)))
         }
         if let text = String(validating: bytes, as: UTF8.self),
             bytes.allSatisfy({ $0 >= 0x20 || (9...13).contains($0) })
@@ -56,6 +52,18 @@ enum HTTPResult {
             writer.member("bodyEncoding", "base64")
         }
         if isTruncated { writer.member("bodyTruncated", true) }
+    }
+
+    /// Bytes at the end that are the start of a UTF-8 character whose rest was cut off.
+    private static func cutCharacter(_ end: some BidirectionalCollection<UInt8>) -> Int {
+        var count = 0
+        for byte in end.reversed() {
+            count += 1
+            if byte & 0xC0 == 0x80 { continue }
+            let length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1
+            return count < length ? count : 0
+        }
+        return 0
     }
 }
 

@@ -23,6 +23,15 @@ struct HTTPRecord: Sendable {
     var connectionWasStale = false
     /// Why the request ended early, where it did.
     var error: (any Error)?
+
+    /// A kept connection had been closed by the peer, who most likely saw nothing of the request.
+    var metStaleConnection: Bool { head == nil && connectionWasStale }
+
+    /// The connection was gone before the first byte.
+    var wasNeverSeen: Bool {
+        guard head == nil, !began else { return false }
+        return error as? ChannelError == .ioOnClosedChannel || error as? HTTPClientError == .remoteConnectionClosed
+    }
 }
 
 /// The answer is final and complete, and the rest of the request is not wanted.

@@ -64,8 +64,8 @@ final class HTTPTransport: Sendable {
             record.error = error
             return record
         }
-        let task = engine.client.execute(
-            request: request, delegate: transfer, eventLoop: .delegateAndChannel(on: engine.loop))
+        // The group has one loop, so everything is on it. Asking for that loop by name would make connections for one use.
+        let task = engine.client.execute(request: request, delegate: transfer)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 task.futureResult.whenComplete { continuation.resume(returning: transfer.finish($0)) }

@@ -87,12 +87,13 @@ struct HTTPVerdict {
         case is StallError:
             return Failure(.link, reason: "\(request) stalled: no byte moved either way for too long", ambiguous: began)
         case let error as HTTPClientError: return failure(error, began: began)
+        case ChannelError.ioOnClosedChannel where !began: return link("\(destination) closed the connection at once")
         case ChannelError.connectTimeout: return link("no connection to \(destination) within the connect time-out")
-        case let error as NIOConnectionError: return link(Self.words(error, destination))
+        case let error as NIOConnectionError: return link(words(error))
         case is NIOSSLExtraError: return certificate("its certificate names another host", began)
         case let error as NIOSSLError: return failure(error, began: began)
         case let error as IOError where !began:
-            return link("no connection to \(destination): \(SystemError(error.errnoCode))")
+            return link(words(error.errnoCode))
         case let error as IOError:
             return Failure(
                 .command, reason: "\(request) was cut off: \(SystemError(error.errnoCode))", ambiguous: true)
@@ -138,13 +139,16 @@ struct HTTPVerdict {
 
     private func link(_ reason: String) -> Failure { Failure(.link, reason: reason) }
 
-    private static func words(_ error: NIOConnectionError, _ destination: Destination) -> String {
+    private func words(_ error: NIOConnectionError) -> String {
         if error.connectionErrors.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
             return "the name \(error.host) cannot be resolved"
         }
         let codes = error.connectionErrors.compactMap { ($0.error as? IOError)?.errnoCode }
-        guard let code = codes.first else { return "no connection to \(destination): \(error)" }
-        return switch code {
+        return codes.first.map(words) ?? "no connection to \(destination): \(error)"
+    }
+
+    private func words(_ code: CInt) -> String {
+        switch code {
         case ECONNREFUSED: "\(destination) refuses connections; is it running?"
         case EHOSTUNREACH, ENETUNREACH, ENETDOWN, EHOSTDOWN: "\(destination) is unreachable: \(SystemError(code))"
         default: "no connection to \(destination): \(SystemError(code))"

@@ -10,6 +10,9 @@ package import Work
 package struct UploadOperation: Operation {
     package let type = "upload"
 
+    /// Kept connections that one execution may find closed.
+    private static let connectionsTried = 4
+
     private let transport: HTTPTransport
     private let credentials: CredentialStore
 
@@ -71,12 +74,14 @@ package struct UploadOperation: Operation {
         execution.progress(offset: 0, total: size)
         let headers = headers(upload, execution, opened.credential)
         let method = HTTPMethod(rawValue: upload.method.rawValue)
-        var record = await transport.send(
-            method, upload.to, headers: headers, body: opened.body, size: size, for: execution)
-        if record.head == nil, record.connectionWasStale, upload.isIdempotent, !Task.isCancelled {
-            // RFC 9110, section 9.2.2: a connection that was closed while it was idle is no failure of the request.
+        var record = HTTPRecord()
+        for _ in 1...Self.connectionsTried {
             record = await transport.send(
                 method, upload.to, headers: headers, body: opened.body, size: size, for: execution)
+            // RFC 9110, section 9.2.2: a connection that was closed while it was idle is no failure of the request.
+            guard record.wasNeverSeen || upload.isIdempotent && record.metStaleConnection, !Task.isCancelled else {
+                break
+            }
         }
         let verdict = HTTPVerdict(
             request: "\(upload.method.rawValue) \(upload.to.textForPeople)", destination: upload.to.destination,
@@ -128,7 +133,8 @@ package struct UploadOperation: Operation {
             return nil
         }
         let credential = credential(for: upload)
-        guard let header = try? await BlockingIO.sources.run({ try credential?.header() }) else { return nil }
+        var header: (name: String, value: String)?
+        do { header = try await BlockingIO.sources.run { try credential?.header() } } catch { return nil }
         let headers = headers(upload, execution, header)
         let record = await transport.send(.HEAD, upload.to, headers: headers, body: .none, size: 0, for: execution)
         guard let head = record.head, head.status == .ok, record.isComplete,

@@ -126,7 +126,8 @@ struct UploadPayload: Sendable, Equatable {
         var headers: [Header] = []
         for member in members {
             guard let text = member.value.string else {
-                throw PayloadError(.data, "the header “\(member.name)” must be a string, not \(member.value.kind)")
+                throw PayloadError(
+                    .data, "the header “\(member.name)” in “headers” must be a string, not \(member.value.kind)")
             }
             if let objection = HTTPHeaderRules.objection(to: member.name, value: text) {
                 throw PayloadError(.data, objection)

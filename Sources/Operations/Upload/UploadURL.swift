@@ -91,7 +91,7 @@ struct UploadURL: Sendable, Equatable {
 
     /// A URL as it may stand in a message: without a query, and without what may be a password.
     private static func shown(_ text: String) -> String {
-        var shown = String(text.prefix { $0 != "?" }.prefix(300))
+        var shown = String(text.prefix { $0 != "?" }.prefix(300).map { $0.isNewline || $0 < " " ? "�" : $0 })
         if let start = shown.firstRange(of: "//")?.upperBound,
             let at = shown[start...].prefix(while: { $0 != "/" }).lastIndex(of: "@")
         {

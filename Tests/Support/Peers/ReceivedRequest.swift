@@ -1,3 +1,5 @@
+internal import Crypto
+
 /// One request as a receiver saw it.
 package struct ReceivedRequest: Sendable {
     package struct Header: Sendable, Equatable {
@@ -38,4 +40,11 @@ package struct ReceivedRequest: Sendable {
         }
         return String(value.dropFirst().dropLast())
     }
+}
+
+/// SHA-256 in hexadecimal, as in ``ReceivedRequest/sha256``.
+package func sha256(_ bytes: [UInt8]) -> String { hexadecimal(SHA256.hash(data: bytes)) }
+
+func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
 }

@@ -162,7 +162,7 @@ final class ReceiverConnection: ChannelInboundHandler {
 
     /// All of the request is there. - Returns: whether the connection lives on.
     private func endRequest(_ context: ChannelHandlerContext) -> Bool {
-        let digest = hashes ? hash.finalize().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() : nil
+        let digest = hashes ? hexadecimal(hash.finalize()) : nil
         change { $0.sha256 = digest }
         if reached(.body, context) { return false }
         switch behaviour {

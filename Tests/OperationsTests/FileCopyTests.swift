@@ -1,0 +1,157 @@
+import Commands
+import Foundation
+import Operations
+import TestSupport
+import Testing
+import Work
+
+/// Uploads to `file:` URLs.
+@Suite struct FileCopyTests {
+    private func withHarness(_ body: (UploadHarness, String) async throws -> Void) async throws {
+        let harness = try UploadHarness()
+        defer { harness.directory.remove() }
+        try await body(harness, try harness.directory.directory("target"))
+    }
+
+    private func names(_ directory: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
+    }
+
+    @Test(arguments: [0, 1, 9_000_001])
+    func `copies every byte and leaves nothing else`(_ size: Int) async throws {
+        try await withHarness { harness, target in
+            let bytes = sample(size)
+            let file = try harness.directory.file("a b?.bin", bytes)
+            chmod(file, 0o640)
+            let (execution, meter) = try harness.execution(file: file, to: "file://\(target)/")
+            let result = try await harness.run(execution)
+            #expect(result == ["bytes": .integer(Int64(size))])
+            #expect(try names(target) == ["a b?.bin"])
+            #expect(contents(of: "\(target)/a b?.bin") == bytes)
+            #expect(meter.reading.bytes == Int64(size))
+            #expect(meter.reading.offset == Int64(size))
+            #expect(meter.reading.total == Int64(size))
+            let attributes = try FileManager.default.attributesOfItem(atPath: "\(target)/a b?.bin")
+            #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o640)
+        }
+    }
+
+    @Test func `replaces what is there in one step`() async throws {
+        try await withHarness { harness, target in
+            let old = try harness.directory.file("target/x", [1, 2, 3])
+            let file = try harness.directory.file("a", [4])
+            _ = try await harness.upload(file: file, to: "file://\(target)/x")
+            #expect(contents(of: old) == [4])
+        }
+    }
+
+    @Test func `clears away what earlier executions of the command left`() async throws {
+        try await withHarness { harness, target in
+            let id = CommandID()
+            let other = CommandID()
+            for name in [".x.\(id).1.part", ".x.\(id).2.part", ".x.\(id).3.part", ".x.\(other).1.part"] {
+                _ = try harness.directory.file("target/\(name)", [9])
+            }
+            let file = try harness.directory.file("a", [4])
+            _ = try await harness.run(
+                try harness.execution(file: file, to: "file://\(target)/x", claim: 3, id: id).execution)
+            #expect(try names(target) == [".x.\(other).1.part", "x"])
+        }
+    }
+
+    @Test func `copies to the longest name that there is`() async throws {
+        try await withHarness { harness, target in
+            let name = String(repeating: "ä", count: 127)
+            let file = try harness.directory.file("a", [4])
+            _ = try await harness.upload(file: file, to: "file://\(target)/\(String(repeating: "%C3%A4", count: 127))")
+            #expect(try names(target) == [name])
+        }
+    }
+
+    @Test func `leaves nothing when it is cancelled`() async throws {
+        try await withHarness { harness, target in
+            let file = try harness.hollowFile(1 << 40)
+            let (execution, meter) = try harness.execution(file: file, to: "file://\(target)/x")
+            let task = Task { try await harness.run(execution) }
+            try await until("the first bytes") { meter.reading.bytes > 0 }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            #expect(try names(target).isEmpty)
+        }
+    }
+
+    @Test func `leaves nothing of a source that changed`() async throws {
+        try await withHarness { harness, target in
+            let file = try harness.hollowFile(1 << 40)
+            let (execution, meter) = try harness.execution(file: file, to: "file://\(target)/x")
+            async let outcome = harness.failure(of: execution)
+            try await until("the first bytes") { meter.reading.bytes > 0 }
+            #expect(truncate(file, 0) == 0)
+            let failure = try await outcome
+            #expect(failure.fault == .final)
+            #expect(failure.reason.contains("source changed"))
+            #expect(try names(target).isEmpty)
+        }
+    }
+
+    @Test func `says what is wrong with the destination`() async throws {
+        try await withHarness { harness, target in
+            let file = try harness.directory.file("a", [4])
+            mkdir("\(target)/taken", 0o700)
+            let cases = [
+                ("file://\(target)/missing/x", "does not exist"), ("file://\(target)/taken", "is a directory"),
+                ("file://\(file)", "same file"), ("file://\(file)/x", "does not exist"),
+                ("file://\(target)/\(String(repeating: "x", count: 256))", "long"),
+            ]
+            for (url, words) in cases {
+                let failure = try await harness.failure(file: file, to: url)
+                #expect(failure.fault == .final, "\(failure.reason)")
+                #expect(failure.reason.contains(words), "\(failure.reason)")
+            }
+            #expect(try names(target) == ["taken"])
+            #expect(contents(of: file) == [4])
+        }
+    }
+
+    @Test(.enabled(if: geteuid() != 0, "root may write everywhere"))
+    func `says that it may not write`() async throws {
+        try await withHarness { harness, target in
+            let file = try harness.directory.file("a", [4])
+            chmod(target, 0o500)
+            let failure = try await harness.failure(file: file, to: "file://\(target)/x")
+            #expect(failure.fault == .final)
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0 && program("mount") != nil, "only root can mount a small tmpfs"))
+    func `charges a full disk and clears away`() async throws {
+        try await withHarness { harness, target in
+            let mount = try ChildProcess(
+                [try #require(program("mount")), "-t", "tmpfs", "-o", "size=1m", "tmpfs", target],
+                log: "\(harness.directory.path)/mount")
+            // A container may be denied mounting; there is nothing to see then.
+            guard try await mount.end(within: .seconds(10)) == .exited(0) else { return }
+            defer { umount2(target, CInt(MNT_DETACH)) }
+            let file = try harness.directory.file("a", sample(2 << 20))
+            let failure = try await harness.failure(file: file, to: "file://\(target)/x")
+            #expect(failure.fault == .command)
+            #expect(failure.reason.contains("No space left"), "\(failure.reason)")
+            #expect(try names(target).isEmpty)
+        }
+    }
+
+    @Test func `moves where it is told to`() async throws {
+        try await withHarness { harness, target in
+            let file = try harness.directory.file("a", [4, 5])
+            let remove = [JSONValue.Member("removeSource", true)]
+            let facts = try harness.operation.inspect(
+                .object([.init("file", .string(file)), .init("to", .string("file://\(target)/x"))] + remove))
+            let result = try await harness.run(UploadHarness.execution(facts).execution)
+            #expect(result == ["bytes": 2, "sourceRemoved": true])
+            #expect(access(file, F_OK) != 0)
+            // An execution that was cut after the move says the same.
+            #expect(try await harness.run(UploadHarness.execution(facts, claim: 2).execution) == result)
+            #expect(try await harness.failure(of: UploadHarness.execution(facts, claim: 1).execution).fault == .final)
+        }
+    }
+}

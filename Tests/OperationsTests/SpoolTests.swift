@@ -1,0 +1,84 @@
+import Commands
+import Foundation
+import Operations
+import TestSupport
+import Testing
+import Work
+
+@Suite struct SpoolTests {
+    private func withSpool(_ body: (Spool, UploadHarness) async throws -> Void) async throws {
+        let harness = try UploadHarness()
+        defer { harness.directory.remove() }
+        try await body(Spool(directory: "\(harness.directory.path)/spool"), harness)
+    }
+
+    @Test(arguments: [0, 5_000_000])
+    func `keeps a private copy under the original's name`(_ size: Int) async throws {
+        try await withSpool { spool, harness in
+            let bytes = sample(size)
+            let file = try harness.directory.file("a b.jpg", bytes)
+            let payload = try spool.take(["file": .string(file), "to": "http://h/in/"])
+            let copy = try #require(payload["file"]?.string)
+            #expect(copy.hasPrefix(spool.directory + "/"))
+            #expect(contents(of: copy) == bytes)
+            #expect(payload["to"]?.string == "http://h/in/a%20b.jpg")
+            #expect(payload["removeSource"]?.bool == true)
+            #expect(payload["headers"]?["Content-Type"]?.string == "image/jpeg")
+            for (path, mode) in [(spool.directory, 0o700), (copy, 0o600)] {
+                let attributes = try FileManager.default.attributesOfItem(atPath: path)
+                #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == mode)
+            }
+            #expect(try harness.operation.inspect(payload).total == Int64(size))
+        }
+    }
+
+    @Test func `delivers the copy whatever becomes of the original, and removes it`() async throws {
+        try await withReceiver { receiver, harness in
+            let spool = Spool(directory: "\(harness.directory.path)/spool")
+            let file = try harness.directory.file("a", sample(1000))
+            let payload = try spool.take(["file": .string(file), "to": .string("\(receiver.origin)/in/")])
+            unlink(file)
+            let facts = try harness.operation.inspect(payload)
+            _ = try await harness.run(UploadHarness.execution(facts).execution)
+            #expect(receiver.requests.first?.target == "/in/a")
+            #expect(receiver.requests.first?.isWhole == true)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: spool.directory).isEmpty)
+        }
+    }
+
+    @Test func `refuses what upload refuses and leaves nothing`() async throws {
+        try await withSpool { spool, harness in
+            let file = try harness.directory.file("a", [1])
+            let bad: [JSONValue] = [
+                ["file": "/nonexistent", "to": "http://h/x"], ["file": .string(file), "to": "ftp://h/x"],
+                ["file": .string(file), "to": "http://h/x", "removeSource": true], ["to": "http://h/x"],
+            ]
+            for payload in bad { #expect(throws: PayloadError.self) { try spool.take(payload) } }
+            #expect(access(spool.directory, F_OK) != 0)
+        }
+    }
+
+    @Test func `says so when the spool cannot be made`() async throws {
+        try await withSpool { spool, harness in
+            _ = try harness.directory.file("spool", [])
+            let file = try harness.directory.file("a", [1])
+            let error = #expect(throws: SpoolError.self) {
+                try spool.take(["file": .string(file), "to": "http://h/x"])
+            }
+            #expect(error?.isCreation == true)
+            #expect(error?.description.contains(spool.directory) == true)
+        }
+    }
+
+    @Test func `discards its own copies only`() async throws {
+        try await withSpool { spool, harness in
+            let file = try harness.directory.file("a", [1])
+            let payload = try spool.take(["file": .string(file), "to": "http://h/x"])
+            spool.discard(["file": .string(file)])
+            spool.discard(["file": .string("\(spool.directory)/../a")])
+            #expect(access(file, F_OK) == 0)
+            spool.discard(payload)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: spool.directory).isEmpty)
+        }
+    }
+}

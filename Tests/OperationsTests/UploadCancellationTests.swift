@@ -1,0 +1,97 @@
+import Commands
+import Foundation
+import Operations
+import TestSupport
+import Testing
+import Work
+
+@Suite struct UploadCancellationTests {
+    @Test func `stops the bytes within 100 ms`() async throws {
+        var options = MisbehavingReceiver.Options()
+        options.hashes = false
+        try await withReceiver(options) { receiver, harness in
+            let file = try harness.hollowFile(1 << 40)
+            var delays: [Duration] = []
+            // On a machine whose cores are all busy the receiver itself may sleep so long; once it does not.
+            for attempt in 1...10 {
+                let (execution, _) = try harness.execution(file: file, to: "\(receiver.origin)/\(attempt)")
+                let task = Task { try await harness.run(execution) }
+                var request: ReceivedRequest? { receiver.requests(to: "/\(attempt)").first }
+                try await until("ten megabytes") { (request?.bytes ?? 0) > 10_000_000 }
+                let cancelled = ContinuousClock.now
+                task.cancel()
+                await #expect(throws: CancellationError.self) { try await task.value }
+                try await until("the end of the connection") { request?.ended != nil }
+                let last = try #require(request)
+                #expect(!last.isWhole)
+                delays.append(last.lastByte - cancelled)
+                if last.lastByte - cancelled <= .milliseconds(100) { return }
+            }
+            Issue.record("the last byte came late each time: \(delays)")
+        }
+    }
+
+    @Test func `drops what the kernel holds for a slow peer`() async throws {
+        var options = MisbehavingReceiver.Options()
+        options.hashes = false
+        options.receiveBuffer = 16 << 10
+        try await withReceiver(options) { receiver, harness in
+            receiver.on("/a", .slow(bytesPerSecond: 400_000))
+            let file = try harness.hollowFile(1 << 30)
+            let (execution, meter) = try harness.execution(file: file, to: "\(receiver.origin)/a")
+            let task = Task { try await harness.run(execution) }
+            try await until("a hundred kilobytes") { (receiver.requests.first?.bytes ?? 0) > 100_000 }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            try await until("the end of the connection") { receiver.requests.first?.ended != nil }
+            let came = receiver.requests.first?.bytes ?? 0
+            // What waited on this side of the wire has not come after all.
+            #expect(Int64(came) < meter.reading.bytes)
+        }
+    }
+
+    @Test(arguments: [Behaviour.hang(.head), .hang(.body)])
+    func `is not kept waiting by a peer that hangs`(_ behaviour: Behaviour) async throws {
+        try await withReceiver { receiver, harness in
+            receiver.on("/a", behaviour)
+            let file = try harness.directory.file("a", sample(1000))
+            let (execution, _) = try harness.execution(file: file, to: "\(receiver.origin)/a")
+            let task = Task { try await harness.run(execution) }
+            try await until("the request") { !receiver.requests.isEmpty }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            try await until("the end of the connection") { receiver.requests.first?.ended != nil }
+        }
+    }
+
+    @Test func `sends nothing for a task that was cancelled before`() async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.directory.file("a", sample(1000))
+            let (execution, _) = try harness.execution(file: file, to: "\(receiver.origin)/a")
+            let gate = Task {
+                // Cancelled for certain when the upload begins.
+                while !Task.isCancelled { await Task.yield() }
+                return try await harness.run(execution)
+            }
+            gate.cancel()
+            await #expect(throws: CancellationError.self) { try await gate.value }
+            #expect(receiver.requests.isEmpty)
+        }
+    }
+
+    @Test func `leaves the client fit for the next upload`() async throws {
+        try await withReceiver { receiver, harness in
+            let big = try harness.hollowFile(1 << 30)
+            let small = try harness.directory.file("small", [1])
+            for round in 1...10 {
+                let (execution, _) = try harness.execution(file: big, to: "\(receiver.origin)/big\(round)")
+                let task = Task { try await harness.run(execution) }
+                try await until("a byte") { (receiver.requests(to: "/big\(round)").first?.bytes ?? 0) > 0 }
+                task.cancel()
+                _ = try? await task.value
+                let result = try await harness.upload(file: small, to: "\(receiver.origin)/small")
+                #expect(result["status"]?.integer == 201)
+            }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+import Commands
+import Foundation
+import Operations
+import TestSupport
+import Testing
+import Work
+
+/// Whose fault a failure is, and whether a byte may have been delivered.
+@Suite struct UploadFailureTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        var behaviour: Behaviour
+        var fault: Failure.Fault
+        var ambiguous = false
+        var retryAfter: Duration?
+        var size = 1000
+
+        var testDescription: String { "\(behaviour) of \(size) bytes" }
+    }
+
+    @Test(arguments: [
+        Case(behaviour: .answer(400), fault: .final),
+        Case(behaviour: .answer(403), fault: .final),
+        Case(behaviour: .answer(404), fault: .final),
+        Case(behaviour: .answer(409), fault: .final),
+        Case(behaviour: .answer(413), fault: .final),
+        Case(behaviour: .answer(422), fault: .final),
+        Case(behaviour: .answer(401), fault: .credential),
+        Case(behaviour: .answer(408), fault: .command),
+        Case(behaviour: .answer(425), fault: .command),
+        Case(behaviour: .answer(429), fault: .command),
+        Case(behaviour: .answer(429, headers: ["Retry-After": "7"]), fault: .command, retryAfter: .seconds(7)),
+        Case(
+            behaviour: .answer(429, headers: ["Retry-After": "Sun, 06 Nov 1994 08:49:37 GMT"]), fault: .command,
+            retryAfter: .zero),
+        Case(
+            behaviour: .answer(503, headers: ["Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"]), fault: .link,
+            retryAfter: .seconds(86_400)),
+        Case(behaviour: .answer(500), fault: .command),
+        Case(behaviour: .answer(507), fault: .command),
+        Case(behaviour: .answer(503), fault: .link),
+        Case(behaviour: .answer(502), fault: .command, ambiguous: true),
+        Case(behaviour: .answer(504), fault: .command, ambiguous: true),
+        Case(behaviour: .reset(.head), fault: .command, ambiguous: true),
+        Case(behaviour: .reset(.bytes(1_000_000)), fault: .command, ambiguous: true, size: 20_000_000),
+        Case(behaviour: .reset(.body), fault: .command, ambiguous: true),
+        Case(behaviour: .reset(.body), fault: .command, ambiguous: true, size: 20_000_000),
+        Case(behaviour: .close(.head), fault: .command, ambiguous: true),
+        Case(behaviour: .close(.bytes(1_000_000)), fault: .command, ambiguous: true, size: 20_000_000),
+        Case(behaviour: .close(.body), fault: .command, ambiguous: true),
+        Case(behaviour: .garbage, fault: .command, ambiguous: true),
+        Case(behaviour: .answerEarly(413, closes: true), fault: .final, size: 20_000_000),
+        Case(behaviour: .answerEarly(413, afterBytes: 1_000_000, closes: true), fault: .final, size: 20_000_000),
+        Case(behaviour: .answerEarly(413, closes: false), fault: .final, size: 20_000_000),
+        Case(behaviour: .answerEarly(403, body: "no", closes: true), fault: .final, size: 20_000_000),
+        Case(behaviour: .answerEarly(503, closes: true), fault: .link, size: 20_000_000),
+        Case(
+            behaviour: .answerEarly(200, afterBytes: 1000, closes: true), fault: .command, ambiguous: true,
+            size: 20_000_000),
+    ])
+    func `tells whose fault it is`(_ example: Case) async throws {
+        try await withReceiver { receiver, harness in
+            receiver.on("/a", example.behaviour)
+            let file = try harness.hollowFile(example.size)
+            let failure = try await harness.failure(file: file, to: "\(receiver.origin)/a")
+            #expect(failure.fault == example.fault, "\(failure.reason)")
+            #expect(failure.ambiguous == example.ambiguous, "\(failure.reason)")
+            #expect(failure.retryAfter == example.retryAfter)
+            #expect(failure.reason.contains("127.0.0.1:\(receiver.port)"), "\(failure.reason)")
+        }
+    }
+
+    @Test func `goes on where an early yes is followed by more reading`() async throws {
+        try await withReceiver { receiver, harness in
+            receiver.on("/a", .answerEarly(200, closes: false))
+            let file = try harness.hollowFile(20_000_000)
+            let result = try await harness.upload(file: file, to: "\(receiver.origin)/a")
+            #expect(result["status"]?.integer == 200)
+            try await until("the whole body") { receiver.requests.first?.isWhole == true }
+        }
+    }
+
+    @Test func `quotes the first bytes of a refusal in one line`() async throws {
+        try await withReceiver { receiver, harness in
+            receiver.on(
+                "/a", .answer(422, body: "  the name\r\n\u{1B}[31mis taken\u{0}" + String(repeating: "x", count: 5000)))
+            let file = try harness.directory.file("a", [1])
+            let failure = try await harness.failure(file: file, to: "\(receiver.origin)/a?signature=hush")
+            #expect(failure.reason.contains("422"))
+            #expect(failure.reason.contains("the name [31mis taken"))
+            #expect(failure.reason.utf8.count < 500)
+            #expect(!failure.reason.unicodeScalars.contains { $0.value < 0x20 })
+            #expect(!failure.reason.contains("hush"))
+        }
+    }
+
+    @Test func `blames the link for a port where nobody listens`() async throws {
+        let harness = try UploadHarness(connectTimeout: .seconds(3600))
+        defer { harness.directory.remove() }
+        let file = try harness.directory.file("a", [1])
+        let began = ContinuousClock.now
+        let failure = try await harness.failure(file: file, to: "http://127.0.0.1:\(try freePort())/a")
+        #expect(failure.fault == .link)
+        #expect(!failure.ambiguous)
+        #expect(failure.reason.contains("refuses connections"))
+        // At once, and not after the time-out of a connection.
+        #expect(ContinuousClock.now - began < .seconds(600))
+    }
+
+    @Test func `blames the link for a name that does not exist`() async throws {
+        let harness = try UploadHarness()
+        defer { harness.directory.remove() }
+        let file = try harness.directory.file("a", [1])
+        let failure = try await harness.failure(file: file, to: "http://no-such-host.invalid/a")
+        #expect(failure.fault == .link, "\(failure.reason)")
+        #expect(!failure.ambiguous)
+        #expect(failure.reason.contains("no-such-host.invalid"))
+    }
+
+    @Test(arguments: [(Behaviour.hang(.head), 20_000_000), (.hang(.body), 1000), (.hang(.bytes(500_000)), 20_000_000)])
+    func `gives up where no byte moves any more`(_ behaviour: Behaviour, _ size: Int) async throws {
+        try await withReceiver(idleTimeout: .milliseconds(300)) { receiver, harness in
+            receiver.on("/a", behaviour)
+            let file = try harness.hollowFile(size)
+            let failure = try await harness.failure(file: file, to: "\(receiver.origin)/a")
+            #expect(failure.fault == .link)
+            #expect(failure.ambiguous)
+            #expect(failure.reason.contains("stalled"))
+            try await until("the end of the connection") { receiver.requests.first?.ended != nil }
+        }
+    }
+
+    @Test func `takes slow for slow and not for dead`() async throws {
+        var options = MisbehavingReceiver.Options()
+        options.receiveBuffer = 16 << 10
+        // Every chunk of half a megabyte takes longer than the time in which a byte has to move.
+        try await withReceiver(options, idleTimeout: .seconds(2)) { receiver, harness in
+            receiver.on("/a", .slow(bytesPerSecond: 200_000))
+            let file = try harness.directory.file("a", sample(1_400_000))
+            let result = try await harness.upload(file: file, to: "\(receiver.origin)/a")
+            #expect(result["status"]?.integer == 201)
+        }
+    }
+
+    @Test(arguments: [301, 302, 303, 307, 308])
+    func `follows no redirect and shows nobody the credential`(_ status: Int) async throws {
+        let other = try await MisbehavingReceiver()
+        let receiver = try await MisbehavingReceiver()
+        let directory = try TemporaryDirectory("redirect")
+        defer { directory.remove() }
+        let token = try directory.file("token", Array("hush".utf8))
+        chmod(token, 0o600)
+        let origin = Destination(scheme: "http", host: "127.0.0.1", port: receiver.port)
+        let harness = try UploadHarness(credentials: [origin: .bearer(.file(token))])
+        defer { harness.directory.remove() }
+        receiver.on("/a", .answer(status, headers: ["Location": "\(other.origin)/b?token=abc"]))
+        let file = try harness.directory.file("a", [1])
+        let failure = try await harness.failure(file: file, to: "\(receiver.origin)/a")
+        #expect(failure.fault == .final)
+        #expect(!failure.ambiguous)
+        #expect(failure.reason.contains("\(other.origin)/b"))
+        #expect(!failure.reason.contains("hush") && !failure.reason.contains("abc"))
+        #expect(receiver.requests.map { $0["authorization"] } == ["Bearer hush"])
+        #expect(other.connections == 0)
+        await receiver.stop()
+        await other.stop()
+    }
+
+    @Test func `shows a credential to its origin only, and a header in the payload wins`() async throws {
+        let receiver = try await MisbehavingReceiver()
+        let other = try await MisbehavingReceiver()
+        let directory = try TemporaryDirectory("credential")
+        defer { directory.remove() }
+        let token = try directory.file("token", Array("hush".utf8))
+        chmod(token, 0o600)
+        let origin = Destination(scheme: "http", host: "127.0.0.1", port: receiver.port)
+        let harness = try UploadHarness(credentials: [origin: .bearer(.file(token))])
+        defer { harness.directory.remove() }
+        let file = try harness.directory.file("a", [1])
+        _ = try await harness.upload(file: file, to: "\(receiver.origin)/a")
+        _ = try await harness.upload(file: file, to: "\(other.origin)/a")
+        let own: JSONValue.Member = .init("headers", ["authorization": "Mine"])
+        _ = try await harness.upload(file: file, to: "\(receiver.origin)/a", extra: [own])
+        #expect(receiver.requests.map { $0["authorization"] } == ["Bearer hush", "Mine"])
+        #expect(other.requests.map { $0["authorization"] } == [nil])
+        chmod(token, 0o644)
+        let failure = try await harness.failure(file: file, to: "\(receiver.origin)/a")
+        #expect(failure.fault == .credential)
+        #expect(receiver.requests.count == 2)
+        await receiver.stop()
+        await other.stop()
+    }
+
+    @Test func `does not trust a certificate that signed itself`() async throws {
+        var options = MisbehavingReceiver.Options()
+        options.identity = .selfSigned
+        try await withReceiver(options) { receiver, harness in
+            let file = try harness.directory.file("a", [1])
+            let failure = try await harness.failure(file: file, to: "\(receiver.origin)/a")
+            #expect(failure.fault == .final, "\(failure.reason)")
+            #expect(!failure.ambiguous)
+            #expect(failure.reason.contains("not trusted"))
+            #expect(receiver.requests.isEmpty)
+        }
+    }
+
+    @Test func `trusts the certificates that it is told to, for their names`() async throws {
+        var options = MisbehavingReceiver.Options()
+        options.identity = .selfSigned
+        let directory = try TemporaryDirectory("trust")
+        defer { directory.remove() }
+        let roots = try directory.file("roots.pem", Array(TestIdentity.selfSigned.certificate.utf8))
+        try await withReceiver(options, trustRoots: roots) { receiver, harness in
+            let file = try harness.directory.file("a", sample(3_000_000))
+            let result = try await harness.upload(file: file, to: "https://localhost:\(receiver.port)/a")
+            #expect(result["status"]?.integer == 201)
+            #expect(receiver.requests.first?.isWhole == true)
+            // Resolved by every system; the certificate does not name it.
+            let failure = try await harness.failure(file: file, to: "https://localhost.localdomain:\(receiver.port)/a")
+            #expect(failure.fault == .final || failure.reason.contains("cannot be resolved"), "\(failure.reason)")
+            #expect(receiver.requests.count == 1)
+        }
+    }
+
+    @Test func `blames the link where HTTPS meets plain HTTP`() async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.directory.file("a", [1])
+            let failure = try await harness.failure(file: file, to: "https://127.0.0.1:\(receiver.port)/a")
+            #expect(failure.fault == .link, "\(failure.reason)")
+            #expect(!failure.ambiguous)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Commands
+import Foundation
+import Operations
+import TestSupport
+import Testing
+import Work
+
+/// A directory, an upload operation, and what it takes to execute commands with it as a worker would.
+struct UploadHarness {
+    let directory: TemporaryDirectory
+    let operation: UploadOperation
+
+    init(
+        connectTimeout: Duration = .seconds(10), idleTimeout: Duration = .seconds(30), trustRoots: String? = nil,
+        credentials: [Destination: Credential] = [:]
+    ) throws {
+        directory = try TemporaryDirectory("operations")
+        var configuration = HTTPConfiguration()
+        configuration.connectTimeout = connectTimeout
+        configuration.idleTimeout = idleTimeout
+        configuration.trustRootsFile = trustRoots
+        operation = UploadOperation(configuration: configuration, credentials: CredentialStore(credentials))
+    }
+
+    /// An execution of an inspected payload.
+    func execution(
+        file: String, to url: String, extra: [JSONValue.Member] = [], claim: Int = 1, id: CommandID = CommandID()
+    ) throws -> (execution: Execution, meter: TransferMeter) {
+        let facts = try operation.inspect(.object([.init("file", .string(file)), .init("to", .string(url))] + extra))
+        return Self.execution(facts, claim: claim, id: id)
+    }
+
+    static func execution(
+        _ facts: PayloadFacts, claim: Int = 1, id: CommandID = CommandID()
+    ) -> (execution: Execution, meter: TransferMeter) {
+        let command = Command(
+            id: id, type: "upload", qos: .default, status: .sent, destination: facts.destination,
+            idempotent: facts.idempotent, claim: claim, retryLimit: 5, total: facts.total, createdAt: .now,
+            updatedAt: .now)
+        let meter = TransferMeter(total: facts.total)
+        return (Execution(command: command, payload: facts.payload?.bytes ?? [], meter: meter), meter)
+    }
+
+    /// A file of that size without the disk for it, and without the time to fill it.
+    func hollowFile(_ size: Int, name: String = "hollow") throws -> String {
+        let file = try directory.file(name, [])
+        #expect(truncate(file, off_t(size)) == 0)
+        return file
+    }
+
+    /// Executes and returns the result.
+    func run(_ execution: Execution) async throws -> JSONValue {
+        let result = try #require(try await operation.execute(execution))
+        return try JSONValue(parsing: result)
+    }
+
+    func upload(file: String, to url: String, extra: [JSONValue.Member] = []) async throws -> JSONValue {
+        try await run(try execution(file: file, to: url, extra: extra).execution)
+    }
+
+    /// Executes what must fail and returns the failure.
+    func failure(file: String, to url: String, extra: [JSONValue.Member] = []) async throws -> Failure {
+        try await failure(of: try execution(file: file, to: url, extra: extra).execution)
+    }
+
+    func failure(of execution: Execution) async throws -> Failure {
+        do {
+            let result = try await operation.execute(execution)
+            throw Missed("a failure did not come, but \(String(decoding: result ?? [], as: UTF8.self))")
+        } catch let failure as Failure {
+            return failure
+        }
+    }
+}
+
+/// Runs a test with a receiver and a harness, and clears both away.
+func withReceiver(
+    _ options: MisbehavingReceiver.Options = .init(), idleTimeout: Duration = .seconds(30), trustRoots: String? = nil,
+    _ body: (MisbehavingReceiver, UploadHarness) async throws -> Void
+) async throws {
+    let receiver = try await MisbehavingReceiver(options)
+    do {
+        let harness = try UploadHarness(idleTimeout: idleTimeout, trustRoots: trustRoots)
+        defer { harness.directory.remove() }
+        try await body(receiver, harness)
+    } catch {
+        await receiver.stop()
+        throw error
+    }
+    await receiver.stop()
+}
+
+/// Bytes that differ from each other, the same at every call.
+func sample(_ count: Int) -> [UInt8] {
+    var random = SeededRandom(seed: UInt64(count))
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count + 8)
+    while bytes.count < count { withUnsafeBytes(of: random.next()) { bytes.append(contentsOf: $0) } }
+    bytes.removeSubrange(count...)
+    return bytes
+}

@@ -1,0 +1,159 @@
+import Commands
+import Foundation
+import Operations
+import TestSupport
+import Testing
+import Work
+
+/// The source must be at the end what it was at submit.
+@Suite struct UploadSourceTests {
+    private func write(_ bytes: [UInt8], to file: String) throws {
+        try Data(bytes).write(to: URL(fileURLWithPath: file))
+    }
+
+    /// What can happen to a file between submit and execution.
+    enum Change: CaseIterable { case longer, sameSize, replaced, touched, removed, directory }
+
+    @Test(arguments: Change.allCases)
+    func `refuses a source that changed since it was submitted`(_ change: Change) async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.directory.file("a", sample(1000))
+            let (execution, _) = try harness.execution(file: file, to: "\(receiver.origin)/a")
+            switch change {
+            case .longer:
+                let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
+                try handle.seekToEnd()
+                try handle.write(contentsOf: Data([1]))
+                try handle.close()
+            case .sameSize:
+                let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
+                try handle.write(contentsOf: Data(sample(1000).reversed()))
+                try handle.close()
+                setTime(file, seconds: 1)
+            case .replaced:
+                _ = try harness.directory.file("b", sample(1000))
+                #expect(rename("\(harness.directory.path)/b", file) == 0)
+            case .touched: setTime(file, seconds: 2)
+            case .removed: unlink(file)
+            case .directory:
+                unlink(file)
+                mkdir(file, 0o700)
+            }
+            let failure = try await harness.failure(of: execution)
+            #expect(failure.fault == .final)
+            #expect(!failure.ambiguous)
+            #expect(failure.reason.contains("source changed"), "\(failure.reason)")
+            #expect(failure.reason.contains(file))
+            #expect(receiver.requests.isEmpty)
+        }
+    }
+
+    private func setTime(_ file: String, seconds: Int) {
+        let time = [timespec(tv_sec: seconds, tv_nsec: 0), timespec(tv_sec: seconds, tv_nsec: 0)]
+        #expect(utimensat(AT_FDCWD, file, time, 0) == 0)
+    }
+
+    @Test(arguments: [true, false])
+    func `never completes a body when the source changes under way`(_ truncates: Bool) async throws {
+        var options = MisbehavingReceiver.Options()
+        options.receiveBuffer = 64 << 10
+        try await withReceiver(options) { receiver, harness in
+            receiver.on("/a", .slow(bytesPerSecond: 20_000_000))
+            let size = 30_000_000
+            let file = try harness.hollowFile(size)
+            let (execution, _) = try harness.execution(file: file, to: "\(receiver.origin)/a")
+            async let outcome = harness.failure(of: execution)
+            try await until("a megabyte") { (receiver.requests.first?.bytes ?? 0) > 1_000_000 }
+            if truncates {
+                #expect(truncate(file, off_t(size / 2)) == 0)
+            } else {
+                setTime(file, seconds: 3)
+            }
+            let failure = try await outcome
+            #expect(failure.fault == .final)
+            #expect(failure.ambiguous)
+            #expect(failure.reason.contains("source changed"), "\(failure.reason)")
+            try await until("the end of the connection") { receiver.requests.first?.ended != nil }
+            #expect(receiver.requests.count == 1)
+            #expect(receiver.requests.first?.isWhole == false)
+        }
+    }
+
+    @Test func `removes the source after success, and only then`() async throws {
+        try await withReceiver { receiver, harness in
+            receiver.on("/a", .answer(500), .answer(201))
+            let file = try harness.directory.file("a", sample(1000))
+            let remove = [JSONValue.Member("removeSource", true)]
+            _ = try await harness.failure(file: file, to: "\(receiver.origin)/a", extra: remove)
+            #expect(access(file, F_OK) == 0)
+            let result = try await harness.upload(file: file, to: "\(receiver.origin)/a", extra: remove)
+            #expect(result["sourceRemoved"]?.bool == true)
+            #expect(access(file, F_OK) != 0)
+        }
+    }
+
+    @Test func `keeps the source by default`() async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.directory.file("a", [1])
+            let result = try await harness.upload(file: file, to: "\(receiver.origin)/a")
+            #expect(result["sourceRemoved"] == nil)
+            #expect(access(file, F_OK) == 0)
+        }
+    }
+
+    @Test func `keeps a file that has taken the source's place`() async throws {
+        var options = MisbehavingReceiver.Options()
+        options.receiveBuffer = 64 << 10
+        try await withReceiver(options) { receiver, harness in
+            receiver.on("/a", .slow(bytesPerSecond: 20_000_000))
+            let file = try harness.hollowFile(10_000_000)
+            let (execution, _) = try harness.execution(
+                file: file, to: "\(receiver.origin)/a", extra: [.init("removeSource", true)])
+            async let outcome = harness.run(execution)
+            try await until("a megabyte") { (receiver.requests.first?.bytes ?? 0) > 1_000_000 }
+            _ = try harness.directory.file("b", [7])
+            #expect(rename("\(harness.directory.path)/b", file) == 0)
+            // The open file is what it was: it is sent, and its successor is let alone.
+            let result = try await outcome
+            #expect(result["status"]?.integer == 201)
+            #expect(result["sourceRemoved"]?.bool == false)
+            #expect(result["sourceProblem"]?.string?.contains(file) == true)
+            #expect(contents(of: file) == [7])
+        }
+    }
+
+    @Test func `believes the destination when an earlier execution removed the source`() async throws {
+        try await withReceiver { receiver, harness in
+            receiver.on("/a", .answer(200, headers: ["Content-Length": "5"]))
+            receiver.on("/b", .answer(404))
+            let file = try harness.directory.file("a", [1, 2, 3, 4, 5])
+            let remove = [JSONValue.Member("removeSource", true)]
+            func again(_ path: String, claim: Int) throws -> Execution {
+                if access(file, F_OK) != 0 { _ = try harness.directory.file("a", [1, 2, 3, 4, 5]) }
+                let url = "\(receiver.origin)\(path)"
+                let execution = try harness.execution(file: file, to: url, extra: remove, claim: claim).execution
+                unlink(file)
+                return execution
+            }
+            let result = try await harness.run(try again("/a", claim: 2))
+            #expect(result["status"]?.integer == 200)
+            #expect(receiver.requests.map(\.method) == ["HEAD"])
+            #expect(try await harness.failure(of: try again("/b", claim: 2)).fault == .final)
+            // The first execution cannot have had a predecessor.
+            #expect(try await harness.failure(of: try again("/a", claim: 1)).fault == .final)
+            #expect(receiver.requests.count == 2)
+        }
+    }
+
+    @Test func `refuses a payload that nobody inspected`() async throws {
+        let harness = try UploadHarness()
+        defer { harness.directory.remove() }
+        for payload in ["", "{", "[]", #"{"file":"/x"}"#, #"{"file":"/x","to":"gopher://h/"}"#] {
+            var facts = PayloadFacts(destination: .none, idempotent: true)
+            facts.payload = .string("")
+            let execution = UploadHarness.execution(facts).execution
+            let broken = Execution(command: execution.command, payload: Array(payload.utf8), meter: TransferMeter())
+            #expect(try await harness.failure(of: broken).fault == .final)
+        }
+    }
+}

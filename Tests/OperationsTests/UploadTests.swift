@@ -1,0 +1,163 @@
+import Commands
+import Foundation
+import Operations
+import TestSupport
+import Testing
+import Work
+
+/// What goes out and what comes back when all is well.
+@Suite struct UploadTests {
+    @Test(arguments: [0, 1, 65_536, 262_144, 262_145, 3_000_001])
+    func `delivers every byte and counts it`(_ size: Int) async throws {
+        try await withReceiver { receiver, harness in
+            let bytes = sample(size)
+            let file = try harness.directory.file("a.bin", bytes)
+            let (execution, meter) = try harness.execution(file: file, to: "\(receiver.origin)/a")
+            let result = try await harness.run(execution)
+            let request = try #require(receiver.requests.first)
+            #expect(receiver.requests.count == 1)
+            #expect(request.method == "PUT")
+            #expect(request.declared == size)
+            #expect(request.sha256 == sha256(bytes))
+            #expect(request["content-length"] == "\(size)")
+            #expect(request["transfer-encoding"] == nil)
+            #expect(result["status"]?.integer == 201)
+            #expect(meter.reading.bytes == Int64(size))
+            #expect(meter.reading.offset == Int64(size))
+            #expect(meter.reading.total == Int64(size))
+        }
+    }
+
+    @Test func `says who it is, what it sends and for which command`() async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.directory.file("picture.JPG", [1, 2, 3])
+            let id = CommandID()
+            let execution = try harness.execution(
+                file: file, to: "\(receiver.origin)/in/",
+                extra: [.init("headers", ["X-Tag": "a", "If-None-Match": "*"])], id: id
+            ).execution
+            _ = try await harness.run(execution)
+            let request = try #require(receiver.requests.first)
+            #expect(request.target == "/in/picture.JPG")
+            #expect(request["idempotency-key"] == "\"\(id)\"")
+            #expect(request.key == id.description)
+            #expect(request["content-type"] == "image/jpeg")
+            #expect(request["x-tag"] == "a")
+            #expect(request["if-none-match"] == "*")
+            #expect(request["host"] == "127.0.0.1:\(receiver.port)")
+            #expect(request["authorization"] == nil)
+        }
+    }
+
+    @Test func `sends the content type that it is told`() async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.directory.file("a.jpg", [1])
+            let headers: JSONValue = ["content-type": "application/x-mine"]
+            _ = try await harness.upload(file: file, to: "\(receiver.origin)/a", extra: [.init("headers", headers)])
+            let types = receiver.requests[0].headers.filter { $0.name.lowercased() == "content-type" }
+            #expect(types.map(\.value) == ["application/x-mine"])
+        }
+    }
+
+    @Test func `posts where it is told to`() async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.directory.file("a", [])
+            _ = try await harness.upload(
+                file: file, to: "\(receiver.origin)/a?b=c%2Fd", extra: [.init("method", "POST")])
+            #expect(receiver.requests.first?.method == "POST")
+            #expect(receiver.requests.first?.target == "/a?b=c%2Fd")
+            #expect(receiver.requests.first?["content-length"] == "0")
+        }
+    }
+
+    @Test(arguments: ["a b", "ü", "#?%", "100%25", "日本語", "a;b=c&d+e", "..%2f..", "\u{1F600}"])
+    func `sends odd names so that they arrive`(_ name: String) async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.directory.file(name, [1])
+            _ = try await harness.upload(file: file, to: "\(receiver.origin)/in/")
+            let target = try #require(receiver.requests.first?.target)
+            #expect(target.hasPrefix("/in/"))
+            #expect(target.dropFirst(4).removingPercentEncoding == name)
+            #expect(!target.dropFirst(4).contains { "/?# ".contains($0) })
+        }
+    }
+
+    @Test func `keeps what the destination says of the upload`() async throws {
+        try await withReceiver { receiver, harness in
+            let headers = [
+                "ETag": "\"1\"", "Location": "/a/1", "Content-Type": "text/plain", "Set-Cookie": "hush=1",
+                "X-Other": "x",
+            ]
+            receiver.on("/a", .answer(200, headers: headers, body: "stored as \"1\"\n"))
+            let file = try harness.directory.file("a", [1])
+            let result = try await harness.upload(file: file, to: "\(receiver.origin)/a")
+            let expected: JSONValue = [
+                "status": 200, "headers": ["etag": "\"1\"", "location": "/a/1", "content-type": "text/plain"],
+                "body": "stored as \"1\"\n",
+            ]
+            #expect(result == expected)
+        }
+    }
+
+    @Test func `keeps 64 KiB of a long answer and waits for no endless one`() async throws {
+        try await withReceiver { receiver, harness in
+            let text = String(repeating: "ä", count: 50_000)
+            receiver.on("/a", .answer(200, body: text))
+            receiver.on("/b", .answer(200, body: String(repeating: "x", count: 3 << 20)))
+            let file = try harness.directory.file("a", [1])
+            let result = try await harness.upload(file: file, to: "\(receiver.origin)/a")
+            #expect(result["body"]?.string == String(repeating: "ä", count: 32_768))
+            #expect(result["bodyTruncated"]?.bool == true)
+            let endless = try await harness.upload(file: file, to: "\(receiver.origin)/b")
+            #expect(endless["body"]?.string?.count == 65_536)
+        }
+    }
+
+    @Test func `takes an answer that breaks off for the answer that it is`() async throws {
+        try await withReceiver { receiver, harness in
+            receiver.on("/a", .wrongLength(announced: 100, sent: 10))
+            let file = try harness.directory.file("a", [1])
+            let result = try await harness.upload(file: file, to: "\(receiver.origin)/a")
+            #expect(result["status"]?.integer == 200)
+            #expect(result["bodyTruncated"]?.bool == true)
+        }
+    }
+
+    @Test func `uses a connection again`() async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.directory.file("a", sample(1000))
+            for _ in 0..<20 { _ = try await harness.upload(file: file, to: "\(receiver.origin)/a") }
+            #expect(receiver.requests.count == 20)
+            // On a busy machine one may be idle for longer than it is kept.
+            #expect(receiver.connections < 10)
+        }
+    }
+
+    @Test func `survives a connection that was closed while it was idle`() async throws {
+        try await withReceiver { receiver, harness in
+            // Each answer is followed by a close that was not announced: the next request may meet it half-way.
+            receiver.on("/a", .answerAndClose)
+            let file = try harness.directory.file("a", sample(1000))
+            for _ in 0..<50 {
+                let result = try await harness.upload(file: file, to: "\(receiver.origin)/a")
+                #expect(result["status"]?.integer == 201)
+            }
+        }
+    }
+
+    @Test func `sends 64 files at once`() async throws {
+        try await withReceiver { receiver, harness in
+            let bytes = sample(600_000)
+            let file = try harness.directory.file("a", bytes)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<64 {
+                    group.addTask { _ = try await harness.upload(file: file, to: "\(receiver.origin)/\(number)") }
+                }
+                try await group.waitForAll()
+            }
+            let digest = sha256(bytes)
+            #expect(receiver.requests.count == 64)
+            #expect(receiver.requests.allSatisfy { $0.sha256 == digest })
+        }
+    }
+}
