@@ -11,7 +11,8 @@ enum Schema {
     static let migrations: [String] = [
         """
         -- What a shard is of: `store` names the store, `shards` is how many there are, `number` which one this is;
-        -- `seq` and `turn` are numbers given to rows that were deleted since, and not given again.
+        -- `seq` and `turn` are numbers given to rows that were deleted since, and not given again; `probes` counts writes
+        -- whose only purpose was to start the WAL over.
         CREATE TABLE meta(key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
 
         -- One row for each command. The number of its submission is its row id, so that the last column of every index
@@ -90,7 +91,7 @@ enum Schema {
     static func contents(shard: Int, of count: Int, store: String, types: Set<String>) -> String {
         var sql = """
             INSERT INTO meta VALUES
-            ('store', '\(store)'), ('shards', \(count)), ('number', \(shard)), ('seq', 0), ('turn', 0);
+            ('store', '\(store)'), ('shards', \(count)), ('number', \(shard)), ('seq', 0), ('turn', 0), ('probes', 0);
             """
         for status in CommandStatus.allCases {
             for qos in QualityOfService.allCases {

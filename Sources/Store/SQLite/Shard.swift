@@ -152,9 +152,10 @@ final class Shard: Sendable {
     func checkRoom() throws(StoreError) {
         guard WALSize.file(of: path).bytes > options.walLimit else { return }
         relieve()
-        // The first write after all was copied starts the WAL over: so one small write tells.
+        // The first write after all was copied starts the WAL over: so one small write tells. It must change something:
+        // SQLite leaves a page alone whose bytes stay the same.
         try write { connection throws(StoreError) in
-            try connection.execute("UPDATE meta SET value = value WHERE key = 'turn'")
+            try connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'probes'")
         }
         let bytes = walBytes.load(ordering: .relaxed)
         guard bytes > options.walLimit else { return }
