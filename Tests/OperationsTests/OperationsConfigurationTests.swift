@@ -1,3 +1,4 @@
+import Commands
 import Configuration
 import Operations
 import TestSupport
@@ -29,6 +30,44 @@ import Work
     @Test func `refuses certificates that are not there`() throws {
         let error = #expect(throws: ConfigurationError.self) { try read(["upload.trustRootsFile": "/nonexistent.pem"]) }
         #expect(error?.key == "upload.trustRootsFile")
+    }
+
+    private func read(yaml: String) async throws -> OperationsConfiguration {
+        let directory = try TemporaryDirectory("configuration")
+        defer { directory.remove() }
+        let file = try directory.file("sluice.yaml", Array(yaml.utf8))
+        let place = ConfigReader(provider: InMemoryProvider(values: ["filePath": .init(stringLiteral: file)]))
+        return try OperationsConfiguration(
+            reading: ConfigReader(provider: try await FileProvider<YAMLSnapshot>(config: place)))
+    }
+
+    private var example: String {
+        get throws {
+            let file = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+            return String(decoding: try #require(contents(of: "/\(file)/deploy/sluice.example.yaml")), as: UTF8.self)
+        }
+    }
+
+    @Test func `has an example that says the defaults`() async throws {
+        #expect(try await read(yaml: try example) == OperationsConfiguration())
+    }
+
+    @Test func `has an example whose comments can be used`() async throws {
+        // A comment that is no sentence: nothing or two spaces behind the mark.
+        let lines = try example.split(separator: "\n").map { line in
+            line.hasPrefix("# ") && !line.hasPrefix("#  ") ? "" : line.hasPrefix("#") ? line.dropFirst() : line
+        }
+        let text = lines.joined(separator: "\n").replacing("trustRootsFile: /etc/sluice/authority.pem", with: "")
+        let credentials = try await read(yaml: text).credentials
+        #expect(
+            credentials[Destination(scheme: "https", host: "media.example.com", port: 443)]
+                == .bearer(.file("/etc/sluice/media.token")))
+        #expect(
+            credentials[Destination(scheme: "https", host: "archive.example.com", port: 8443)]
+                == .basic(user: "sluice", password: .environment("ARCHIVE_PASSWORD")))
+        #expect(
+            credentials[Destination(scheme: "https", host: "hooks.example.com", port: 443)]
+                == .header(name: "X-Api-Key", value: .file("/etc/sluice/hook.key")))
     }
 
     @Test func `registers noop and upload`() {
