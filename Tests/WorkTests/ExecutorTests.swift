@@ -25,7 +25,7 @@ private struct Scripted: Operation {
 
 /// An executor on a store in memory, with its committers.
 private final class Bench: Sendable {
-    let store: MemoryStore
+    let store: any CommandStore
     let executor: Executor
     private let committers: [Committer]
     private let session = Session(seat: 0, epoch: 5, pid: 1, startTime: 1, bootID: "b")
@@ -64,6 +64,8 @@ private final class Bench: Sendable {
         let offer = Offers.Offer(id: id, type: type, qos: qos, suspect: false, group: 1, order: number)
         executor.offered(Offers(first: number, offers: [offer]), coordinator: 1, now: 0)
     }
+
+    func kept(_ id: CommandID) throws -> Command { try #require(try store.command(id)) }
 
     func statuses(_ id: CommandID) throws -> [CommandStatus] { try store.timeline(id).map(\.status) }
 
@@ -140,7 +142,7 @@ private final class Bench: Sendable {
         let id = try bench.submit("a")
         bench.offer(id, "a")
         try await bench.reach(.error, id)
-        #expect(try bench.store.command(id)?.retries == 1)
+        #expect(try bench.kept(id).retries == 1)
         await bench.close()
     }
 
@@ -214,8 +216,8 @@ private final class Bench: Sendable {
         try await bench.reach(.sent, middle)
         bench.executor.drain()
         try await bench.reach(.new, low)
-        #expect(try bench.store.command(middle)?.status == .sent)
-        #expect(try bench.store.command(low)?.retries == 0)
+        #expect(try bench.kept(middle).status == .sent)
+        #expect(try bench.kept(low).retries == 0)
         finish.continuation.yield()
         try await bench.reach(.success, middle)
         await bench.executor.idle()
@@ -238,7 +240,7 @@ private final class Bench: Sendable {
         bench.executor.drain()
         bench.executor.stopAll()
         await bench.executor.idle()
-        #expect(try bench.store.command(id)?.status == .new)
+        #expect(try bench.kept(id).status == .new)
         await bench.close()
     }
 
@@ -259,7 +261,7 @@ private final class Bench: Sendable {
         _ = try bench.store.reap(seat: 0, epoch: 5, counts: false, reason: "test", now: .now)
         go.continuation.yield()
         await bench.executor.idle()
-        #expect(try bench.store.command(id)?.status == .new)
+        #expect(try bench.kept(id).status == .new)
         await bench.close()
     }
 
