@@ -11,8 +11,6 @@ struct StoredCommand: Equatable {
     var keyIsFree = false
     /// The deadline while it still has something to do.
     var openDeadline: Timestamp?
-    /// When it came to `success` or `cancelled`.
-    var endedAt: Timestamp?
     /// When it came to `tooManyTimes` or `inDoubt`, which are kept until somebody asks for their removal.
     var deadAt: Timestamp?
     /// `seq` of its newest transition.
@@ -41,14 +39,13 @@ struct StoredCommand: Equatable {
 
     init(
         command: Command, epoch: Int64?, fingerprint: [UInt8]?, keyIsFree: Bool, openDeadline: Timestamp?,
-        endedAt: Timestamp?, deadAt: Timestamp?, last: Int64
+        deadAt: Timestamp?, last: Int64
     ) {
         self.command = command
         self.epoch = epoch
         self.fingerprint = fingerprint
         self.keyIsFree = keyIsFree
         self.openDeadline = openDeadline
-        self.endedAt = endedAt
         self.deadAt = deadAt
         self.last = last
     }
@@ -78,17 +75,7 @@ struct StoredCommand: Equatable {
         last = transition.seq
         command.status = status
         command.updatedAt = now
-        switch status {
-        case .new, .error, .blocked, .queued, .sent:
-            endedAt = nil
-            deadAt = nil
-        case .success, .cancelled:
-            endedAt = now
-            deadAt = nil
-        case .tooManyTimes, .inDoubt:
-            endedAt = nil
-            deadAt = now
-        }
+        deadAt = status == .tooManyTimes || status == .inDoubt ? now : nil
         if status.isFinal {
             openDeadline = nil
             command.cancelRequested = false

@@ -23,8 +23,10 @@ import Testing
         }
     }
 
-    private static func submit(_ store: SQLiteStore, _ count: Int = 1) throws -> [CommandID] {
-        try store.submit([CommandDraft](repeating: .noop, count: count), allowUnknownTypes: false, now: .now)
+    private static func submit(
+        _ store: SQLiteStore, _ count: Int = 1, now: Timestamp = .now
+    ) throws -> [CommandID] {
+        try store.submit([CommandDraft](repeating: .noop, count: count), allowUnknownTypes: false, now: now)
             .map { try $0.get().id }
     }
 
@@ -422,7 +424,7 @@ import Testing
             _ = try store.apply(
                 ids.map { .end($0, claim: 1, .success(result: [1])) }, shard: 0, seat: 1, epoch: 1, now: now)
         }
-        try finish(try Self.submit(store, 1000), .base)
+        try finish(try Self.submit(store, 1000, now: .base), .base)
         let writer = Task {
             try await onThread("writer") { () throws(StoreError) -> Int in
                 for _ in 0..<50 {

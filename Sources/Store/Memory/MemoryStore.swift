@@ -112,10 +112,9 @@ package final class MemoryStore: CommandStore {
     ) throws(StoreError) -> Int {
         try with(shard) { shard in
             let old = shard.rows.values.filter { row in
-                guard statuses.contains(row.command.status), let end = row.endedAt ?? row.deadAt else { return false }
-                return end < before
+                row.command.status.isFinal && statuses.contains(row.command.status) && row.command.updatedAt < before
             }
-            let victims = old.sorted { ($0.endedAt ?? .zero) < ($1.endedAt ?? .zero) }.prefix(max(limit, 0))
+            let victims = old.sorted { $0.command.updatedAt < $1.command.updatedAt }.prefix(max(limit, 0))
             shard.delete(Set(victims.map(\.id)))
             return victims.count
         }

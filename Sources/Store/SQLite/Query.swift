@@ -14,7 +14,7 @@ enum Query: Int, CaseIterable {
     case inFlight, inFlightOf, wishes
     case payload, result, counts, setting, setSetting, removeSetting, types, addType
     case sessions, openSession, closeSession, deleteSession
-    case endedBefore, deadBefore
+    case prunedThrough, setPrunedThrough, transitionsAfter, ended, deadBefore
     case deleteCommand, deletePayload, previousTransition, deleteTransition, raiseSeqFloor, raiseTurnFloor
 
     /// The columns of a command in the order in which ``StoredCommand/init(_:_:)`` reads them.
@@ -22,9 +22,9 @@ enum Query: Int, CaseIterable {
         c.turn, c.id, c.type, c.qos, c.status, c.destination, c.idempotent, c.claim, c.cancel_requested, c.retries, \
         c.retry_limit, c.crashes, c.suspect, c.not_before, c.deadline, c.open_deadline, c.unique_key, c.fingerprint, \
         c.key_is_free, c.ordering_key, c.offset, c.total, c.seat, c.epoch, c.last, c.reason, c.created_at, \
-        c.updated_at, c.ended_at, c.dead_at
+        c.updated_at, c.dead_at
         """
-    static let columnCount: Int32 = 30
+    static let columnCount: Int32 = 29
 
     private static let claimedColumns = """
         c.id, c.status, c.type, c.qos, c.destination, c.seat, c.epoch, c.claim, c.retries, c.suspect, c.updated_at
@@ -62,7 +62,7 @@ enum Query: Int, CaseIterable {
         case .finishRemembered:
             // One statement where the row is as its claim left it: the fence compares what was remembered.
             """
-            UPDATE command SET status = 4, last = ?2, updated_at = ?3, ended_at = ?3
+            UPDATE command SET status = 4, last = ?2, updated_at = ?3
             WHERE turn = ?1 AND status = 2 AND claim = ?4 AND qos = ?5 AND last = ?6 AND suspect = 0
             AND cancel_requested = 0
             """
@@ -71,7 +71,7 @@ enum Query: Int, CaseIterable {
             """
             UPDATE command SET qos = ?2, status = ?3, claim = ?4, cancel_requested = ?5, retries = ?6, crashes = ?7,
             suspect = ?8, not_before = ?9, deadline = ?10, open_deadline = ?11, key_is_free = ?12, seat = ?13,
-            epoch = ?14, last = ?15, reason = ?16, updated_at = ?17, ended_at = ?18, dead_at = ?19 WHERE turn = ?1
+            epoch = ?14, last = ?15, reason = ?16, updated_at = ?17, dead_at = ?18 WHERE turn = ?1
             """
         case .byUniqueKey:
             """
@@ -158,17 +158,16 @@ enum Query: Int, CaseIterable {
             """
         case .deleteSession: "DELETE FROM session WHERE seat = ?1 AND epoch = ?2"
 
-        case .endedBefore:
-            """
-            SELECT turn, id, last, status, qos FROM command INDEXED BY command_ended
-            WHERE ended_at IS NOT NULL AND ended_at < ?1 AND status IN (?2, ?3) ORDER BY ended_at LIMIT ?4
-            """
+        case .prunedThrough: "SELECT value FROM meta WHERE key = 'pruned'"
+        case .setPrunedThrough: "UPDATE meta SET value = ?1 WHERE key = 'pruned'"
+        case .transitionsAfter: "SELECT seq, id, status, at FROM transition WHERE seq > ?1 ORDER BY seq"
+        case .ended: "SELECT turn, last, status, qos FROM command WHERE id = ?1 AND last = ?2"
         case .deadBefore:
             """
-            SELECT turn, id, last, status, qos FROM command INDEXED BY command_dead
+            SELECT turn, last, status, qos FROM command INDEXED BY command_dead
             WHERE dead_at IS NOT NULL AND dead_at < ?1 AND status IN (?2, ?3) ORDER BY dead_at LIMIT ?4
             """
-        case .deleteCommand: "DELETE FROM command WHERE turn = ?1"
+        case .deleteCommand: "DELETE FROM command WHERE turn = ?1 AND last = ?2"
         case .deletePayload: "DELETE FROM payload WHERE turn = ?1"
         case .previousTransition: "SELECT previous FROM transition WHERE seq = ?1"
         case .deleteTransition: "DELETE FROM transition WHERE seq = ?1"

@@ -1,4 +1,4 @@
-package import Commands
+internal import Commands
 
 #if canImport(Glibc)
     internal import Glibc
@@ -23,27 +23,6 @@ extension SQLiteStore {
             var settings: [String: String] = [:]
             while try statement.step() { settings[statement.text(0)] = statement.text(1) }
             return settings
-        }
-    }
-
-    package func prune(
-        shard: Int, before: Timestamp, statuses: Set<CommandStatus>, limit: Int
-    ) throws(StoreError) -> Int {
-        let ended = statuses.intersection([.success, .cancelled])
-        let dead = statuses.intersection([.tooManyTimes, .inDoubt])
-        let shard = try self.shard(shard)
-        // Looked at outside a transaction, so that nobody waits for a look that finds nothing.
-        let isThere = try shard.use { connection throws(StoreError) in
-            var old = try connection.pruned(.endedBefore, ended, before: before, limit: 1)
-            old += try connection.pruned(.deadBefore, dead, before: before, limit: 1)
-            return !old.isEmpty
-        }
-        guard isThere else { return 0 }
-        return try shard.write { connection throws(StoreError) in
-            var victims = try connection.pruned(.endedBefore, ended, before: before, limit: limit)
-            victims += try connection.pruned(.deadBefore, dead, before: before, limit: limit - victims.count)
-            for victim in victims { try connection.delete(victim) }
-            return victims.count
         }
     }
 
@@ -92,62 +71,7 @@ extension SQLiteStore {
     }
 }
 
-/// A command that is to be deleted.
-struct Victim {
-    var turn: Int64
-    var last: Int64
-    var status: CommandStatus
-    var qos: QualityOfService
-}
-
 extension Connection {
-    fileprivate func pruned(
-        _ query: Query, _ statuses: Set<CommandStatus>, before: Timestamp, limit: Int
-    ) throws(StoreError) -> [Victim] {
-        guard limit > 0, let first = statuses.first else { return [] }
-        let statement = try statement(query)
-        defer { statement.reset() }
-        statement.bind(before, at: 1)
-        statement.bind(first, at: 2)
-        statement.bind(statuses.count > 1 ? statuses.first { $0 != first } ?? first : first, at: 3)
-        statement.bind(limit, at: 4)
-        var victims: [Victim] = []
-        while try statement.step() {
-            victims.append(
-                Victim(
-                    turn: statement.int64(0), last: statement.int64(2), status: try statement.status(3),
-                    qos: try statement.qos(4)))
-        }
-        return victims
-    }
-
-    /// Deletes a command with everything that is its.
-    fileprivate func delete(_ victim: Victim) throws(StoreError) {
-        for query in [Query.deleteCommand, .deletePayload, .deleteResult] {
-            let delete = try statement(query)
-            delete.bind(victim.turn, at: 1)
-            try delete.run()
-        }
-        var seq = victim.last
-        while seq > 0 {
-            let look = try statement(.previousTransition)
-            look.bind(seq, at: 1)
-            let previous = try look.step() ? look.int64(0) : 0
-            look.reset()
-            let delete = try statement(.deleteTransition)
-            delete.bind(seq, at: 1)
-            try delete.run()
-            seq = min(previous, seq - 1)
-        }
-        // Numbers are never given twice, also when the newest row goes.
-        for (query, floor) in [(Query.raiseSeqFloor, victim.last), (.raiseTurnFloor, victim.turn)] {
-            let raise = try statement(query)
-            raise.bind(floor, at: 1)
-            try raise.run()
-        }
-        journal.add(-1, to: victim.status, victim.qos)
-    }
-
     func integrityCheck() throws(StoreError) -> [String] {
         let statement = try Statement("PRAGMA integrity_check", sharing: self)
         var lines: [String] = []

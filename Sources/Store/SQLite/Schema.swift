@@ -11,8 +11,9 @@ enum Schema {
     static let migrations: [String] = [
         """
         -- What a shard is of: `store` names the store, `shards` is how many there are, `number` which one this is;
-        -- `seq` and `turn` are numbers given to rows that were deleted since, and not given again; `probes` counts writes
-        -- whose only purpose was to start the WAL over.
+        -- `seq` and `turn` are numbers given to rows that were deleted since, and not given again; up to the transition
+        -- `pruned` every command that had ended has been deleted; `probes` counts writes whose only purpose was to start
+        -- the WAL over.
         CREATE TABLE meta(key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
 
         -- One row for each command. The number of its submission is its row id, so that the last column of every index
@@ -47,14 +48,12 @@ enum Schema {
             reason TEXT,
             created_at INTEGER NOT NULL,
             updated_at INTEGER NOT NULL,
-            ended_at INTEGER, -- of success and cancelled
             dead_at INTEGER -- of tooManyTimes and inDoubt
         ) STRICT;
         CREATE INDEX command_ready ON command(destination, qos) WHERE status IN (0, 3) AND not_before = 0;
         CREATE INDEX command_held_back ON command(not_before) WHERE not_before > 0;
         CREATE INDEX command_in_flight ON command(seat, epoch) WHERE status IN (1, 2);
         CREATE INDEX command_deadline ON command(open_deadline) WHERE open_deadline IS NOT NULL;
-        CREATE INDEX command_ended ON command(ended_at) WHERE ended_at IS NOT NULL;
         CREATE INDEX command_dead ON command(dead_at) WHERE dead_at IS NOT NULL;
         CREATE UNIQUE INDEX command_unique ON command(type, ifnull(ordering_key, ''), unique_key)
             WHERE unique_key IS NOT NULL AND key_is_free = 0;
@@ -91,7 +90,7 @@ enum Schema {
     static func contents(shard: Int, of count: Int, store: String, types: Set<String>) -> String {
         var sql = """
             INSERT INTO meta VALUES
-            ('store', '\(store)'), ('shards', \(count)), ('number', \(shard)), ('seq', 0), ('turn', 0), ('probes', 0);
+            ('store', '\(store)'), ('shards', \(count)), ('number', \(shard)), ('seq', 0), ('turn', 0), ('pruned', 0), ('probes', 0);
             """
         for status in CommandStatus.allCases {
             for qos in QualityOfService.allCases {

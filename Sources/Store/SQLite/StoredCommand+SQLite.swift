@@ -13,8 +13,7 @@ extension StoredCommand {
             createdAt: row.time(26), updatedAt: row.time(27))
         self.init(
             command: command, epoch: row.optionalInt64(23), fingerprint: row.optionalBytes(17), keyIsFree: row.bool(18),
-            openDeadline: row.optionalTime(15), endedAt: row.optionalTime(28), deadAt: row.optionalTime(29),
-            last: row.int64(24))
+            openDeadline: row.optionalTime(15), deadAt: row.optionalTime(28), last: row.int64(24))
     }
 }
 
@@ -93,8 +92,7 @@ extension Connection {
         save.bind(row.last, at: 15)
         save.bind(command.reason, at: 16)
         save.bind(command.updatedAt, at: 17)
-        save.bind(row.endedAt, at: 18)
-        save.bind(row.deadAt, at: 19)
+        save.bind(row.deadAt, at: 18)
         try save.run()
     }
 }
