@@ -106,6 +106,17 @@ import Work
         #expect(ContinuousClock.now - began < .seconds(600))
     }
 
+    @Test func `understands IPv6 literals`() async throws {
+        let harness = try UploadHarness()
+        defer { harness.directory.remove() }
+        let file = try harness.directory.file("a", [1])
+        // Refused, or without a route where this host has no IPv6; never taken for a name.
+        let failure = try await harness.failure(file: file, to: "http://[::1]:\(try freePort())/a")
+        #expect(failure.fault == .link, "\(failure.reason)")
+        #expect(failure.reason.contains("http://[::1]:"), "\(failure.reason)")
+        #expect(!failure.reason.contains("resolved"), "\(failure.reason)")
+    }
+
     @Test func `blames the link for a name that does not exist`() async throws {
         let harness = try UploadHarness()
         defer { harness.directory.remove() }

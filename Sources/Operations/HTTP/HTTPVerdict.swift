@@ -32,7 +32,7 @@ struct HTTPVerdict {
 
     private func failure(_ head: HTTPResponseHead, _ body: ByteBuffer) -> Failure? {
         let code = Int(head.status.code)
-        let answer = "\(request) was answered \(code) \(head.status.reasonPhrase)"
+        let answer = "\(request) was answered \(code) \(Self.printable(head.status.reasonPhrase, limit: 80))"
         let reason = answer + Self.quoted(body)
         let wait = head.headers.first(name: "retry-after").flatMap { RetryAfter.duration($0, now: now) }
         switch code {
@@ -107,6 +107,8 @@ struct HTTPVerdict {
 
     private func failure(_ error: HTTPClientError, began: Bool) -> Failure {
         switch error {
+        case .invalidURL, .emptyHost, .emptyScheme:
+            return Failure(.final, reason: "\(request) cannot be sent: \(error)")
         case .connectTimeout, .getConnectionFromPoolTimeout:
             return link("no connection to \(destination) within the connect time-out")
         case .tlsHandshakeTimeout: return link("\(destination) did not finish the TLS handshake in time")

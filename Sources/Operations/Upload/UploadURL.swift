@@ -45,6 +45,10 @@ struct UploadURL: Sendable, Equatable {
         self.scheme = scheme
         path = String(rest.prefix { $0 != "?" })
         query = String(rest[rest.index(rest.startIndex, offsetBy: path.count)...])
+        guard !path.contains(where: { $0 == "[" || $0 == "]" }), !query.contains(where: { $0 == "[" || $0 == "]" })
+        else {
+            throw refuse("a square bracket must be written %5B or %5D")
+        }
         if scheme == .file {
             guard authority.isEmpty || authority.lowercased() == "localhost" else {
                 throw refuse("“\(authority)” is another host; a file: URL names a file of this one: file:///path")
