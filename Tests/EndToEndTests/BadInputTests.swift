@@ -267,7 +267,7 @@ extension EndToEndTests {
                     program: #require(program("sqlite3")),
                     [shard, "CREATE TABLE recipe(name); PRAGMA journal_mode=WAL;"])
                 chmod(shard, 0o600)
-                let foreign = try await installation.sluice("submit", "noop")
+                let foreign = try await installation.sluice("status")
                 #expect(foreign.code == 65, "\(foreign.errors)")
                 #expect(foreign.errors.contains("shard-00.sqlite"))
 

@@ -11,7 +11,7 @@ extension EndToEndTests {
             try await Installation.with { installation in
                 _ = try await installation.coordinator()
                 let victim = try await installation.worker("--concurrency", "8")
-                let bulk = [String](repeating: #"{"payload":{"milliseconds":3000}}"#, count: 8).joined(separator: "\n")
+                let bulk = [String](repeating: #"{"payload":{"milliseconds":2000}}"#, count: 8).joined(separator: "\n")
                 let ids = try await installation.sluice("submit", "noop", "--payload", "-", input: bulk).ids
                 #expect(ids.count == 8)
                 let store = try installation.store()
@@ -28,8 +28,8 @@ extension EndToEndTests {
                     let again = try #require(try store.timeline(id).last { $0.status == .sent })
                     waits.append(again.at - killed)
                 }
-                waits.sort()
-                #expect(waits[waits.count / 2] < .seconds(1), "\(waits)")
+                // All eight are suspects now, and a worker carries one suspect at a time.
+                #expect(try #require(waits.min()) < .seconds(1), "\(waits)")
             }
         }
 

@@ -65,7 +65,7 @@ final class Installation: Sendable {
 
     /// The last lines that each long-lived process has written.
     var said: String {
-        children.withLock { $0 }.filter { $0.arguments.count > 1 && Self.services.contains($0.arguments[1]) }.map {
+        children.withLock { $0 }.filter { !Self.services.isDisjoint(with: $0.arguments.dropFirst().prefix(2)) }.map {
             child in
             let lines = child.errors.split(separator: "\n").suffix(30).joined(separator: "\n")
             return
@@ -145,7 +145,7 @@ final class Installation: Sendable {
     }
 
     func coordinator(environment: [String: String?] = [:]) async throws -> ChildProcess {
-        let child = try start("coordinator", environment: environment)
+        let child = try service(["coordinator"], environment)
         try await until("the coordinator") {
             if let ending = child.ending { throw Missed("the coordinator ended: \(ending)\n\(child.errors)") }
             return try await self.status()?["coordinator"]?["pid"]?.integer == Int64(child.pid)
@@ -153,8 +153,17 @@ final class Installation: Sendable {
         return child
     }
 
+    /// Where a library is preloaded, it is so into `env` first, which then becomes `sluice`: libfaketime changes the
+    /// environment of the first process that loads it, and Swift looks for its arguments beside the unchanged one.
+    private func service(_ arguments: [String], _ environment: [String: String?]) throws -> ChildProcess {
+        let sluice = "\(Self.bin)/sluice"
+        return environment["LD_PRELOAD"] == nil
+            ? try start(program: sluice, arguments, environment: environment)
+            : try start(program: "/usr/bin/env", [sluice] + arguments, environment: environment)
+    }
+
     func worker(_ arguments: String..., environment: [String: String?] = [:]) async throws -> ChildProcess {
-        let child = try start(program: "\(Self.bin)/sluice", ["worker"] + arguments, environment: environment)
+        let child = try service(["worker"] + arguments, environment)
         try await ready(child)
         return child
     }
