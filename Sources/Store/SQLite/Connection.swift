@@ -19,12 +19,18 @@ final class Connection: @unchecked Sendable {
     let database: OpaquePointer
     private var statements = [Statement?](repeating: nil, count: Query.allCases.count)
     private var others: [String: Statement] = [:]
+    private var inserts: [InsertKey: Statement] = [:]
     private let wal = WALSize()
     var journal = Journal()
     /// What commands looked like when they were claimed here, so that a plain success needs no look at the row.
     var remembered: [CommandID: Remembered] = [:]
     /// The last destination read: rows that follow each other mostly share it.
     var lastDestination = Destination.none
+
+    private struct InsertKey: Hashable {
+        var insert: Query.Insert
+        var rows: Int
+    }
 
     struct Remembered {
         var turn: Int64
@@ -64,6 +70,7 @@ final class Connection: @unchecked Sendable {
     deinit {
         statements.removeAll()
         others.removeAll()
+        inserts.removeAll()
     }
 
     // MARK: Opening
@@ -130,6 +137,15 @@ final class Connection: @unchecked Sendable {
         return statement
     }
 
+    /// An insert of so many rows.
+    func statement(_ insert: Query.Insert, rows: Int) throws(StoreError) -> Statement {
+        let key = InsertKey(insert: insert, rows: rows)
+        if let statement = inserts[key] { return statement }
+        let statement = try Statement(insert.sql(rows: rows), on: database)
+        inserts[key] = statement
+        return statement
+    }
+
     /// Rows that the last statement inserted, updated or deleted.
     var changes: Int32 { sqlite3_changes(database) }
 
@@ -191,9 +207,9 @@ final class Connection: @unchecked Sendable {
     private func flushJournal() throws(StoreError) {
         let entries = journal.entries
         var next = 0
-        for size in [64, 16, 4, 1] {
+        for size in Query.transitionSizes {
             while entries.count - next >= size {
-                let statement = try transitions(size)
+                let statement = try statement(.transitions, rows: size)
                 var parameter: Int32 = 1
                 for entry in entries[next..<next + size] {
                     let transition = entry.transition
@@ -219,15 +235,6 @@ final class Connection: @unchecked Sendable {
             add.bind(change, at: 3)
             try add.run()
         }
-    }
-
-    private var transitionStatements: [Int: Statement] = [:]
-
-    private func transitions(_ rows: Int) throws(StoreError) -> Statement {
-        if let statement = transitionStatements[rows] { return statement }
-        let statement = try Statement(Query.insertTransitions(rows), on: database)
-        transitionStatements[rows] = statement
-        return statement
     }
 }
 

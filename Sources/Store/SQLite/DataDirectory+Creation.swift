@@ -55,11 +55,11 @@ extension DataDirectory {
             throw StoreError(.missing, "There is no store in \(path); “sluice up” makes one.")
         }
         for (index, number) in numbers.enumerated() where index != number {
-            throw StoreError(.missing, "\(shard(index)) is missing; put it back from where it is.", shard: index)
+            throw StoreError(.missing, "\(shard(index)) is missing; put it back.", shard: index)
         }
         let count = last + 1
         guard count & (count - 1) == 0 else {
-            throw StoreError(.missing, "\(shard(count)) is missing; put it back from where it is.", shard: count)
+            throw StoreError(.missing, "\(shard(count)) is missing; put it back.", shard: count)
         }
         return count
     }
@@ -95,12 +95,13 @@ extension DataDirectory {
         close(descriptor)
     }
 
-    private func sync(_ directory: String) throws(StoreError) {
-        let descriptor = clinux_open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+    /// Makes a file, or the names in a directory, durable.
+    func sync(_ path: String) throws(StoreError) {
+        let descriptor = clinux_open(path, O_RDONLY | O_CLOEXEC, 0)
         guard descriptor >= 0, fsync(descriptor) == 0 else {
             let code = errno
             if descriptor >= 0 { close(descriptor) }
-            throw StoreError(errno: code, "\(directory) cannot be synced")
+            throw StoreError(errno: code, "\(path) cannot be synced")
         }
         close(descriptor)
     }

@@ -4,7 +4,7 @@
 enum Query: Int, CaseIterable {
     case begin, commit, rollback
     case newestSeq, newestTurn, addToCount, hasSession
-    case insertCommand, insertPayload, setResult, deleteResult
+    case setResult, deleteResult
     case byID, byTurn, claimable
     case hold, finishRemembered, progress, save
     case byUniqueKey
@@ -43,8 +43,6 @@ enum Query: Int, CaseIterable {
         case .addToCount: "UPDATE counts SET n = n + ?3 WHERE status = ?1 AND qos = ?2"
         case .hasSession: "SELECT 1 FROM session WHERE seat = ?1 AND epoch = ?2"
 
-        case .insertCommand: Self.insertCommands(1)
-        case .insertPayload: Self.insertPayloads(1)
         case .setResult: "INSERT OR REPLACE INTO result(turn, body) VALUES (?1, ?2)"
         case .deleteResult: "DELETE FROM result WHERE turn = ?1"
 
@@ -178,31 +176,33 @@ enum Query: Int, CaseIterable {
 
     // MARK: Many rows in one statement: a statement costs as much as three rows
 
-    /// Rows of the larger form of each insert below.
-    static let manyRows = 16
+    /// Rows of the forms of each insert, the largest first.
+    static let insertSizes = [16, 4, 1]
+    static let transitionSizes = [64, 16, 4, 1]
 
-    // Parameters without numbers: SQLite looks through all numbered ones for each, which took 3 ms for 512.
+    /// Inserts of several rows. Their parameters have no numbers: SQLite looks through all numbered ones for each, which
+    /// took 3 ms for 512.
+    enum Insert {
+        case commands, payloads, transitions
 
-    static func insertCommands(_ rows: Int) -> String {
-        values(
-            """
-            INSERT INTO command(turn, id, type, qos, destination, idempotent, retry_limit, not_before, deadline,
-            open_deadline, unique_key, fingerprint, total, last, created_at, updated_at, status)
-            """, row: "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)", rows)
-    }
+        func sql(rows: Int) -> String {
+            switch self {
+            case .commands:
+                values(
+                    """
+                    INSERT INTO command(turn, id, type, qos, destination, idempotent, retry_limit, not_before, deadline,
+                    open_deadline, unique_key, fingerprint, total, last, created_at, updated_at, status)
+                    """, "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)", rows)
+            case .payloads: values("INSERT INTO payload(turn, body)", "(?, ?)", rows)
+            case .transitions:
+                values(
+                    "INSERT INTO transition(seq, id, status, at, seat, claim, reason, previous)",
+                    "(?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            }
+        }
 
-    static func insertPayloads(_ rows: Int) -> String {
-        values("INSERT INTO payload(turn, body)", row: "(?, ?)", rows)
-    }
-
-    static func insertTransitions(_ rows: Int) -> String {
-        values(
-            "INSERT INTO transition(seq, id, status, at, seat, claim, reason, previous)",
-            row: "(?, ?, ?, ?, ?, ?, ?, ?)",
-            rows)
-    }
-
-    private static func values(_ head: String, row: String, _ rows: Int) -> String {
-        "\(head) VALUES \([String](repeating: row, count: rows).joined(separator: ", "))"
+        private func values(_ head: String, _ row: String, _ rows: Int) -> String {
+            "\(head) VALUES \([String](repeating: row, count: rows).joined(separator: ", "))"
+        }
     }
 }

@@ -19,6 +19,7 @@ extension SQLiteStore {
             var timeline: [Transition] = []
             var seq = row.last
             let statement = try connection.statement(.transition)
+            defer { statement.reset() }
             while seq > 0 {
                 statement.bind(seq, at: 1)
                 guard try statement.step() else { break }

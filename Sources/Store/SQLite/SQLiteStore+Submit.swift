@@ -152,7 +152,7 @@ extension Connection {
         var results: [Result<Submission, StoreError>] = []
         results.reserveCapacity(batch.count)
         var rows: [(StoredCommand, payload: [UInt8])] = []
-        rows.reserveCapacity(Query.manyRows)
+        rows.reserveCapacity(Query.insertSizes[0])
         for pending in batch {
             let draft = drafts[pending.index]
             let isAllowed = allowUnknownTypes ? true : try isKnown(draft.type)
@@ -173,7 +173,7 @@ extension Connection {
             row.begin(&journal)
             rows.append((row, draft.payload))
             results.append(.success(Submission(id: pending.id, existed: false)))
-            if rows.count == Query.manyRows { try insert(&rows) }
+            if rows.count == Query.insertSizes[0] { try insert(&rows) }
         }
         try insert(&rows)
         return results
@@ -194,21 +194,21 @@ extension Connection {
         return .success(Submission(id: id, existed: true))
     }
 
+    /// Inserts what has gathered, in statements as large as there are rows.
     private func insert(_ rows: inout [(StoredCommand, payload: [UInt8])]) throws(StoreError) {
-        defer { rows.removeAll(keepingCapacity: true) }
-        if rows.count == Query.manyRows {
-            try insert(rows[...], try manyCommands(), try manyPayloads())
-        } else {
-            for index in rows.indices {
-                try insert(rows[index...index], try statement(.insertCommand), try statement(.insertPayload))
+        var next = 0
+        for size in Query.insertSizes {
+            while rows.count - next >= size {
+                try insert(rows[next..<next + size])
+                next += size
             }
         }
+        rows.removeAll(keepingCapacity: true)
     }
 
-    private func insert(
-        _ rows: ArraySlice<(StoredCommand, payload: [UInt8])>, _ commands: Statement,
-        _ payloads: Statement
-    ) throws(StoreError) {
+    private func insert(_ rows: ArraySlice<(StoredCommand, payload: [UInt8])>) throws(StoreError) {
+        let commands = try statement(.commands, rows: rows.count)
+        let payloads = try statement(.payloads, rows: rows.count)
         var parameter: Int32 = 1
         var payloadParameter: Int32 = 1
         for (row, payload) in rows {
@@ -237,15 +237,4 @@ extension Connection {
         try commands.run()
         try payloads.run()
     }
-
-    private func manyCommands() throws(StoreError) -> Statement {
-        try statement(sql: Self.manyCommandsSQL)
-    }
-
-    private func manyPayloads() throws(StoreError) -> Statement {
-        try statement(sql: Self.manyPayloadsSQL)
-    }
-
-    private static let manyCommandsSQL = Query.insertCommands(Query.manyRows)
-    private static let manyPayloadsSQL = Query.insertPayloads(Query.manyRows)
 }

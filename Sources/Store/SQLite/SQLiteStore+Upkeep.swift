@@ -59,6 +59,7 @@ extension SQLiteStore {
                         .corrupt, "The copy of shard \(shard.number) is damaged: \(problems.joined(separator: "; ")).",
                         shard: shard.number)
                 }
+                try target.sync(copy)
                 guard rename(copy, target.shard(shard.number)) == 0 else {
                     throw StoreError(errno: errno, "\(copy) cannot be renamed")
                 }
@@ -68,6 +69,7 @@ extension SQLiteStore {
             }
             progress(shard.number)
         }
+        try target.sync(directory)
     }
 }
 

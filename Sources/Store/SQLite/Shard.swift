@@ -68,9 +68,12 @@ final class Shard: Sendable {
     }
 
     private func open() throws(StoreError) -> Connection {
-        try DataDirectory.check(path, isDirectory: false)
         var facts = stat()
-        guard stat(path, &facts) != 0 || facts.st_size > 0 else { throw StoreError(.corrupt, "the file is empty") }
+        if stat(path, &facts) != 0, errno == ENOENT {
+            throw StoreError(.missing, "\(path) is missing; put it back.", shard: number)
+        }
+        try DataDirectory.check(path, isDirectory: false)
+        guard facts.st_size > 0 else { throw StoreError(.corrupt, "the file is empty") }
         let connection = try connect()
         try connection.use { () throws(StoreError) in
             try connection.checkIdentity(number: number, options)
