@@ -143,19 +143,21 @@ final class Torture: Sendable {
             let bulk = random.number(in: 10..<60)
             let first = made
             made += bulk
+            // Producers die as well, now and then in the middle of a bulk.
+            let killedAfter = random.chance(0.1) ? Duration.milliseconds(Int64(random.number(in: 5..<80))) : nil
             let quality = QualityOfService.allCases[random.number(in: 0..<5)].name
             switch random.number(in: 0..<4) {
             case 0:
                 let lines = (0..<bulk).map { _ in
                     #"{"payload":{"milliseconds":\#(random.number(in: 0..<40))},"qos":"\#(quality)"}"#
                 }
-                try await submit(["noop", "--payload", "-"], lines) { _ in .noop }
+                try await submit(["noop", "--payload", "-"], lines, killedAfter: killedAfter) { _ in .noop }
             case 1:
                 let chosen = (0..<bulk).map { _ in sources[random.number(in: 0..<sources.count)] }
                 let lines = chosen.enumerated().map { index, source in
                     upload(source.path, "\(receiver.origin)/put/\(first + index)", "PUT", quality)
                 }
-                try await submit(["upload", "--payload", "-"], lines) { index in
+                try await submit(["upload", "--payload", "-"], lines, killedAfter: killedAfter) { index in
                     .put(path: "/put/\(first + index)", sha256: chosen[index].sha256)
                 }
             case 2:
@@ -164,13 +166,15 @@ final class Torture: Sendable {
                         sources[index % sources.count].path, "\(receiver.origin)/post/\(first + index)", "POST", quality
                     )
                 }
-                try await submit(["upload", "--payload", "-"], lines) { .post(path: "/post/\(first + $0)") }
+                try await submit(["upload", "--payload", "-"], lines, killedAfter: killedAfter) {
+                    .post(path: "/post/\(first + $0)")
+                }
             default:
                 let chosen = (0..<bulk).map { _ in sources[random.number(in: 0..<sources.count)] }
                 let lines = chosen.enumerated().map { index, source in
                     upload(source.path, "file://\(copies)/\(first + index)", "PUT", quality)
                 }
-                try await submit(["upload", "--payload", "-"], lines) { index in
+                try await submit(["upload", "--payload", "-"], lines, killedAfter: killedAfter) { index in
                     .copy(path: "\(self.copies)/\(first + index)", sha256: chosen[index].sha256)
                 }
             }
@@ -183,13 +187,19 @@ final class Torture: Sendable {
 
     @discardableResult
     private func submit(
-        _ arguments: [String], _ lines: [String]?, _ kind: (Int) -> TortureLedger.Entry.Kind
+        _ arguments: [String], _ lines: [String]?, killedAfter: Duration? = nil,
+        _ kind: (Int) -> TortureLedger.Entry.Kind
     ) async throws -> [CommandID] {
-        let finished = try await installation.run(
+        let child = try installation.start(
             program: "\(Installation.bin)/sluice", ["submit"] + arguments,
             input: lines.map { Array($0.joined(separator: "\n").utf8) })
-        // "Try again" is an answer; what was printed before it counts.
-        if finished.code != 0, finished.code != 75 {
+        if let killedAfter {
+            try await Task.sleep(for: killedAfter)
+            child.signal(SIGKILL)
+        }
+        let finished = try await installation.finished(child)
+        // "Try again" is an answer; what was printed before it counts, and before a death.
+        if finished.code != 0, finished.code != 75, finished.ending != .signalled(SIGKILL) || killedAfter == nil {
             ledger.unexpected("submit ended with \(finished.ending): \(finished.errors)")
         }
         for (index, id) in finished.ids.enumerated() { ledger.acknowledged(id, kind(index)) }
@@ -208,23 +218,25 @@ final class Torture: Sendable {
             if ledger.entries[id]?.kind == .poison { continue }
             if random.chance(0.7) {
                 ledger.willCancel(id)
-                try await wish("cancel", id)
+                if try await !wish("cancel", id) { ledger.wasNotCancelled(id) }
             } else {
-                let cancelled = ledger.entries.filter { $0.value.cancelled }.keys.sorted()
+                let cancelled = ledger.entries.filter { $0.value.cancelled > 0 }.keys.sorted()
                 guard !cancelled.isEmpty else { continue }
                 let again = cancelled[random.number(in: 0..<cancelled.count)]
                 ledger.willRetry(again)
-                try await wish("retry", again)
+                if try await !wish("retry", again) { ledger.wasNotRetried(again) }
             }
         }
     }
 
-    /// 65 says that it had ended, or that its status does not allow it; 75 to try again.
-    private func wish(_ verb: String, _ id: CommandID) async throws {
+    /// 1 says that its status does not allow it, 75 to try again.
+    /// - Returns: false where it certainly had no effect.
+    private func wish(_ verb: String, _ id: CommandID) async throws -> Bool {
         let finished = try await installation.sluice(verb, "\(id)")
-        if ![0, 65, 75].contains(finished.code) {
+        if ![0, 1, 75].contains(finished.code) {
             ledger.unexpected("\(verb) ended with \(finished.ending): \(finished.errors)")
         }
+        return finished.code != 1
     }
 
     // MARK: The end

@@ -63,24 +63,27 @@ struct TortureChecker {
             if command.status == .tooManyTimes, entry.kind != .poison {
                 violations.append("\(id) to a healthy destination was given up: \(say(command))")
             }
-            if command.status == .cancelled, !entry.cancelled {
+            if command.status == .cancelled, entry.cancelled == 0 {
                 violations.append("\(id) is cancelled and nobody wished it")
+            }
+            if command.status == .inDoubt, command.idempotent {
+                violations.append("\(id) is idempotent and in doubt: \(say(command))")
             }
             let count = arrivals[id.description] ?? 0
             switch entry.kind {
             case .poison:
-                if command.status != .tooManyTimes, !entry.cancelled {
+                if command.status != .tooManyTimes, entry.cancelled == 0 {
                     violations.append("the poison \(id) was not given up: \(say(command))")
                 }
             case .noop:
-                if command.status != .success, !entry.cancelled { violations.append("\(id): \(say(command))") }
+                if command.status != .success, entry.cancelled == 0 { violations.append("\(id): \(say(command))") }
             case .put(let path, let sum):
-                if command.status != .success, !entry.cancelled { violations.append("\(id): \(say(command))") }
+                if command.status != .success, entry.cancelled == 0 { violations.append("\(id): \(say(command))") }
                 if command.status == .success, arrived[path] != [sum] {
                     violations.append("\(id) is a success, and its bytes are not at \(path)")
                 }
             case .copy(let path, let sum):
-                if command.status != .success, !entry.cancelled { violations.append("\(id): \(say(command))") }
+                if command.status != .success, entry.cancelled == 0 { violations.append("\(id): \(say(command))") }
                 if command.status == .success, contents(of: path).map(sha256) != sum {
                     violations.append("\(id) is a success, and its bytes are not at \(path)")
                 }
@@ -90,7 +93,7 @@ struct TortureChecker {
                         "the POST \(id) arrived \(count) times at \(path), retried \(entry.retried) times")
                 }
                 if command.status == .success, count == 0 { violations.append("the POST \(id) never arrived") }
-                if command.status != .success, command.status != .inDoubt, !entry.cancelled {
+                if command.status != .success, command.status != .inDoubt, entry.cancelled == 0 {
                     violations.append("the POST \(id): \(say(command))")
                 }
             }

@@ -17,7 +17,8 @@ final class TortureLedger: Sendable {
         }
 
         var kind: Kind
-        var cancelled = false
+        /// Cancellations that were wished and not refused.
+        var cancelled = 0
         var retried = 0
     }
 
@@ -38,8 +39,11 @@ final class TortureLedger: Sendable {
     }
 
     /// Written down before the wish is made, because its outcome may stay unknown.
-    func willCancel(_ id: CommandID) { state.withLock { $0.entries[id]?.cancelled = true } }
+    func willCancel(_ id: CommandID) { state.withLock { $0.entries[id]?.cancelled += 1 } }
     func willRetry(_ id: CommandID) { state.withLock { $0.entries[id]?.retried += 1 } }
+    /// The wish had no effect: it was told so.
+    func wasNotCancelled(_ id: CommandID) { state.withLock { $0.entries[id]?.cancelled -= 1 } }
+    func wasNotRetried(_ id: CommandID) { state.withLock { $0.entries[id]?.retried -= 1 } }
     func unexpected(_ what: String) { state.withLock { $0.unexpected.append(what) } }
 
     var entries: [CommandID: Entry] { state.withLock { $0.entries } }
