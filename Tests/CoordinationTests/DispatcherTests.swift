@@ -192,6 +192,11 @@ import Wire
         dispatcher.insert(Array(commands.prefix(5)))
         #expect(value(dispatcher.dispatch(at: at, now: 1)).isEmpty)
         #expect(dispatcher.nextProbe == DestinationGate.shortestProbe)
+        var state = WorkerState()
+        state.coordinator = 9
+        state.seen = 8
+        state.resolved = 8
+        dispatcher.report(seat: 0, state: state, coordinator: 9, now: 1)
         let probe = dispatcher.dispatch(at: at, now: DestinationGate.shortestProbe)
         #expect(numbers(probe).count == 1)
         #expect(value(dispatcher.dispatch(at: at, now: 5 * Self.second)).isEmpty, "one at a time")

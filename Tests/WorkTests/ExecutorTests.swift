@@ -32,7 +32,7 @@ private final class Bench: Sendable {
     private let offered = Mutex<Int64>(0)
 
     init(_ operations: [Scripted], concurrency: Int = 4) throws {
-        let store = MemoryStore(shardCount: 2, types: Set(operations.map(\.type)))
+        let store: any CommandStore = MemoryStore(shardCount: 2, types: Set(operations.map(\.type)))
         self.store = store
         try store.open(session)
         let session = session
