@@ -87,7 +87,9 @@ struct BenchCommand: AsyncParsableCommand {
         var results: [BenchResult] = []
         // Blocks for minutes: not on the cooperative pool.
         for body in bodies(place) {
+            if Diagnostics.isTerminal { Diagnostics.write("measuring …\r") }
             let figures = try await onBenchThread(body)
+            if Diagnostics.isTerminal { Diagnostics.write("\u{1B}[2K") }
             results += figures
             if !print.json { show(figures) }
         }

@@ -56,9 +56,13 @@ final class BenchPlace: Sendable {
         for process in running { _ = process.wait() }
     }
 
+    /// Also while a figure is under way in another thread, which may make files until its directory is gone.
     func removeAll() {
-        stopAll()
-        Self.remove(path)
+        for _ in 0..<20 {
+            stopAll()
+            Self.remove(path)
+            if access(path, F_OK) != 0 { return }
+        }
     }
 
     static func remove(_ path: String) {
