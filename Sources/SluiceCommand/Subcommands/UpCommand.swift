@@ -53,6 +53,7 @@ struct UpCommand: AsyncParsableCommand {
             throw Complaint(
                 .tryAgain, "a coordinator\(pid) runs on \(data.path) already: add workers to it with “sluice worker”")
         }
+        Notify.keep()
         let watchdog = try Watchdog(directory: directory)
         let supervisor = Supervisor(
             executable: Executable.path, children: children, gracePeriod: grace.duration + .seconds(5), logger: logger,

@@ -5,10 +5,16 @@ enum Notify {
     static func ready() { send("READY=1") }
     static func stopping() { send("STOPPING=1") }
 
+    /// Read once, so that ``keep()`` can hide it from children.
+    private static let path = getenv("NOTIFY_SOCKET").map { String(cString: $0) }
+
+    /// What this process says of itself is not for its children to say.
+    static func keep() {
+        if path != nil { unsetenv("NOTIFY_SOCKET") }
+    }
+
     private static func send(_ state: String) {
-        guard let variable = getenv("NOTIFY_SOCKET") else { return }
-        let path = String(cString: variable)
-        guard path.hasPrefix("/") || path.hasPrefix("@") else { return }
+        guard let path, path.hasPrefix("/") || path.hasPrefix("@") else { return }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         var bytes = Array(path.utf8)
