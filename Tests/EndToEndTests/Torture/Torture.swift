@@ -49,10 +49,14 @@ final class Torture: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for slot in 0...Self.workers { group.addTask { try await self.keep(slot) } }
             group.addTask { try await self.poison() }
-            group.addTask { try await self.fire(schedule) }
-            group.addTask { try await self.produce(schedule.faults.count * commandsPerKill) }
-            group.addTask { try await self.people() }
-            group.addTask { try await self.finish() }
+            // Everything is drained only when nobody submits any more.
+            try await withThrowingTaskGroup(of: Void.self) { world in
+                world.addTask { try await self.fire(schedule) }
+                world.addTask { try await self.produce(schedule.faults.count * commandsPerKill) }
+                world.addTask { try await self.people() }
+                try await world.waitForAll()
+            }
+            try await finish()
             try await group.waitForAll()
         }
     }
@@ -242,7 +246,6 @@ final class Torture: Sendable {
     // MARK: The end
 
     private func finish() async throws {
-        try await until("the last fault", within: .seconds(3600)) { !self.isUnderFire.load(ordering: .relaxed) }
         for slot in 0...Self.workers { _ = signal(slot, SIGCONT) }
         do {
             try await installation.drained(store, within: .seconds(180))
@@ -255,6 +258,8 @@ final class Torture: Sendable {
                 }
             }
         }
+        // The last fault may have left a slot between two processes.
+        try await until("a process in each slot") { self.slots.withLock { $0.allSatisfy { $0?.ending == nil } } }
         isStopping.store(true, ordering: .relaxed)
         for slot in (0...Self.workers).reversed() {
             guard let child = slots.withLock({ $0[slot] }) else { continue }

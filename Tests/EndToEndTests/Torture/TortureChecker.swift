@@ -80,7 +80,12 @@ struct TortureChecker {
             case .put(let path, let sum):
                 if command.status != .success, entry.cancelled == 0 { violations.append("\(id): \(say(command))") }
                 if command.status == .success, arrived[path] != [sum] {
-                    violations.append("\(id) is a success, and its bytes are not at \(path)")
+                    let seen = requests.filter { $0.key == id.description || $0.target == path }.map {
+                        "\($0.method) \($0.target) by \($0.key ?? "nobody"), \($0.bytes) of \($0.declared) bytes, "
+                            + "\($0.sha256?.prefix(8) ?? "no sum"), answered \($0.answered.map(String.init) ?? "nothing")"
+                    }
+                    violations.append(
+                        "\(id) is a success, and its bytes (\(sum.prefix(8))) are not at \(path), which saw \(seen)")
                 }
             case .copy(let path, let sum):
                 if command.status != .success, entry.cancelled == 0 { violations.append("\(id): \(say(command))") }
