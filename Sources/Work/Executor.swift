@@ -36,6 +36,8 @@ final class Executor: Sendable {
         var stop: Stop?
         var fault: Failure.Fault?
         var isEnding = false
+        /// Its task is made or about to be: who stops it then leaves the end to the task.
+        var hasBegun = false
         /// Resumed when `sent` is committed; false: it is not ours any more.
         var sent: CheckedContinuation<Bool, Never>?
         var reported = TransferMeter.Reading()
@@ -306,7 +308,7 @@ final class Executor: Sendable {
         running.stop = stop
         if let task = running.task {
             actions.tasks.append(task)
-        } else {
+        } else if !running.hasBegun {
             end(id, ending(of: nil, stop: stop, began: false), &state, &actions)
         }
     }
@@ -396,6 +398,7 @@ final class Executor: Sendable {
                 actions.writes.append(.claim(offer.id, sent: !prepares))
             }
             for id in decision.preempts { Self.stop(id, .preempted, &state, &actions) }
+            for id in decision.starts { state.running[id]?.hasBegun = true }
             actions.starts = decision.starts
             if !state.reports.isEmpty, !state.reportsAreAwaited {
                 state.reportsAreAwaited = true
