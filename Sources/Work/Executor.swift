@@ -50,13 +50,20 @@ final class Executor: Sendable {
         }
     }
 
+    /// Cumulative bytes to a destination.
+    private struct Tally {
+        /// Of executions that have ended.
+        var ended: Int64 = 0
+        /// Of all, when it was last reported.
+        var reported: Int64 = 0
+    }
+
     private struct State {
         var places: Places
         var running: [CommandID: Running] = [:]
         var reports: [StatusReport] = []
         var reportsAreAwaited = false
-        /// Cumulative bytes by destination, of executions that have ended.
-        var moved: [Destination: Int64] = [:]
+        var tallies: [Destination: Tally] = [:]
         var whenIdle: CheckedContinuation<Void, Never>?
     }
 
@@ -137,19 +144,24 @@ final class Executor: Sendable {
             var links: [Destination: Transfers.Link] = [:]
             var transfers: [Transfers.Transfer] = []
             var offsets: [(Int, ExecutionWrite)] = []
+            // What has ended since the last call counts too: the last bytes of a transfer belong to its link.
+            for (destination, tally) in state.tallies where tally.ended != tally.reported {
+                links[destination] = Transfers.Link(
+                    destination: destination, direction: .up, bytes: tally.ended, rate: 0, inFlight: 0)
+            }
             for (id, running) in state.running {
                 let reading = running.meter.reading
                 let before = running.reported
                 guard reading.bytes > 0 || reading.offset > 0 else { continue }
+                let destination = running.command.destination
                 var link =
-                    links[running.command.destination]
+                    links[destination]
                     ?? Transfers.Link(
-                        destination: running.command.destination, direction: .up,
-                        bytes: state.moved[running.command.destination, default: 0], rate: 0, inFlight: 0)
+                        destination: destination, direction: .up, bytes: state.tallies[destination]?.ended ?? 0,
+                        rate: 0, inFlight: 0)
                 link.bytes += reading.bytes
-                link.rate += Int64(Double(reading.bytes - before.bytes) / elapsed)
                 link.inFlight += 1
-                links[running.command.destination] = link
+                links[destination] = link
                 guard reading != before else { continue }
                 running.reported = reading
                 transfers.append(
@@ -161,6 +173,11 @@ final class Executor: Sendable {
                         id, claim: running.command.claim, offset: reading.offset, total: reading.total)
                     offsets.append((id.shard(of: committers.count), write))
                 }
+            }
+            for (destination, link) in links {
+                let before = state.tallies[destination]?.reported ?? 0
+                links[destination]?.rate = Int64(Double(link.bytes - before) / elapsed)
+                state.tallies[destination, default: Tally()].reported = link.bytes
             }
             return (Transfers(links: Array(links.values), transfers: transfers), offsets)
         }
@@ -298,7 +315,7 @@ final class Executor: Sendable {
 
     private func retire(_ running: Running, _ state: inout State) {
         let bytes = running.meter.reading.bytes
-        if bytes > 0 { state.moved[running.command.destination, default: 0] += bytes }
+        if bytes > 0 { state.tallies[running.command.destination, default: Tally()].ended += bytes }
     }
 
     // MARK: The life of an execution

@@ -69,7 +69,7 @@ extension EndToEndTests {
                 let clock = try installation.place.file("clock", Array("+0".utf8))
                 let environment = [
                     "LD_PRELOAD": Self.faketime, "FAKETIME_TIMESTAMP_FILE": clock, "FAKETIME_NO_CACHE": "1",
-                    "DONT_FAKE_MONOTONIC": "1",
+                    "DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1",
                 ]
                 _ = try await installation.coordinator(environment: environment)
                 _ = try await installation.worker(environment: environment)

@@ -1,3 +1,4 @@
+import CLinux
 import Commands
 import Foundation
 import Store
@@ -363,6 +364,23 @@ import Testing
         // A new store finds everything in the file.
         #expect(try SQLiteStore(directory: place.data, create: false).counts()[.new] == 1001)
         #expect(try store.integrityCheck(shard: 0).isEmpty)
+    }
+
+    @Test(arguments: [true, false])
+    func `a writer checkpoints past 32 MB, unless somebody is there to do it`(_ isHeld: Bool) throws {
+        let place = try Place()
+        let store = try place.store(shards: 1)
+        let descriptor = clinux_open(place.data.lock("checkpoint"), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(descriptor) }
+        if isHeld { try #require(flock(descriptor, LOCK_EX | LOCK_NB) == 0) }
+        let large = CommandDraft.noop.with {
+            $0.payload = Array("\"\(String(repeating: "x", count: 900_000))\"".utf8)
+        }
+        for _ in 0..<45 { _ = try store.submit([large], allowUnknownTypes: false, now: .now)[0].get() }
+        let grown = store.walSize(shard: 0)
+        #expect(isHeld ? grown > 40_000_000 : grown < 40_000_000)
+        #expect(try store.integrityCheck(shard: 0).isEmpty)
+        #expect(try store.counts()[.new] == 45)
     }
 
     @Test func `a WAL that somebody holds grows to its limit, and submit says who holds it`() throws {

@@ -245,6 +245,21 @@ final class Torture: Sendable {
 
     // MARK: The end
 
+    /// Every slot has a process that holds its place: the coordinator its lock, each worker a session.
+    private var isReady: Bool {
+        get throws {
+            let seated = Set(try store.sessions().map(\.pid))
+            let lock = contents(of: "\(installation.data)/run/coordinator.lock") ?? []
+            return slots.withLock { slots in
+                slots.enumerated().allSatisfy { slot, child in
+                    guard let child, child.ending == nil else { return false }
+                    return slot == 0
+                        ? String(decoding: lock, as: UTF8.self) == "\(child.pid)\n" : seated.contains(child.pid)
+                }
+            }
+        }
+    }
+
     private func finish() async throws {
         for slot in 0...Self.workers { _ = signal(slot, SIGCONT) }
         do {
@@ -258,8 +273,8 @@ final class Torture: Sendable {
                 }
             }
         }
-        // The last fault may have left a slot between two processes.
-        try await until("a process in each slot") { self.slots.withLock { $0.allSatisfy { $0?.ending == nil } } }
+        // The last fault may have left a slot between two processes, or with one that cannot take a signal yet.
+        try await until("a ready process in each slot") { try self.isReady }
         isStopping.store(true, ordering: .relaxed)
         for slot in (0...Self.workers).reversed() {
             guard let child = slots.withLock({ $0[slot] }) else { continue }
