@@ -108,6 +108,8 @@ actor Coordinator {
 
     func stop() {
         loop.tick = nil
+        // Descriptors are closed with their connections, so the loop must not watch them any more.
+        for seat in Array(connections.keys) { forget(seat: seat) }
         reader.close()
         writer.close()
         keeper.close()

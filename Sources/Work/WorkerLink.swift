@@ -113,16 +113,19 @@ actor WorkerLink {
             nextBeat = now + Self.beat
             executor.tick(now: now)
             send(.state(executor.workerState))
-            let transfers = executor.takeTransfers(elapsed: max(Double(now - transfersAt) / 1e9, 0.001))
+            let elapsed = max(Double(now - transfersAt) / 1e9, 0.001)
             transfersAt = now
-            if !transfers.links.isEmpty || movedBefore { send(.transfers(transfers)) }
-            movedBefore = !transfers.links.isEmpty
+            executor.takeTransfers(elapsed: elapsed) { [loop] transfers in
+                loop.perform { self.assumeIsolated { $0.report(transfers) } }
+            }
             checkSilence(now: now)
         }
         if !isGreeted, now >= nextHello {
             nextHello = now + helloInterval
             helloInterval = min(helloInterval * 2, Self.helloInterval)
-            hello(executor)
+            executor.whatIsHeld { [loop] held in
+                loop.perform { self.assumeIsolated { $0.hello(executing: held) } }
+            }
         }
         return isGreeted ? nextBeat : min(nextBeat, nextHello)
     }
@@ -139,13 +142,18 @@ actor WorkerLink {
         if silent { executor?.forgetOffers() }
     }
 
-    private func hello(_ executor: Executor) {
+    private func report(_ transfers: Transfers) {
+        if !transfers.links.isEmpty || movedBefore { send(.transfers(transfers)) }
+        movedBefore = !transfers.links.isEmpty
+    }
+
+    private func hello(executing: [Hello.Held]) {
         send(
             .hello(
                 Hello(
                     pid: session.pid, startTime: session.startTime, bootID: session.bootID,
                     concurrency: configuration.concurrency, grace: configuration.grace, types: types,
-                    executing: executor.executing)))
+                    executing: executing)))
     }
 
     private func receiveOffers() {

@@ -49,8 +49,7 @@ package final class WorkerService: Service {
 
         let committers = (0..<store.shardCount).map { Committer(shard: $0) }
         let executor = Executor(
-            registry: registry, committers: committers, concurrency: configuration.concurrency, seat: seat.number,
-            logger: logger,
+            registry: registry, committers: committers, concurrency: configuration.concurrency, logger: logger,
             wakeReporter: { loop.perform { link.assumeIsolated { $0.flush() } } })
         for (shard, committer) in committers.enumerated() {
             committer.start(

@@ -39,7 +39,7 @@ private final class Bench: Sendable {
         let committers = (0..<2).map { Committer(shard: $0) }
         self.committers = committers
         let executor = Executor(
-            registry: OperationRegistry(operations), committers: committers, concurrency: concurrency, seat: 0,
+            registry: OperationRegistry(operations), committers: committers, concurrency: concurrency,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, wakeReporter: {})
         self.executor = executor
         for (shard, committer) in committers.enumerated() {
@@ -283,7 +283,9 @@ private final class Bench: Sendable {
         bench.offer(id, "a")
         var iterator = moved.stream.makeAsyncIterator()
         await iterator.next()
-        let transfers = bench.executor.takeTransfers(elapsed: 0.5)
+        let transfers = await withCheckedContinuation { continuation in
+            bench.executor.takeTransfers(elapsed: 0.5) { continuation.resume(returning: $0) }
+        }
         #expect(transfers.links == [.init(destination: .none, direction: .up, bytes: 1000, rate: 2000, inFlight: 1)])
         #expect(transfers.transfers == [.init(id: id, claim: 1, offset: 1000, total: 2000, rate: 2000)])
         go.continuation.yield()

@@ -1,0 +1,104 @@
+internal import CLinux
+internal import Commands
+internal import Logging
+internal import Store
+internal import Wire
+
+/// What the committers bring back.
+extension Executor {
+    func committed(_ batch: Committer.Batch, shard: Int) {
+        guard let outcomes = batch.outcomes else { return failed(batch, shard: shard) }
+        let now = Int64(clinux_monotonic())
+        change { [self] state in
+            for (write, outcome) in zip(batch.writes, outcomes) {
+                settle(write, outcome, shard: shard, now: now, &state)
+            }
+        }
+    }
+
+    private func failed(_ batch: Committer.Batch, shard: Int) {
+        logger.error(
+            "A commit failed: \(batch.error?.message ?? "no reason given")",
+            metadata: ["shard": "\(shard)", "writes": "\(batch.writes.count)"])
+        change { state in
+            for write in batch.writes {
+                switch write {
+                case .claim(let id, _): state.places.refused(id)
+                case .sent, .offset, .end: state.forget(write.id)
+                }
+            }
+        }
+    }
+
+    private func settle(
+        _ write: ExecutionWrite, _ outcome: ExecutionOutcome, shard: Int, now: Int64, _ state: inout State
+    ) {
+        switch (write, outcome) {
+        case (.claim(let id, _), .claimed(let command, let payload, let transitions)):
+            guard let operation = registry[command.type] else {
+                // Offered by mistake; nothing has begun.
+                state.places.claimed(id, preemptible: false, now: now)
+                state.places.ended(id)
+                state.writes.append(
+                    .end(id, claim: command.claim, .released(reason: "no operation here", ambiguous: false)))
+                return
+            }
+            state.running[id] = Running(command: command, payload: payload, operation: operation)
+            state.places.claimed(id, preemptible: command.idempotent, now: now)
+            state.report(transitions, of: command, retries: command.retries, shard: shard)
+            if state.places.state.phase == .draining { state.releaseUnbegun() }
+        case (.claim(let id, _), _):
+            state.places.refused(id)
+        case (.sent(let id, _), .done(let transitions, let retries)):
+            guard let running = state.running[id] else { return }
+            state.report(transitions, of: running.command, retries: retries, shard: shard)
+            running.sent?.resume(returning: true)
+            running.sent = nil
+        case (.sent(let id, _), .refused):
+            // A wish stands; its owner fulfils it.
+            guard let running = state.running[id] else { return }
+            if running.stop == nil { running.stop = .cancelled }
+            running.sent?.resume(returning: false)
+            running.sent = nil
+        case (.end(let id, _, _), .done(let transitions, let retries)):
+            state.places.settled(id)
+            guard let running = state.running.removeValue(forKey: id) else { return }
+            state.report(transitions, of: running.command, retries: retries, fault: running.fault, shard: shard)
+            state.retire(running)
+        case (.offset, _):
+            break
+        case (.sent(let id, _), _), (.end(let id, _, _), _):
+            logger.warning(
+                "Another execution has taken over; this one reports nothing.", metadata: ["command": "\(id)"])
+            state.forget(id)
+        }
+    }
+}
+
+extension Executor.State {
+    fileprivate mutating func report(
+        _ transitions: [Transition], of command: Command, retries: Int, fault: Failure.Fault? = nil, shard: Int
+    ) {
+        for transition in transitions {
+            let event = StatusEvent(
+                transition: transition, type: command.type, qos: command.qos, destination: command.destination,
+                retries: retries, shard: shard)
+            reports.append(StatusReport(event: event, fault: fault))
+        }
+    }
+
+    /// The command is not ours any more: its operation is stopped, and nothing is written.
+    fileprivate mutating func forget(_ id: CommandID) {
+        places.settled(id)
+        guard let running = running.removeValue(forKey: id) else { return }
+        running.sent?.resume(returning: false)
+        running.sent = nil
+        running.task?.cancel()
+        retire(running)
+    }
+
+    fileprivate mutating func retire(_ running: Running) {
+        let bytes = running.meter.reading.bytes
+        if bytes > 0 { tallies[running.command.destination, default: .init()].ended += bytes }
+    }
+}
