@@ -5,7 +5,7 @@ package import Store
 internal import Synchronization
 
 /// Commits the writes of one shard, on a thread of its own: whatever waits goes into one transaction, and the next
-/// follows as soon as that one has returned.
+/// follows as soon as that one has returned and a lane is free.
 package final class Committer: Sendable {
     package struct Batch: Sendable {
         package var writes: [ExecutionWrite]
@@ -31,8 +31,13 @@ package final class Committer: Sendable {
     private let queue = Mutex(Queue())
     private let wake = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
+    private let lanes: CommitLanes
 
-    package init(shard: Int) { self.shard = shard }
+    /// - Parameter lanes: shared by the committers of a worker.
+    package init(shard: Int, lanes: CommitLanes) {
+        self.shard = shard
+        self.lanes = lanes
+    }
 
     package func add(_ write: ExecutionWrite) { add(CollectionOfOne(write)) }
 
@@ -56,7 +61,7 @@ package final class Committer: Sendable {
         deliver: @escaping @Sendable (Batch) -> Void
     ) {
         startThread(named: "commit-\(shard)") { [self] in
-            while let writes = next() { perform(writes, commit: commit, deliver: deliver) }
+            while waitForWork() { perform(commit: commit, deliver: deliver) }
             ended.signal()
         }
     }
@@ -71,39 +76,45 @@ package final class Committer: Sendable {
         ended.wait()
     }
 
-    private func next() -> [ExecutionWrite]? {
+    /// - Returns: false where there is none and the committer is closed.
+    private func waitForWork() -> Bool {
         while true {
-            let (writes, isClosed) = queue.withLock { queue -> ([ExecutionWrite], Bool) in
-                guard !queue.writes.isEmpty else {
-                    queue.isIdle = !queue.isClosed
-                    return ([], queue.isClosed)
-                }
-                defer {
-                    queue.writes = []
-                    queue.riding = [:]
-                }
-                // Offsets first: an end in the same batch closes the fence behind them.
-                return (Array(queue.riding.values) + queue.writes, false)
+            let (isWork, isClosed) = queue.withLock { queue in
+                if queue.writes.isEmpty { queue.isIdle = !queue.isClosed }
+                return (!queue.writes.isEmpty, queue.isClosed)
             }
-            if !writes.isEmpty { return writes }
-            if isClosed { return nil }
+            if isWork { return true }
+            if isClosed { return false }
             wake.wait()
+        }
+    }
+
+    private func take() -> [ExecutionWrite] {
+        queue.withLock { queue in
+            defer {
+                queue.writes = []
+                queue.riding = [:]
+            }
+            // Offsets first: an end in the same batch closes the fence behind them.
+            return Array(queue.riding.values) + queue.writes
         }
     }
 
     /// A claim that cannot be committed is given up; an end is retried until it can be, and holds its place meanwhile.
     private func perform(
-        _ writes: [ExecutionWrite],
-        commit: ([ExecutionWrite]) throws(StoreError) -> [ExecutionOutcome],
-        deliver: (Batch) -> Void
+        commit: ([ExecutionWrite]) throws(StoreError) -> [ExecutionOutcome], deliver: (Batch) -> Void
     ) {
-        var writes = writes
+        var writes: [ExecutionWrite] = []
         var pause: UInt32 = 50_000
         while true {
-            do throws(StoreError) {
-                let outcomes = try commit(writes)
-                return deliver(Batch(writes: writes, outcomes: outcomes))
-            } catch {
+            let hasLane = lanes.enter()
+            // What came while a lane was waited for goes along.
+            writes += take()
+            let result = Result { () throws(StoreError) in try commit(writes) }
+            if hasLane { lanes.leave() }
+            switch result {
+            case .success(let outcomes): return deliver(Batch(writes: writes, outcomes: outcomes))
+            case .failure(let error):
                 let (claims, others) = writes.partitioned { if case .claim = $0 { true } else { false } }
                 if !claims.isEmpty { deliver(Batch(writes: claims, outcomes: nil, error: error)) }
                 if others.isEmpty { return }

@@ -47,7 +47,8 @@ package final class WorkerService: Service {
             }
         }.get()
 
-        let committers = (0..<store.shardCount).map { Committer(shard: $0) }
+        let lanes = CommitLanes()
+        let committers = (0..<store.shardCount).map { Committer(shard: $0, lanes: lanes) }
         let executor = Executor(
             registry: registry, committers: committers, concurrency: configuration.concurrency, logger: logger,
             wakeReporter: { loop.perform { link.assumeIsolated { $0.flush() } } })

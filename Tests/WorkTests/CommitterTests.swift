@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func `what waits during a commit goes into the next one together`() async {
-        let committer = Committer(shard: 0)
+        let committer = Committer(shard: 0, lanes: CommitLanes())
         let deliveries = Deliveries()
         let gate = AsyncStream<Void>.makeStream()
         let sizes = Mutex<[Int]>([])
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func `offsets go along and cause no commit`() async {
-        let committer = Committer(shard: 0)
+        let committer = Committer(shard: 0, lanes: CommitLanes())
         let deliveries = Deliveries()
         committer.ride(.offset(id(1), claim: 1, offset: 5, total: 10))
         committer.ride(.offset(id(1), claim: 1, offset: 7, total: 10))
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func `an end is retried until it is committed, a claim is given up`() async {
-        let committer = Committer(shard: 0)
+        let committer = Committer(shard: 0, lanes: CommitLanes())
         let deliveries = Deliveries()
         let failures = Mutex(2)
         committer.add(.claim(id(1), sent: true))
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test func `a damaged shard is not tried for ever`() async {
-        let committer = Committer(shard: 0)
+        let committer = Committer(shard: 0, lanes: CommitLanes())
         let deliveries = Deliveries()
         committer.add(.end(id(2), claim: 1, .success(result: nil)))
         committer.start(
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test func `closing commits what was added before`() async {
-        let committer = Committer(shard: 0)
+        let committer = Committer(shard: 0, lanes: CommitLanes())
         let deliveries = Deliveries()
         committer.start(commit: { $0.map { _ in .refused } }, deliver: { deliveries.add($0) })
         for number: UInt64 in 0..<100 { committer.add(.claim(id(number), sent: true)) }

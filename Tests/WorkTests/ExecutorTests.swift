@@ -36,7 +36,7 @@ private final class Bench: Sendable {
         self.store = store
         try store.open(session)
         let session = session
-        let committers = (0..<2).map { Committer(shard: $0) }
+        let committers = (0..<2).map { Committer(shard: $0, lanes: CommitLanes()) }
         self.committers = committers
         let executor = Executor(
             registry: OperationRegistry(operations), committers: committers, concurrency: concurrency,
