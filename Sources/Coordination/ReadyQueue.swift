@@ -4,7 +4,7 @@ internal import HeapModule
 package import Store
 
 /// Ready commands in memory: a bounded window on the store's backlog, so that a million commands for one destination
-/// cost no more than 256 and hide nobody else's. Pure.
+/// cost no more than a few hundred and hide nobody else's. Pure.
 ///
 /// Classes are strict among themselves; within one, destinations take turns; within a destination the order is
 /// ``order(of:)``.
@@ -38,7 +38,8 @@ package struct ReadyQueue: Sendable {
     }
 
     private let shardCount: Int
-    private let limit: Int
+    /// Commands kept for each (destination, class).
+    package var limit: Int
     /// For each class, the lanes that have something, in the order of their turns.
     private var turns: [Deque<Lane>]
     /// For each class and lane, a heap for each shard.
@@ -55,6 +56,8 @@ package struct ReadyQueue: Sendable {
     }
 
     package var count: Int { known.count }
+    /// Pairs of destination and class that have something.
+    package var groupCount: Int { counts.count }
     package func count(_ destination: Destination, _ serviceClass: ServiceClass) -> Int {
         counts[Group(destination: destination, serviceClass: serviceClass), default: 0]
     }
