@@ -1,4 +1,5 @@
 package import Commands
+internal import DequeModule
 internal import HeapModule
 package import Wire
 
@@ -53,7 +54,8 @@ package struct Places: Sendable {
     private var waitingIDs: Set<CommandID> = []
     private var held: [CommandID: Held] = [:]
     /// Claimed and not begun, in the order of their claims.
-    private var claimed: [CommandID] = []
+    private var claimedHigh: Deque<CommandID> = []
+    private var claimedOthers: Deque<CommandID> = []
     private var pauses: [ControlState.Pause] = []
     private var next: Int64 = 0
     private var heldHigh = 0
@@ -135,8 +137,11 @@ package struct Places: Sendable {
     package mutating func drain() -> [CommandID] {
         state.phase = .draining
         forgetAll()
-        defer { claimed = [] }
-        return claimed
+        defer {
+            claimedHigh = []
+            claimedOthers = []
+        }
+        return Array(claimedHigh) + Array(claimedOthers)
     }
 
     package mutating func forgetAll() { forget { _ in true } }
@@ -160,7 +165,7 @@ package struct Places: Sendable {
         commitTime += (Double(now - one.since) / 1e9 - commitTime) / 32
         held[id]?.phase = .claimed
         held[id]?.preemptible = preemptible
-        claimed.append(id)
+        if one.isHigh { claimedHigh.append(id) } else { claimedOthers.append(id) }
     }
 
     /// The claim found nothing to take.
@@ -170,7 +175,7 @@ package struct Places: Sendable {
     package mutating func ended(_ id: CommandID) {
         guard var one = held[id], one.phase != .ending else { return }
         if one.phase == .executing { countExecuting(one, by: -1) }
-        if one.phase == .claimed { claimed.removeAll { $0 == id } }
+        if one.phase == .claimed { unclaim(id, one) }
         countHeld(one, by: -1)
         one.phase = .ending
         held[id] = one
@@ -188,7 +193,7 @@ package struct Places: Sendable {
             countExecuting(one, by: -1)
             countHeld(one, by: -1)
         case .claimed:
-            claimed.removeAll { $0 == id }
+            unclaim(id, one)
             countHeld(one, by: -1)
         case .claiming: countHeld(one, by: -1)
         }
@@ -215,27 +220,23 @@ package struct Places: Sendable {
     }
 
     private mutating func startClaimed(_ decision: inout Decision) {
-        guard !claimed.isEmpty else { return }
-        var blocked: [CommandID] = []
-        for (index, id) in claimed.enumerated() {
-            guard let one = held[id] else { continue }
-            let hasPlace =
-                one.isHigh
-                ? executingHigh < 2 * concurrency - executingOthers
-                : executingOthers < min(concurrency, 2 * concurrency - executingHigh)
-            guard hasPlace else {
-                blocked.append(id)
-                if executingHigh + executingOthers >= 2 * concurrency {
-                    blocked.append(contentsOf: claimed[(index + 1)...])
-                    break
-                }
-                continue
-            }
-            held[id]?.phase = .executing
-            countExecuting(one, by: 1)
-            decision.starts.append(id)
+        while executingHigh < 2 * concurrency - executingOthers, let id = claimedHigh.popFirst() {
+            start(id, &decision)
         }
-        claimed = blocked
+        while executingOthers < min(concurrency, 2 * concurrency - executingHigh), let id = claimedOthers.popFirst() {
+            start(id, &decision)
+        }
+    }
+
+    private mutating func start(_ id: CommandID, _ decision: inout Decision) {
+        guard let one = held[id] else { return }
+        held[id]?.phase = .executing
+        countExecuting(one, by: 1)
+        decision.starts.append(id)
+    }
+
+    private mutating func unclaim(_ id: CommandID, _ one: Held) {
+        if one.isHigh { claimedHigh.removeAll { $0 == id } } else { claimedOthers.removeAll { $0 == id } }
     }
 
     private mutating func takeNext(_ decision: inout Decision, now: Int64) -> Offers.Offer? {
