@@ -94,11 +94,13 @@ package struct Settlement: Sendable, Equatable {
     }
 
     /// Decides what the death of a worker does to a command that it had claimed.
-    /// - Parameter charged: this one is convicted of the crash.
-    package init(ofDeath command: Command, charged: Bool, reason why: String) {
+    /// - Parameters:
+    ///   - charged: this one is convicted of the crash.
+    ///   - begun: it may have been executed; false where it was certainly no more than claimed.
+    package init(ofDeath command: Command, charged: Bool, begun: Bool = true, reason why: String) {
         retries = command.retries
         notBefore = command.notBefore
-        let uncertain = command.status == .sent && !command.idempotent
+        let uncertain = begun && command.status == .sent && !command.idempotent
         if charged && command.crashes + 1 >= Command.crashLimit && !uncertain && !command.cancelRequested {
             statuses = [.error, .tooManyTimes]
             reason = "\(command.crashes + 1) workers died while they executed it; the last: \(why)"

@@ -64,8 +64,8 @@ extension Coordinator {
 
     /// A starting coordinator tries every seat: obtained, reap now; held, await the hello.
     func reapAtStart() {
-        read { store throws(StoreError) in
-            try store.sessions()
+        read { [runDirectory] store throws(StoreError) in
+            try BegunBoard.removeStale(directory: runDirectory) { () throws(StoreError) in try store.sessions() }
         } then: { coordinator, result in
             switch result {
             case .success(let sessions):
@@ -80,16 +80,20 @@ extension Coordinator {
     private func reap(
         orphans: [CommandID], lock: LockBox?, where isDead: @escaping @Sendable (Session) -> Bool
     ) {
-        write { store throws(StoreError) -> [StatusEvent] in
+        write { [runDirectory] store throws(StoreError) -> [StatusEvent] in
             // The lock is held until the commands are released.
             defer { withExtendedLifetime(lock) {} }
             var events: [StatusEvent] = []
             for session in try store.sessions() where isDead(session) {
                 let reboot = session.bootID != ProcessFacts.bootID
+                let seat = session.seat
+                let epoch = session.epoch
                 events += try store.reap(
-                    seat: session.seat, epoch: session.epoch, counts: !reboot,
+                    seat: seat, epoch: epoch, counts: !reboot,
+                    begun: reboot ? nil : BegunBoard.read(directory: runDirectory, seat: seat, epoch: epoch),
                     reason: reboot ? "the machine was restarted" : "its worker, process \(session.pid), died", now: .now
                 )
+                BegunBoard.remove(directory: runDirectory, seat: seat, epoch: epoch)
             }
             return events
         } then: { coordinator, result in

@@ -85,8 +85,12 @@ package protocol CommandStore: Sendable {
     ///
     /// Convicts per DESIGN section 4, "Crashes". Runs to the end or can be run again: shards that hold a suspect of the
     /// dead worker come last, so that a repeated call decides alike.
-    /// - Parameter counts: false where the death was ordered or came with a reboot; then nobody is charged or suspected.
-    func reap(seat: Int, epoch: Int64, counts: Bool, reason: String, now: Timestamp) throws(StoreError) -> [StatusEvent]
+    /// - Parameters:
+    ///   - counts: false where the death was ordered or came with a reboot; then nobody is charged or suspected.
+    ///   - begun: what it had begun; nil where nobody knows, and all may have been. See ``BegunBoard``.
+    func reap(
+        seat: Int, epoch: Int64, counts: Bool, begun: Set<CommandID>?, reason: String, now: Timestamp
+    ) throws(StoreError) -> [StatusEvent]
 
     // MARK: Wishes of people
 

@@ -37,23 +37,30 @@ package struct DataDirectory: Sendable, Hashable {
 
     /// Numbers of the shards that are there, in order.
     package func shards() throws(StoreError) -> [Int] {
+        try Self.names(path).compactMap { name in
+            guard name.hasPrefix("shard-"), name.hasSuffix(".sqlite"),
+                let number = Int(name.dropFirst("shard-".count).dropLast(".sqlite".count)),
+                shard(number) == "\(path)/\(name)"
+            else { return nil }
+            return number
+        }.sorted()
+    }
+
+    /// Names of what is in a directory; none where it is missing.
+    static func names(_ path: String) throws(StoreError) -> [String] {
         guard let listing = opendir(path) else {
             if errno == ENOENT { return [] }
-            throw StoreError(errno: errno, "The data directory \(path) cannot be read")
+            throw StoreError(errno: errno, "The directory \(path) cannot be read")
         }
         defer { closedir(listing) }
-        var numbers: [Int] = []
+        var names: [String] = []
         while let entry = readdir(listing) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            guard name.hasPrefix("shard-"), name.hasSuffix(".sqlite"),
-                let number = Int(name.dropFirst("shard-".count).dropLast(".sqlite".count)),
-                shard(number) == "\(path)/\(name)"
-            else { continue }
-            numbers.append(number)
+            names.append(name)
         }
-        return numbers.sorted()
+        return names
     }
 
     /// Refuses what belongs to somebody else or is open to others.

@@ -136,10 +136,11 @@ struct StoredCommand: Equatable {
     /// - Parameters:
     ///   - charged: this one is convicted of the death.
     ///   - suspected: nobody is convicted, and this one may have been it.
+    ///   - begun: it may have been executed, whatever its status says; else it was only claimed.
     mutating func release(
-        charged: Bool, suspected: Bool, reason: String, now: Timestamp, _ journal: inout Journal
+        charged: Bool, suspected: Bool, begun: Bool, reason: String, now: Timestamp, _ journal: inout Journal
     ) -> [Transition] {
-        let settlement = Settlement(ofDeath: command, charged: charged, reason: reason)
+        let settlement = Settlement(ofDeath: command, charged: charged, begun: begun, reason: reason)
         if charged { command.crashes += 1 }
         if suspected { command.suspect = true }
         return settle(settlement, seat: nil, now: now, &journal)

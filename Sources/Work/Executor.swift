@@ -24,6 +24,8 @@ final class Executor: Sendable {
         var running: [CommandID: Running] = [:]
         var tallies: [Destination: Tally] = [:]
         var whenIdle: [CheckedContinuation<Void, Never>] = []
+        /// What has begun; nil where it cannot be kept.
+        var board: BegunBoard?
         /// For the committers, when this round of changes is over.
         var writes: [ExecutionWrite] = []
         /// For the coordinator.
@@ -47,7 +49,7 @@ final class Executor: Sendable {
     /// - Parameter wakeReporter: called when there is something for ``takeReports()``; cheap, from any thread.
     init(
         registry: OperationRegistry, committers: [Committer], concurrency: Int, logger: Logger,
-        wakeReporter: @escaping @Sendable () -> Void
+        board: sending BegunBoard?, wakeReporter: @escaping @Sendable () -> Void
     ) {
         self.registry = registry
         self.committers = committers
@@ -55,7 +57,7 @@ final class Executor: Sendable {
         self.wakeReporter = wakeReporter
         let places = Places(concurrency: concurrency)
         outbox = Mutex(Outbox(state: places.state))
-        combiner = Combiner(State(places: places))
+        combiner = Combiner(State(places: places, board: board))
     }
 
     // MARK: From the loop
@@ -180,6 +182,13 @@ final class Executor: Sendable {
         commit(&state.writes)
         for id in decision.starts {
             guard let running = state.running[id], !running.isEnding else { continue }
+            if let board = state.board {
+                running.place = board.begin(id)
+                if running.place == nil {
+                    board.remove()
+                    state.board = nil
+                }
+            }
             running.task = Task { await self.execute(running) }
         }
         let wakes = outbox.withLock { outbox in

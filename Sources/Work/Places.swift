@@ -77,6 +77,9 @@ package struct Places: Sendable {
     /// Offers not claimed within 2 s are forgotten.
     package static let patience: Int64 = 2_000_000_000
 
+    /// More than can have begun and not be committed: what runs, what was claimed ahead, and as many ends again.
+    package static func most(concurrency: Int) -> Int { 8 * (max(concurrency, 1) + mostAhead) }
+
     package init(concurrency: Int) {
         self.concurrency = max(concurrency, 1)
         refreshState()

@@ -28,6 +28,8 @@ final class Running: @unchecked Sendable {
     var task: Task<Void, Never>?
     var stop: Stop?
     var fault: Failure.Fault?
+    /// On the board.
+    var place: Int?
     var isEnding = false
     /// Resumed when `sent` is committed; false: it is not ours any more.
     var sent: CheckedContinuation<Bool, Never>?

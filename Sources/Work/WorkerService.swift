@@ -49,8 +49,13 @@ package final class WorkerService: Service {
 
         let lanes = CommitLanes()
         let committers = (0..<store.shardCount).map { Committer(shard: $0, lanes: lanes) }
+        let board = BegunBoard(
+            directory: directory.run, seat: seat.number, epoch: session.epoch,
+            places: Places.most(concurrency: configuration.concurrency))
+        if board == nil { logger.warning("What has begun cannot be kept; a death of this worker puts more in doubt.") }
         let executor = Executor(
             registry: registry, committers: committers, concurrency: configuration.concurrency, logger: logger,
+            board: board,
             wakeReporter: { loop.perform { link.assumeIsolated { $0.flush() } } })
         for (shard, committer) in committers.enumerated() {
             committer.start(
@@ -74,6 +79,7 @@ package final class WorkerService: Service {
         try await onThread("session") { [store] () throws(StoreError) in
             try store.close(seat: session.seat, epoch: session.epoch)
         }
+        BegunBoard.remove(directory: directory.run, seat: session.seat, epoch: session.epoch)
         logger.info("Worker drained.", metadata: ["seat": "\(seat.number)"])
     }
 

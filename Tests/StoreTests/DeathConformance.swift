@@ -5,10 +5,12 @@ import Testing
 
 @Suite struct DeathConformance {
     private static func reap(
-        _ subject: StoreUnderTest, epoch: Int64 = StoreUnderTest.epoch, counts: Bool = true
+        _ subject: StoreUnderTest, epoch: Int64 = StoreUnderTest.epoch, counts: Bool = true,
+        begun: Set<CommandID>? = nil
     ) throws -> [StatusEvent] {
         try subject.store.reap(
-            seat: StoreUnderTest.seat, epoch: epoch, counts: counts, reason: "the worker died", now: .base + .seconds(9)
+            seat: StoreUnderTest.seat, epoch: epoch, counts: counts, begun: begun, reason: "the worker died",
+            now: .base + .seconds(9)
         )
     }
 
@@ -110,5 +112,33 @@ import Testing
         try subject.claim(id, epoch: 2)
         try subject.apply(.end(id, claim: 2, .failure(Failure(.link, reason: "refused"))), epoch: 2)
         #expect(try subject.store.command(id)?.suspect == false)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `what was only claimed is free again, and neither suspected nor in doubt`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let post = CommandDraft.noop.with { $0.idempotent = false }
+        let ids = try subject.submit([.noop, .noop, post, post])
+        try subject.open()
+        for id in ids { try subject.claim(id) }
+        let events = try Self.reap(subject, begun: [ids[0], ids[2]])
+        #expect(events.count == 4)
+        #expect(try ids.map { try subject.store.command($0)?.status } == [.new, .new, .inDoubt, .new])
+        #expect(try ids.map { try subject.store.command($0)?.suspect } == [true, false, true, false])
+        #expect(try subject.countsAreTrue())
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a suspect that had not begun is not convicted, and leaves others under suspicion`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let ids = try subject.submit([.noop, .noop])
+        try subject.open()
+        try subject.claim(ids[0])
+        _ = try Self.reap(subject)
+        try subject.open(epoch: 2)
+        for id in ids { try subject.claim(id, epoch: 2) }
+        _ = try Self.reap(subject, epoch: 2, begun: [ids[1]])
+        #expect(try ids.map { try subject.store.command($0)?.crashes } == [0, 0])
+        #expect(try ids.map { try subject.store.command($0)?.suspect } == [true, true])
     }
 }

@@ -272,7 +272,8 @@ import Testing
             default:
                 if random.chance(0.2) {
                     _ = try subject.store.reap(
-                        seat: StoreUnderTest.seat, epoch: epoch, counts: random.chance(0.7), reason: "died", now: now)
+                        seat: StoreUnderTest.seat, epoch: epoch, counts: random.chance(0.7), begun: nil, reason: "died",
+                        now: now)
                     epoch += 1
                     try subject.open(epoch: epoch)
                 }

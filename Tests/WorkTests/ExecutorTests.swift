@@ -40,7 +40,7 @@ private final class Bench: Sendable {
         self.committers = committers
         let executor = Executor(
             registry: OperationRegistry(operations), committers: committers, concurrency: concurrency,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, wakeReporter: {})
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, board: nil, wakeReporter: {})
         self.executor = executor
         for (shard, committer) in committers.enumerated() {
             committer.start(
@@ -258,7 +258,7 @@ private final class Bench: Sendable {
         bench.offer(id, "a")
         try await bench.reach(.sent, id)
         // The coordinator takes it for dead and releases what it held.
-        _ = try bench.store.reap(seat: 0, epoch: 5, counts: false, reason: "test", now: .now)
+        _ = try bench.store.reap(seat: 0, epoch: 5, counts: false, begun: nil, reason: "test", now: .now)
         go.continuation.yield()
         await bench.executor.idle()
         #expect(try bench.kept(id).status == .new)

@@ -46,19 +46,23 @@ extension MemoryStore {
     }
 
     package func reap(
-        seat: Int, epoch: Int64, counts: Bool, reason: String, now: Timestamp
+        seat: Int, epoch: Int64, counts: Bool, begun: Set<CommandID>?, reason: String, now: Timestamp
     ) -> [StatusEvent] {
         all { state in
             let isConvicted = state.shards.contains { shard in
-                shard.claimed(seat: seat, epoch: epoch).contains { $0.command.suspect }
+                shard.claimed(seat: seat, epoch: epoch).contains {
+                    $0.command.suspect && begun?.contains($0.id) ?? true
+                }
             }
             var events: [StatusEvent] = []
             for index in state.shards.indices {
                 for row in state.shards[index].claimed(seat: seat, epoch: epoch) {
+                    let isBegun = begun?.contains(row.id) ?? true
                     let released = state.shards[index].change(row.id) { row, journal in
                         row.release(
-                            charged: counts && row.command.suspect, suspected: counts && !isConvicted, reason: reason,
-                            now: now, &journal
+                            charged: counts && isBegun && row.command.suspect,
+                            suspected: counts && isBegun && !isConvicted, begun: isBegun, reason: reason, now: now,
+                            &journal
                         ).map { row.event($0, shard: index) }
                     }
                     events += released ?? []

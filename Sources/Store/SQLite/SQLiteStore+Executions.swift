@@ -80,14 +80,16 @@ extension SQLiteStore {
     }
 
     package func reap(
-        seat: Int, epoch: Int64, counts: Bool, reason: String, now: Timestamp
+        seat: Int, epoch: Int64, counts: Bool, begun: Set<CommandID>?, reason: String, now: Timestamp
     ) throws(StoreError) -> [StatusEvent] {
         // Which shards have something of the dead worker, and which hold a suspect of its.
         var found: [(shard: Shard, hasSuspect: Bool)] = []
         for shard in shards {
             let suspects = try sound { () throws(StoreError) -> Bool in
                 try shard.use { connection throws(StoreError) in
-                    try connection.inFlight(seat: seat, epoch: epoch).contains { $0.command.suspect }
+                    try connection.inFlight(seat: seat, epoch: epoch).contains {
+                        $0.command.suspect && begun?.contains($0.id) ?? true
+                    }
                 }
             }
             if let suspects { found.append((shard, suspects)) }
@@ -99,9 +101,11 @@ extension SQLiteStore {
             events += try shard.write { connection throws(StoreError) in
                 var events: [StatusEvent] = []
                 for var row in try connection.inFlight(seat: seat, epoch: epoch) {
+                    let isBegun = begun?.contains(row.id) ?? true
                     let transitions = row.release(
-                        charged: counts && row.command.suspect, suspected: counts && !isConvicted, reason: reason,
-                        now: now, &connection.journal)
+                        charged: counts && isBegun && row.command.suspect,
+                        suspected: counts && isBegun && !isConvicted, begun: isBegun, reason: reason, now: now,
+                        &connection.journal)
                     try connection.save(row)
                     events += transitions.map { row.event($0, shard: shard.number) }
                 }
