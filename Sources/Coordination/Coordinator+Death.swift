@@ -80,42 +80,41 @@ extension Coordinator {
     private func reap(
         orphans: [CommandID], lock: LockBox?, where isDead: @escaping @Sendable (Session) -> Bool
     ) {
-        write { [runDirectory] store throws(StoreError) -> [StatusEvent] in
+        // What was offered and not claimed is ready as it was.
+        lookUp(orphans)
+        write { [runDirectory, loop] store throws(StoreError) in
             // The lock is held until the commands are released.
             defer { withExtendedLifetime(lock) {} }
-            var events: [StatusEvent] = []
             for session in try store.sessions() where isDead(session) {
                 let reboot = session.bootID != ProcessFacts.bootID
                 let seat = session.seat
                 let epoch = session.epoch
-                events += try store.reap(
+                try store.reap(
                     seat: seat, epoch: epoch, counts: !reboot,
                     begun: reboot ? nil : BegunBoard.read(directory: runDirectory, seat: seat, epoch: epoch),
                     reason: reboot ? "the machine was restarted" : "its worker, process \(session.pid), died", now: .now
-                )
+                ) { events in
+                    guard !events.isEmpty else { return }
+                    // Those of the first shard need not wait for the last.
+                    loop.perform { self.assumeIsolated { $0.released(events) } }
+                }
                 BegunBoard.remove(directory: runDirectory, seat: seat, epoch: epoch)
             }
-            return events
         } then: { coordinator, result in
-            switch result {
-            case .success(let events):
-                let now = Int64(clinux_monotonic())
-                for event in events {
-                    coordinator.cancels[event.transition.id] = nil
-                    coordinator.publish(event, now: now)
-                }
-                if !events.isEmpty {
-                    coordinator.logger.notice(
-                        "Commands of a dead worker were released.", metadata: ["transitions": "\(events.count)"])
-                }
-                coordinator.lookUp(Array(Set(orphans + events.map(\.transition.id))))
-                coordinator.setNeedsControl()
-            case .failure(let error):
-                // The session row is still there: the sweep tries again.
-                coordinator.report(error, "A dead worker cannot be reaped")
-                coordinator.lookUp(orphans)
-            }
+            // Where it failed, a session row is still there: the sweep tries again.
+            if case .failure(let error) = result { coordinator.report(error, "A dead worker cannot be reaped") }
         }
+    }
+
+    private func released(_ events: [StatusEvent]) {
+        let now = Int64(clinux_monotonic())
+        for event in events {
+            cancels[event.transition.id] = nil
+            publish(event, now: now)
+        }
+        logger.notice("Commands of a dead worker were released.", metadata: ["transitions": "\(events.count)"])
+        lookUp(Array(Set(events.map(\.transition.id))))
+        setNeedsControl()
     }
 
     private func seatPath(_ seat: Int) -> String { "\(runDirectory)/seat-\(seat < 10 ? "0" : "")\(seat).lock" }

@@ -269,6 +269,13 @@ package struct Dispatcher: Sendable {
             offer(command, to: seat)
         }
         for serviceClass in [ServiceClass.middle, .low] {
+            // A worker executes one suspect at a time, so all help with them in turn, whatever their shard.
+            for _ in 0..<SeatRecord.mostSuspects {
+                for seat in order where queue.suspects > 0 && room(seat, serviceClass) > 0 {
+                    let command = take(serviceClass, seat: seat, shards: nil, now: now) { $0.suspect }
+                    if let command { offer(command, to: seat) }
+                }
+            }
             for (index, seat) in order.enumerated() {
                 let own = (0..<shardCount).filter { $0 % order.count == index }
                 while room(seat, serviceClass) > 0, let command = take(serviceClass, seat: seat, shards: own, now: now)
@@ -303,12 +310,15 @@ package struct Dispatcher: Sendable {
             .min()
     }
 
-    private mutating func take(_ serviceClass: ServiceClass, seat: Int, shards: [Int]?, now: Int64) -> ReadyCommand? {
+    private mutating func take(
+        _ serviceClass: ServiceClass, seat: Int, shards: [Int]?, now: Int64,
+        where isMeant: (ReadyQueue.Lane) -> Bool = { _ in true }
+    ) -> ReadyCommand? {
         guard let record = seats[seat] else { return nil }
         let gates = gates
-        let hasSuspect = !record.suspects.isEmpty
+        let hasSuspects = record.suspects.count >= SeatRecord.mostSuspects
         return queue.take(serviceClass, shards: shards) { lane in
-            if lane.suspect && hasSuspect { return false }
+            if lane.suspect && hasSuspects || !isMeant(lane) { return false }
             return record.types.contains(lane.type) && gates[lane.destination]?.admits(now: now) ?? true
         }
     }

@@ -46,6 +46,8 @@ package struct ReadyQueue: Sendable {
     private var lanes: [[Lane: [Heap<Entry>]]]
     private var known: Set<CommandID> = []
     private var counts: [Group: Int] = [:]
+    /// Suspects among them.
+    package private(set) var suspects = 0
 
     /// - Parameter limit: commands kept for each (destination, class).
     package init(shardCount: Int, limit: Int = 256) {
@@ -86,6 +88,7 @@ package struct ReadyQueue: Sendable {
             .insert(Entry(command: command, order: Self.order(of: command)))
         known.insert(command.id)
         counts[group, default: 0] += 1
+        if command.suspect { suspects += 1 }
         return true
     }
 
@@ -165,6 +168,7 @@ package struct ReadyQueue: Sendable {
 
     private mutating func forget(_ command: ReadyCommand) {
         known.remove(command.id)
+        if command.suspect { suspects -= 1 }
         let group = Group(destination: command.destination, serviceClass: command.qos.serviceClass)
         let left = counts[group, default: 1] - 1
         counts[group] = left > 0 ? left : nil

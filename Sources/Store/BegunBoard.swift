@@ -15,8 +15,28 @@ package import Commands
 /// is neither suspected of the death nor in doubt. Without a board (another machine, a reboot, a full disk) all count as
 /// begun.
 ///
-/// The file is `run/begun-<seat>-<epoch>`: 16 bytes for each place, a UUID or zeros.
+/// The file is `run/begun-<seat>-<epoch>`: for each place a UUID, and 8 bytes that say whether it executes (1), has ended
+/// and waits for its commit (2), or is none (0).
 package final class BegunBoard {
+    /// What a dead worker had begun. - `executing`: may have killed it. `ended`: bytes may have left, no more.
+    package struct Reading: Sendable, Equatable {
+        package var executing: Set<CommandID> = []
+        package var ended: Set<CommandID> = []
+
+        package init(executing: Set<CommandID> = [], ended: Set<CommandID> = []) {
+            self.executing = executing
+            self.ended = ended
+        }
+    }
+
+    private enum Mark: UInt64 {
+        case free = 0
+        case executing = 1
+        case ended = 2
+    }
+
+    private static let stride = 24
+
     private let path: String
     private let size: Int
     private let slots: UnsafeMutableRawPointer
@@ -27,7 +47,7 @@ package final class BegunBoard {
     /// - Returns: nil where that is not possible; the worker does without.
     package init?(directory: String, seat: Int, epoch: Int64, places: Int) {
         path = Self.path(directory: directory, seat: seat, epoch: epoch)
-        size = 16 * places
+        size = Self.stride * places
         let descriptor = clinux_open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
@@ -48,21 +68,29 @@ package final class BegunBoard {
     /// the board is worth nothing: ``remove()`` it.
     package func begin(_ id: CommandID) -> Int? {
         guard let place = free.popLast() else { return nil }
-        slots.storeBytes(of: id.low, toByteOffset: 16 * place + 8, as: UInt64.self)
-        slots.storeBytes(of: id.high, toByteOffset: 16 * place, as: UInt64.self)
+        slots.storeBytes(of: id.high, toByteOffset: Self.stride * place, as: UInt64.self)
+        slots.storeBytes(of: id.low, toByteOffset: Self.stride * place + 8, as: UInt64.self)
+        set(.executing, at: place)
         return place
     }
 
-    /// Call it when the end is committed.
-    package func end(_ place: Int) {
-        slots.storeBytes(of: 0, toByteOffset: 16 * place, as: UInt64.self)
+    /// Call it when its operation has ended.
+    package func end(_ place: Int) { set(.ended, at: place) }
+
+    /// Call it when the end is committed. Gives the place back.
+    package func clear(_ place: Int) {
+        set(.free, at: place)
         free.append(place)
+    }
+
+    private func set(_ mark: Mark, at place: Int) {
+        slots.storeBytes(of: mark.rawValue, toByteOffset: Self.stride * place + 16, as: UInt64.self)
     }
 
     package func remove() { unlink(path) }
 
     /// What a dead worker had begun and not ended; nil where nobody knows.
-    package static func read(directory: String, seat: Int, epoch: Int64) -> Set<CommandID>? {
+    package static func read(directory: String, seat: Int, epoch: Int64) -> Reading? {
         let descriptor = clinux_open(path(directory: directory, seat: seat, epoch: epoch), O_RDONLY | O_CLOEXEC, 0)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
@@ -71,11 +99,17 @@ package final class BegunBoard {
         var words = [UInt64](repeating: 0, count: Int(facts.st_size) / 8)
         let count = words.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
         guard count == words.count * 8 else { return nil }
-        var begun: Set<CommandID> = []
-        for place in stride(from: 0, to: words.count - 1, by: 2) where words[place] != 0 {
-            begun.insert(CommandID(high: words[place], low: words[place + 1]))
+        var reading = Reading()
+        for first in Swift.stride(from: 0, to: words.count - 2, by: 3) {
+            let id = CommandID(high: words[first], low: words[first + 1])
+            switch Mark(rawValue: words[first + 2]) {
+            case .free: break
+            case .ended: reading.ended.insert(id)
+            // What this version does not know may be executing.
+            case .executing, nil: reading.executing.insert(id)
+            }
         }
-        return begun
+        return reading
     }
 
     /// Whoever has released the commands of a dead worker clears up after it.

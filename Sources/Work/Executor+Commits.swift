@@ -98,7 +98,7 @@ extension Executor.State {
     }
 
     fileprivate mutating func retire(_ running: Running) {
-        if let place = running.place { board?.end(place) }
+        if let place = running.place { board?.clear(place) }
         let bytes = running.meter.reading.bytes
         if bytes > 0 { tallies[running.command.destination, default: .init()].ended += bytes }
     }

@@ -226,6 +226,7 @@ extension Executor.State {
         running.isEnding = true
         if case .failure(let failure) = ending { running.fault = failure.fault }
         places.ended(id)
+        if let place = running.place { board?.end(place) }
         writes.append(.end(id, claim: running.command.claim, ending))
     }
 

@@ -10,9 +10,9 @@ package import Wire
 /// its operation ends; what waits for its last commit holds none, but there is a limit to how many may.
 ///
 /// **Claiming ahead.** A claim is made when it can begin by the time its commit returns. Where operations are short, more
-/// places fall free during a commit than there are places: so four times the completions that a commit lasts are
-/// claimed besides (it lasts until it is delivered, begun and ended), at most ``mostAhead``. Sixteen places and nothing ahead leave nine commands to a commit, and
-/// the disk's flushes, not the processor, set the pace.
+/// places fall free during a commit than there are places: so twice the completions that a commit lasts are claimed
+/// besides (it lasts until it is delivered, begun and ended), at most ``mostAhead``. Sixteen places and nothing ahead
+/// leave nine commands to a commit, and the disk's flushes, not the processor, set the pace.
 package struct Places: Sendable {
     package struct Decision: Sendable, Equatable {
         package var claims: [Offers.Offer] = []
@@ -30,6 +30,12 @@ package struct Places: Sendable {
         static func < (left: Self, right: Self) -> Bool {
             (left.offer.order, left.offer.id) < (right.offer.order, right.offer.id)
         }
+    }
+
+    /// Offers that wait for the same: a destination's, and its suspects apart, because they let others pass.
+    private struct Line: Hashable, Sendable {
+        var group: UInt32
+        var suspect: Bool
     }
 
     private enum Phase: Sendable { case claiming, claimed, executing, ending }
@@ -50,7 +56,7 @@ package struct Places: Sendable {
 
     package let concurrency: Int
     package private(set) var state = WorkerState()
-    private var waiting: [ServiceClass: [UInt32: Heap<Waiting>]] = [:]
+    private var waiting: [ServiceClass: [Line: Heap<Waiting>]] = [:]
     private var waitingIDs: Set<CommandID> = []
     private var held: [CommandID: Held] = [:]
     /// Claimed and not begun, in the order of their claims.
@@ -86,7 +92,7 @@ package struct Places: Sendable {
     }
 
     /// Claims made before a place is free, at the present rate of completions.
-    package var ahead: Int { min(Int(rate * 4 * min(commitTime, Self.longestCommit)), Self.mostAhead) }
+    package var ahead: Int { min(Int(rate * 2 * min(commitTime, Self.longestCommit)), Self.mostAhead) }
     package var waitingCount: Int { waitingIDs.count }
     package var heldCount: Int { held.count }
 
@@ -103,7 +109,8 @@ package struct Places: Sendable {
                 state.resolved += 1
                 continue
             }
-            waiting[offer.qos.serviceClass, default: [:]][offer.group, default: Heap()]
+            waiting[offer.qos.serviceClass, default: [:]][
+                Line(group: offer.group, suspect: offer.suspect), default: Heap()]
                 .insert(Waiting(offer: offer, arrived: now))
         }
     }
@@ -150,12 +157,12 @@ package struct Places: Sendable {
     package mutating func forgetAll() { forget { _ in true } }
 
     private mutating func forget(where condition: (Waiting) -> Bool) {
-        for (serviceClass, groups) in waiting {
-            for (group, heap) in groups where heap.unordered.contains(where: condition) {
+        for (serviceClass, lines) in waiting {
+            for (line, heap) in lines where heap.unordered.contains(where: condition) {
                 let kept = heap.unordered.filter { !condition($0) }
                 for gone in heap.unordered where condition(gone) { waitingIDs.remove(gone.offer.id) }
                 state.resolved += Int64(heap.count - kept.count)
-                waiting[serviceClass]?[group] = kept.isEmpty ? nil : Heap(kept)
+                waiting[serviceClass]?[line] = kept.isEmpty ? nil : Heap(kept)
             }
         }
     }
@@ -168,7 +175,13 @@ package struct Places: Sendable {
         commitTime += (Double(now - one.since) / 1e9 - commitTime) / 32
         held[id]?.phase = .claimed
         held[id]?.preemptible = preemptible
-        if one.isHigh { claimedHigh.append(id) } else { claimedOthers.append(id) }
+        // While a suspect is held no other can be: it does not wait behind what was claimed ahead.
+        switch (one.isHigh, one.suspect) {
+        case (true, false): claimedHigh.append(id)
+        case (true, true): claimedHigh.prepend(id)
+        case (false, false): claimedOthers.append(id)
+        case (false, true): claimedOthers.prepend(id)
+        }
     }
 
     /// The claim found nothing to take.
@@ -180,6 +193,9 @@ package struct Places: Sendable {
         if one.phase == .executing { countExecuting(one, by: -1) }
         if one.phase == .claimed { unclaim(id, one) }
         countHeld(one, by: -1)
+        // It has not killed the worker: the next suspect may come.
+        if one.suspect { suspects -= 1 }
+        one.suspect = false
         one.phase = .ending
         held[id] = one
         ending += 1
@@ -254,25 +270,25 @@ package struct Places: Sendable {
 
     /// The first of a class by order, passing over a destination that has its share and over second suspects.
     private mutating func take(_ serviceClass: ServiceClass, now: Int64) -> Offers.Offer? {
-        guard let groups = waiting[serviceClass], !groups.isEmpty else { return nil }
+        guard let lines = waiting[serviceClass], !lines.isEmpty else { return nil }
         var best: Waiting?
-        var bestGroup: UInt32 = 0
+        var bestLine: Line?
         var isContested: Bool?
-        for (group, heap) in groups {
+        for (line, heap) in lines {
             guard let first = heap.min else { continue }
-            if first.offer.suspect && suspects > 0 { continue }
-            if serviceClass != .high, inGroup[group, default: 0] >= share {
-                let contested = isContested ?? self.othersWait(besides: group)
+            if line.suspect && suspects > 0 { continue }
+            if serviceClass != .high, inGroup[line.group, default: 0] >= share {
+                let contested = isContested ?? self.othersWait(besides: line.group)
                 isContested = contested
                 if contested { continue }
             }
             if let known = best, known < first { continue }
             best = first
-            bestGroup = group
+            bestLine = line
         }
-        guard let best else { return nil }
-        _ = waiting[serviceClass]?[bestGroup]?.popMin()
-        if waiting[serviceClass]?[bestGroup]?.isEmpty == true { waiting[serviceClass]?[bestGroup] = nil }
+        guard let best, let bestLine else { return nil }
+        _ = waiting[serviceClass]?[bestLine]?.popMin()
+        if waiting[serviceClass]?[bestLine]?.isEmpty == true { waiting[serviceClass]?[bestLine] = nil }
         waitingIDs.remove(best.offer.id)
         hold(best.offer, now: now)
         return best.offer
@@ -283,7 +299,7 @@ package struct Places: Sendable {
 
     private func othersWait(besides group: UInt32) -> Bool {
         for serviceClass in [ServiceClass.middle, .low] {
-            if waiting[serviceClass]?.contains(where: { $0.key != group }) == true { return true }
+            if waiting[serviceClass]?.contains(where: { $0.key.group != group }) == true { return true }
         }
         return false
     }

@@ -10,8 +10,11 @@ import Testing
         let board = try #require(BegunBoard(directory: place.path, seat: 3, epoch: 77, places: 8))
         let ids = (0..<3).map { _ in CommandID() }
         let places = try ids.map { try #require(board.begin($0)) }
-        board.end(places[1])
-        #expect(BegunBoard.read(directory: place.path, seat: 3, epoch: 77) == [ids[0], ids[2]])
+        board.clear(places[1])
+        board.end(places[2])
+        #expect(
+            BegunBoard.read(directory: place.path, seat: 3, epoch: 77)
+                == BegunBoard.Reading(executing: [ids[0]], ended: [ids[2]]))
         #expect(BegunBoard.read(directory: place.path, seat: 3, epoch: 78) == nil)
         BegunBoard.remove(directory: place.path, seat: 3, epoch: 77)
         #expect(BegunBoard.read(directory: place.path, seat: 3, epoch: 77) == nil)
@@ -23,7 +26,7 @@ import Testing
         let first = try #require(board.begin(CommandID()))
         #expect(board.begin(CommandID()) != nil)
         #expect(board.begin(CommandID()) == nil)
-        board.end(first)
+        board.clear(first)
         #expect(board.begin(CommandID()) != nil)
     }
 

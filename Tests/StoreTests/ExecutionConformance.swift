@@ -271,9 +271,10 @@ import Testing
                 }
             default:
                 if random.chance(0.2) {
-                    _ = try subject.store.reap(
+                    try subject.store.reap(
                         seat: StoreUnderTest.seat, epoch: epoch, counts: random.chance(0.7), begun: nil, reason: "died",
-                        now: now)
+                        now: now
+                    ) { _ in }
                     epoch += 1
                     try subject.open(epoch: epoch)
                 }

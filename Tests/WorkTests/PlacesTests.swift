@@ -94,11 +94,11 @@ import Wire
         #expect(run(&places) == [1, 2, 3, 4])
     }
 
-    @Test func `a worker carries one suspect at a time`() {
-        var places = places(4, [offer(1, suspect: true), offer(2, group: 2, suspect: true), offer(3, group: 3)])
+    @Test func `a worker executes one suspect at a time, and others pass those that wait`() {
+        var places = places(4, [offer(1, suspect: true), offer(2, suspect: true), offer(3)])
         #expect(run(&places) == [1, 3])
         #expect(places.state.holdsSuspect)
-        finish(&places, 1)
+        places.ended(offer(1).id)
         #expect(run(&places) == [2])
     }
 

@@ -46,31 +46,34 @@ extension MemoryStore {
     }
 
     package func reap(
-        seat: Int, epoch: Int64, counts: Bool, begun: Set<CommandID>?, reason: String, now: Timestamp
-    ) -> [StatusEvent] {
-        all { state in
+        seat: Int, epoch: Int64, counts: Bool, begun: BegunBoard.Reading?, reason: String, now: Timestamp,
+        released: ([StatusEvent]) -> Void
+    ) {
+        let events = all { state in
             let isConvicted = state.shards.contains { shard in
                 shard.claimed(seat: seat, epoch: epoch).contains {
-                    $0.command.suspect && begun?.contains($0.id) ?? true
+                    $0.command.suspect && begun?.executing.contains($0.id) ?? true
                 }
             }
             var events: [StatusEvent] = []
             for index in state.shards.indices {
                 for row in state.shards[index].claimed(seat: seat, epoch: epoch) {
-                    let isBegun = begun?.contains(row.id) ?? true
-                    let released = state.shards[index].change(row.id) { row, journal in
+                    let executes = begun?.executing.contains(row.id) ?? true
+                    let isBegun = executes || begun?.ended.contains(row.id) ?? true
+                    let changed = state.shards[index].change(row.id) { row, journal in
                         row.release(
-                            charged: counts && isBegun && row.command.suspect,
-                            suspected: counts && isBegun && !isConvicted, begun: isBegun, reason: reason, now: now,
+                            charged: counts && executes && row.command.suspect,
+                            suspected: counts && executes && !isConvicted, begun: isBegun, reason: reason, now: now,
                             &journal
                         ).map { row.event($0, shard: index) }
                     }
-                    events += released ?? []
+                    events += changed ?? []
                 }
                 state.shards[index].sessions.removeAll { $0.seat == seat && $0.epoch == epoch }
             }
             return events
         }
+        released(events)
     }
 
     // MARK: Wishes of people

@@ -80,31 +80,35 @@ extension SQLiteStore {
     }
 
     package func reap(
-        seat: Int, epoch: Int64, counts: Bool, begun: Set<CommandID>?, reason: String, now: Timestamp
-    ) throws(StoreError) -> [StatusEvent] {
-        // Which shards have something of the dead worker, and which hold a suspect of its.
-        var found: [(shard: Shard, hasSuspect: Bool)] = []
+        seat: Int, epoch: Int64, counts: Bool, begun: BegunBoard.Reading?, reason: String, now: Timestamp,
+        released: ([StatusEvent]) -> Void
+    ) throws(StoreError) {
+        // What each shard has of the dead worker: nothing, something, or a suspect.
+        var found: [(shard: Shard, rank: Int)] = []
         for shard in shards {
-            let suspects = try sound { () throws(StoreError) -> Bool in
+            let rank = try sound { () throws(StoreError) -> Int in
                 try shard.use { connection throws(StoreError) in
-                    try connection.inFlight(seat: seat, epoch: epoch).contains {
-                        $0.command.suspect && begun?.contains($0.id) ?? true
+                    let rows = try connection.inFlight(seat: seat, epoch: epoch)
+                    let hasSuspect = rows.contains {
+                        $0.command.suspect && begun?.executing.contains($0.id) ?? true
                     }
+                    return hasSuspect ? 2 : rows.isEmpty ? 1 : 0
                 }
             }
-            if let suspects { found.append((shard, suspects)) }
+            if let rank { found.append((shard, rank)) }
         }
-        let isConvicted = found.contains { $0.hasSuspect }
-        // Those with a suspect last: a call that was cut and is repeated finds it still there, and decides alike.
-        var events: [StatusEvent] = []
-        for (shard, _) in found.filter({ !$0.hasSuspect }) + found.filter({ $0.hasSuspect }) {
-            events += try shard.write { connection throws(StoreError) in
+        let isConvicted = found.contains { $0.rank == 2 }
+        // Where something waits first; those with a suspect last: a call that was cut and is repeated finds it still there,
+        // and decides alike.
+        for (shard, _) in found.sorted(by: { $0.rank < $1.rank }) {
+            let events = try shard.write { connection throws(StoreError) in
                 var events: [StatusEvent] = []
                 for var row in try connection.inFlight(seat: seat, epoch: epoch) {
-                    let isBegun = begun?.contains(row.id) ?? true
+                    let executes = begun?.executing.contains(row.id) ?? true
+                    let isBegun = executes || begun?.ended.contains(row.id) ?? true
                     let transitions = row.release(
-                        charged: counts && isBegun && row.command.suspect,
-                        suspected: counts && isBegun && !isConvicted, begun: isBegun, reason: reason, now: now,
+                        charged: counts && executes && row.command.suspect,
+                        suspected: counts && executes && !isConvicted, begun: isBegun, reason: reason, now: now,
                         &connection.journal)
                     try connection.save(row)
                     events += transitions.map { row.event($0, shard: shard.number) }
@@ -115,7 +119,7 @@ extension SQLiteStore {
                 try delete.run()
                 return events
             }
+            released(events)
         }
-        return events
     }
 }
