@@ -110,8 +110,9 @@ package struct Places: Sendable {
                 continue
             }
             waiting[offer.qos.serviceClass, default: [:]][
-                Line(group: offer.group, suspect: offer.suspect), default: Heap()]
-                .insert(Waiting(offer: offer, arrived: now))
+                Line(group: offer.group, suspect: offer.suspect), default: Heap()
+            ]
+            .insert(Waiting(offer: offer, arrived: now))
         }
     }
 

@@ -126,7 +126,7 @@ import Testing
         let events = try Self.reap(subject, begun: .init(executing: [ids[0]], ended: [ids[2]]))
         #expect(events.count == 4)
         #expect(try ids.map { try subject.store.command($0)?.status } == [.new, .new, .inDoubt, .new])
-        #expect(try ids.map { try subject.store.command($0)?.suspect } .prefix(2) == [true, false])
+        #expect(try ids.map { try subject.store.command($0)?.suspect }.prefix(2) == [true, false])
         #expect(try subject.countsAreTrue())
     }
 

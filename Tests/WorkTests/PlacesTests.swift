@@ -167,7 +167,7 @@ import Wire
         #expect(places.ahead == 0)
         places.tick(now: 250_000_000)
         // 4,000/s for 20 ms.
-        #expect((79...80).contains(places.ahead))
+        #expect((39...40).contains(places.ahead))
     }
 
     @Test func `long operations are not claimed ahead`() {
