@@ -7,6 +7,7 @@ import Testing
 @Suite struct BegunBoardTests {
     @Test func `what has begun and not ended can be read`() throws {
         let place = try TemporaryDirectory("board")
+        defer { place.remove() }
         let board = try #require(BegunBoard(directory: place.path, seat: 3, epoch: 77, places: 8))
         let ids = (0..<3).map { _ in CommandID() }
         let places = try ids.map { try #require(board.begin($0)) }
@@ -22,6 +23,7 @@ import Testing
 
     @Test func `a full board says so`() throws {
         let place = try TemporaryDirectory("board")
+        defer { place.remove() }
         let board = try #require(BegunBoard(directory: place.path, seat: 0, epoch: 1, places: 2))
         let first = try #require(board.begin(CommandID()))
         #expect(board.begin(CommandID()) != nil)
@@ -32,6 +34,7 @@ import Testing
 
     @Test func `boards of no session are cleared away`() throws {
         let place = try TemporaryDirectory("board")
+        defer { place.remove() }
         for seat in 0..<3 { #expect(BegunBoard(directory: place.path, seat: seat, epoch: 9, places: 2) != nil) }
         let living = Session(seat: 1, epoch: 9, pid: 1, startTime: 1, bootID: "b")
         #expect(try BegunBoard.removeStale(directory: place.path) { [living] } == [living])
