@@ -204,9 +204,13 @@ struct BenchServer {
         folder = "\(place.path)/www"
         for path in [folder, "\(place.path)/nginx"] { mkdir(path, 0o700) }
         let root = "\(place.path)/nginx"
+        // rclone asks by PROPFIND, which nginx answers with this module of Debian's (libnginx-mod-http-dav-ext).
+        let module = "/usr/lib/nginx/modules/ngx_http_dav_ext_module.so"
+        let hasModule = access(module, R_OK) == 0
         // As the user who runs the bench: nobody else may read the temporary directory.
         try SmallFile.write(
             """
+            \(hasModule ? "load_module \(module);" : "")
             \(geteuid() == 0 ? "user root;" : "")
             daemon off; worker_processes 2; pid \(root)/pid; error_log \(root)/error.log;
             events { worker_connections 4096; }
@@ -216,7 +220,10 @@ struct BenchServer {
               uwsgi_temp_path \(root)/uwsgi; scgi_temp_path \(root)/scgi;
               server {
                 listen 127.0.0.1:\(port) backlog=4096; root \(folder);
-                location / { dav_methods PUT DELETE MKCOL COPY MOVE; create_full_put_path on; }
+                location / {
+                  dav_methods PUT DELETE MKCOL COPY MOVE; create_full_put_path on;
+                  \(hasModule ? "dav_ext_methods PROPFIND OPTIONS;" : "")
+                }
               }
             }
 
