@@ -1,11 +1,6 @@
 internal import CLinux
 package import Commands
-
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+internal import Glibc
 
 /// Which commands a worker has begun, in a file that it shares with the page cache: it outlives `kill -9`, and costs a
 /// store to memory where a transaction would cost a flush.
@@ -87,6 +82,7 @@ package final class BegunBoard {
         slots.storeBytes(of: mark.rawValue, toByteOffset: Self.stride * place + 16, as: UInt64.self)
     }
 
+    /// From now on all that this worker has claimed counts as begun.
     package func remove() { unlink(path) }
 
     /// What a dead worker had begun and not ended; nil where nobody knows.

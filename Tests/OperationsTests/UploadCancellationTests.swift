@@ -12,8 +12,7 @@ import Work
         try await withReceiver(options) { receiver, harness in
             let file = try harness.hollowFile(1 << 40)
             var delays: [Duration] = []
-            // On a machine whose cores are all busy the receiver itself may sleep so long; once it does not.
-            for attempt in 1...10 {
+            for attempt in 1...5 {
                 let (execution, _) = try harness.execution(file: file, to: "\(receiver.origin)/\(attempt)")
                 let task = Task { try await harness.run(execution) }
                 var request: ReceivedRequest? { receiver.requests(to: "/\(attempt)").first }
@@ -25,9 +24,9 @@ import Work
                 let last = try #require(request)
                 #expect(!last.isWhole)
                 delays.append(last.lastByte - cancelled)
-                if last.lastByte - cancelled <= .milliseconds(100) { return }
             }
-            Issue.record("the last byte came late each time: \(delays)")
+            // The median: where all cores are busy the receiver itself may sleep so long.
+            #expect(delays.sorted()[2] <= .milliseconds(100), "\(delays)")
         }
     }
 

@@ -166,7 +166,7 @@ import Wire
         }
         #expect(places.ahead == 0)
         places.tick(now: 250_000_000)
-        // 4,000/s for 20 ms.
+        // 4,000/s, twice the 5 ms of a commit.
         #expect((39...40).contains(places.ahead))
     }
 

@@ -31,7 +31,9 @@ final class BenchProcess: Sendable {
         sigemptyset(&defaults)
         for number in [SIGINT, SIGTERM, SIGPIPE] { sigaddset(&defaults, number) }
         posix_spawnattr_setsigdefault(&attributes, &defaults)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+        // A group of its own: nginx's workers outlive a master that is killed.
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
 
         let words = ([executable] + arguments).map { strdup($0) }
         defer { for word in words { free(word) } }
@@ -54,7 +56,7 @@ final class BenchProcess: Sendable {
     func kill(_ number: CInt) {
         status.withLock { status in
             // Not after it was waited for: the number may be another's.
-            if status == nil { _ = Glibc.kill(pid, number) }
+            if status == nil { _ = Glibc.kill(-pid, number) }
         }
     }
 

@@ -21,7 +21,7 @@ final class EventFeed: Sendable {
         }
         context = try Context()
         loop = try PollLoop(name: "sluice-feed")
-        let keeper = Keeper()
+        let keeper = SocketKeeper()
         let endpoint = Endpoint.ipc(directoryDescriptor: runDescriptor, name: "events.sock")
         loop.perform { [loop, context] in
             // Only where the process has no more descriptors; then it hears nothing and says so by showing nothing.
@@ -52,10 +52,5 @@ final class EventFeed: Sendable {
         for prefix in prefixes { try socket.subscribe(Array(prefix.utf8)) }
         try socket.connect(endpoint)
         return socket
-    }
-
-    /// Holds the socket for the loop. `@unchecked Sendable`: touched on the loop's thread only.
-    private final class Keeper: @unchecked Sendable {
-        var socket: Socket?
     }
 }

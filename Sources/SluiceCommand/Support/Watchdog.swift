@@ -43,7 +43,7 @@ final class Watchdog: Sendable {
     ///   - onSilence: called when a coordinator is silent for too long.
     func start(logger: Logger, onReady: @escaping @Sendable () -> Void, onSilence: @escaping @Sendable () -> Void) {
         let endpoint = Endpoint.ipc(directoryDescriptor: runDescriptor, name: "control.sock")
-        let keeper = Keeper()
+        let keeper = SocketKeeper()
         loop.perform { [weak self, loop, context] in
             guard let socket = try? Self.connect(endpoint, context: context, loop: loop) else { return }
             loop.whenReadable(socket) {
@@ -110,10 +110,5 @@ final class Watchdog: Sendable {
         try socket.subscribe()
         try socket.connect(endpoint)
         return socket
-    }
-
-    /// Holds the socket for the loop. `@unchecked Sendable`: touched on the loop's thread only.
-    private final class Keeper: @unchecked Sendable {
-        var socket: Socket?
     }
 }
