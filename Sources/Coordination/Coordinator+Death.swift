@@ -93,10 +93,10 @@ extension Coordinator {
                     seat: seat, epoch: epoch, counts: !reboot,
                     begun: reboot ? nil : BegunBoard.read(directory: runDirectory, seat: seat, epoch: epoch),
                     reason: reboot ? "the machine was restarted" : "its worker, process \(session.pid), died", now: .now
-                ) { events in
+                ) { events, ready in
                     guard !events.isEmpty else { return }
                     // Those of the first shard need not wait for the last.
-                    loop.perform { self.assumeIsolated { $0.released(events) } }
+                    loop.perform { self.assumeIsolated { $0.released(events, ready) } }
                 }
                 BegunBoard.remove(directory: runDirectory, seat: seat, epoch: epoch)
             }
@@ -106,14 +106,15 @@ extension Coordinator {
         }
     }
 
-    private func released(_ events: [StatusEvent]) {
+    private func released(_ events: [StatusEvent], _ ready: [ReadyCommand]) {
         let now = Int64(clinux_monotonic())
         for event in events {
             cancels[event.transition.id] = nil
             publish(event, now: now)
         }
         logger.notice("Commands of a dead worker were released.", metadata: ["transitions": "\(events.count)"])
-        lookUp(Array(Set(events.map(\.transition.id))))
+        dispatcher.insert(ready)
+        setNeedsDispatch()
         setNeedsControl()
     }
 

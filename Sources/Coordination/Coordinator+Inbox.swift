@@ -21,7 +21,7 @@ extension Coordinator {
             case .transfers(let transfers):
                 for link in transfers.links { lastTransfers[link.destination] = (head.seat, link) }
                 hub.transfers(transfers, worker: head.seat, at: .now)
-            case .hello, .offers, .control, .hint: break
+            case .hello, .offers, .control, .hint, .submitted: break
             }
         }
     }
@@ -62,15 +62,25 @@ extension Coordinator {
 
     func receiveHints() {
         receive(intake) { _, message in
-            guard case .hint(let hint) = message else { return }
-            for id in hint.ids { dirtyShards.insert(id.shard(of: store.shardCount)) }
-            switch hint.kind {
-            case .ready, .changed:
-                // A bulk is found by reading the store in order, not one by one.
-                if hint.ids.count > 128 { sweepReady() } else { lookUp(hint.ids) }
-            case .cancelWished: loadWishes()
-            case .settingsChanged: loadPauses()
+            switch message {
+            case .hint(let hint): take(hint)
+            case .submitted(let submitted):
+                for command in submitted.commands { dirtyShards.insert(command.id.shard(of: store.shardCount)) }
+                dispatcher.insert(submitted.commands)
+                setNeedsDispatch()
+            case .hello, .state, .statuses, .transfers, .offers, .control: break
             }
+        }
+    }
+
+    private func take(_ hint: Hint) {
+        for id in hint.ids { dirtyShards.insert(id.shard(of: store.shardCount)) }
+        switch hint.kind {
+        case .ready, .changed:
+            // A bulk is found by reading the store in order, not one by one.
+            if hint.ids.count > Submitted.most { sweepReady() } else { lookUp(hint.ids) }
+        case .cancelWished: loadWishes()
+        case .settingsChanged: loadPauses()
         }
     }
 

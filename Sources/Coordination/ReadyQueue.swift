@@ -1,7 +1,7 @@
 package import Commands
 internal import DequeModule
 internal import HeapModule
-package import Store
+internal import Store
 
 /// Ready commands in memory: a bounded window on the store's backlog, so that a million commands for one destination
 /// cost no more than a few hundred and hide nobody else's. Pure.

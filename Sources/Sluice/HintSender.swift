@@ -21,18 +21,18 @@ package struct HintSender: ~Copyable {
     }
 
     /// Sends, or drops where the coordinator has not taken the last thousand.
-    package mutating func send(_ hint: Hint) {
+    package mutating func send(_ message: Message) {
         sequence += 1
-        let frame = Message.hint(hint).encoded(FrameHead(epoch: 0, sequence: sequence))
+        let frame = message.encoded(FrameHead(epoch: 0, sequence: sequence))
         // A hint that cannot leave is made good by the coordinator's sweep.
         _ = try? socket.send(frame)
     }
 
     /// Sends one hint for each ``Hint/most`` ids.
     package mutating func send(_ kind: Hint.Kind, _ ids: [CommandID]) {
-        if ids.count <= Hint.most { return send(Hint(kind, ids)) }
+        if ids.count <= Hint.most { return send(.hint(Hint(kind, ids))) }
         for start in stride(from: 0, to: ids.count, by: Hint.most) {
-            send(Hint(kind, Array(ids[start..<min(start + Hint.most, ids.count)])))
+            send(.hint(Hint(kind, Array(ids[start..<min(start + Hint.most, ids.count)]))))
         }
     }
 }

@@ -90,13 +90,25 @@ actor SubmitLane {
 
     private func commit(_ taken: ArraySlice<Waiting>, allowUnknownTypes: Bool) {
         let drafts = taken.count == 1 ? taken[taken.startIndex].drafts : taken.flatMap(\.drafts)
-        let results = store.submit(drafts, allowUnknownTypes: allowUnknownTypes, now: .now)
-        hint(.ready, results.compactMap { try? $0.get().id })
+        let now = Timestamp.now
+        let results = store.submit(drafts, allowUnknownTypes: allowUnknownTypes, now: now)
+        tell(drafts, results, now: now)
         var position = 0
         for entry in taken {
             entry.resume(Array(results[position..<position + entry.drafts.count]))
             position += entry.drafts.count
         }
+    }
+
+    private func tell(_ drafts: [CommandDraft], _ results: [Result<Submission, StoreError>], now: Timestamp) {
+        let submissions = results.map { try? $0.get() }
+        guard drafts.count <= Submitted.most else { return hint(.ready, submissions.compactMap { $0?.id }) }
+        let ready = zip(drafts, submissions).compactMap { draft, submission in
+            submission.flatMap { draft.ready($0, now: now) }
+        }
+        guard !ready.isEmpty else { return }
+        connect()
+        hints?.send(.submitted(Submitted(ready)))
     }
 
     private func hint(_ kind: Hint.Kind, _ ids: [CommandID]) {

@@ -87,11 +87,12 @@ package protocol CommandStore: Sendable {
     /// dead worker come last, so that a repeated call decides alike.
     /// - Parameters:
     ///   - counts: false where the death was ordered or came with a reboot; then nobody is charged or suspected.
-    ///   - released: called with the transitions of each shard as soon as they are committed.
+    ///   - released: called with the transitions of each shard as soon as they are committed, and with what may run
+    ///     again at once.
     ///   - begun: what it had begun; nil where nobody knows, and all may have been. See ``BegunBoard``.
     func reap(
         seat: Int, epoch: Int64, counts: Bool, begun: BegunBoard.Reading?, reason: String, now: Timestamp,
-        released: ([StatusEvent]) -> Void
+        released: ([StatusEvent], [ReadyCommand]) -> Void
     ) throws(StoreError)
 
     // MARK: Wishes of people

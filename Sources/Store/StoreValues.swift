@@ -5,10 +5,25 @@ package struct Submission: Sendable, Equatable {
     package var id: CommandID
     /// The unique key was taken by an equal command: this is its id, and nothing was inserted.
     package var existed: Bool
+    /// Its place in the shard; 0 where it existed.
+    package var turn: Int64
 
-    package init(id: CommandID, existed: Bool) {
+    package init(id: CommandID, existed: Bool, turn: Int64 = 0) {
         self.id = id
         self.existed = existed
+        self.turn = turn
+    }
+}
+
+extension CommandDraft {
+    /// What the ready queue needs to know of the command that came of this draft; nil where it was there before, or is
+    /// not to run yet.
+    /// - Parameter now: when it was submitted.
+    package func ready(_ submission: Submission, now: Timestamp) -> ReadyCommand? {
+        guard !submission.existed, notBefore <= now else { return nil }
+        return ReadyCommand(
+            id: submission.id, type: type, qos: qos, destination: destination, turn: submission.turn, createdAt: now,
+            suspect: false)
     }
 }
 
@@ -44,30 +59,6 @@ package struct ReadyKey: Hashable, Sendable {
     package init(destination: Destination, qos: QualityOfService) {
         self.destination = destination
         self.qos = qos
-    }
-}
-
-/// What the ready queue needs to know of a command.
-package struct ReadyCommand: Sendable, Equatable {
-    package var id: CommandID
-    package var type: String
-    package var qos: QualityOfService
-    package var destination: Destination
-    package var turn: Int64
-    package var createdAt: Timestamp
-    package var suspect: Bool
-
-    package init(
-        id: CommandID, type: String, qos: QualityOfService, destination: Destination, turn: Int64,
-        createdAt: Timestamp, suspect: Bool
-    ) {
-        self.id = id
-        self.type = type
-        self.qos = qos
-        self.destination = destination
-        self.turn = turn
-        self.createdAt = createdAt
-        self.suspect = suspect
     }
 }
 

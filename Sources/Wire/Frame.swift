@@ -25,6 +25,7 @@ package enum Message: Sendable, Equatable {
     case offers(Offers)
     case control(ControlState)
     case hint(Hint)
+    case submitted(Submitted)
 
     private var type: UInt8 {
         switch self {
@@ -35,6 +36,7 @@ package enum Message: Sendable, Equatable {
         case .offers: 16
         case .control: 17
         case .hint: 32
+        case .submitted: 33
         }
     }
 }
@@ -58,6 +60,7 @@ extension Message {
         case .offers(let body): body.write(to: &writer)
         case .control(let body): body.write(to: &writer)
         case .hint(let body): body.write(to: &writer)
+        case .submitted(let body): body.write(to: &writer)
         }
         return writer.bytes
     }
@@ -88,6 +91,7 @@ extension Message {
         case 16: message = .offers(try Offers(from: &reader))
         case 17: message = .control(try ControlState(from: &reader))
         case 32: message = .hint(try Hint(from: &reader))
+        case 33: message = .submitted(try Submitted(from: &reader))
         default: throw WireError(.unknownType(type), "type")
         }
         try reader.end(after: "body")

@@ -55,7 +55,8 @@ final class Executor: Sendable {
         self.committers = committers
         self.logger = logger
         self.wakeReporter = wakeReporter
-        let places = Places(concurrency: concurrency)
+        var places = Places(concurrency: concurrency)
+        if board == nil { places.mostSuspects = 1 }
         outbox = Mutex(Outbox(state: places.state))
         combiner = Combiner(State(places: places, board: board))
     }
@@ -187,6 +188,8 @@ final class Executor: Sendable {
                 if running.place == nil {
                     board.remove()
                     state.board = nil
+                    // From now on a claim counts as begun.
+                    state.places.mostSuspects = 1
                 }
             }
             running.task = Task { await self.execute(running) }

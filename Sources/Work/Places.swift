@@ -62,6 +62,7 @@ package struct Places: Sendable {
     /// Claimed and not begun, in the order of their claims.
     private var claimedHigh: Deque<CommandID> = []
     private var claimedOthers: Deque<CommandID> = []
+    private var claimedSuspects: Deque<CommandID> = []
     private var pauses: [ControlState.Pause] = []
     private var next: Int64 = 0
     private var heldHigh = 0
@@ -70,11 +71,15 @@ package struct Places: Sendable {
     private var executingOthers = 0
     private var ending = 0
     private var suspects = 0
+    private var executingSuspects = 0
     private var inGroup: [UInt32: Int] = [:]
     private var rate = 0.0
     private var measured: (at: Int64, completed: Int64)?
     /// Seconds from asking for a claim to its commit, smoothed.
     private var commitTime = 0.0
+
+    /// Suspects claimed at a time: one executes, and where a claim is known from a begin, the next waits behind it.
+    package var mostSuspects = 2
 
     /// Claims ahead of free places at most.
     package static let mostAhead = 512
@@ -151,8 +156,9 @@ package struct Places: Sendable {
         defer {
             claimedHigh = []
             claimedOthers = []
+            claimedSuspects = []
         }
-        return Array(claimedHigh) + Array(claimedOthers)
+        return Array(claimedSuspects) + Array(claimedHigh) + Array(claimedOthers)
     }
 
     package mutating func forgetAll() { forget { _ in true } }
@@ -176,12 +182,10 @@ package struct Places: Sendable {
         commitTime += (Double(now - one.since) / 1e9 - commitTime) / 32
         held[id]?.phase = .claimed
         held[id]?.preemptible = preemptible
-        // While a suspect is held no other can be: it does not wait behind what was claimed ahead.
-        switch (one.isHigh, one.suspect) {
-        case (true, false): claimedHigh.append(id)
-        case (true, true): claimedHigh.prepend(id)
+        switch (one.suspect, one.isHigh) {
+        case (true, _): claimedSuspects.append(id)
+        case (false, true): claimedHigh.append(id)
         case (false, false): claimedOthers.append(id)
-        case (false, true): claimedOthers.prepend(id)
         }
     }
 
@@ -239,13 +243,19 @@ package struct Places: Sendable {
         return decision
     }
 
+    private var hasHighPlace: Bool { executingHigh < 2 * concurrency - executingOthers }
+    private var hasPlace: Bool { executingOthers < min(concurrency, 2 * concurrency - executingHigh) }
+
     private mutating func startClaimed(_ decision: inout Decision) {
-        while executingHigh < 2 * concurrency - executingOthers, let id = claimedHigh.popFirst() {
+        // One suspect at a time; it does not wait behind what was claimed ahead.
+        if executingSuspects == 0, let id = claimedSuspects.first, let one = held[id],
+            one.isHigh ? hasHighPlace : hasPlace
+        {
+            claimedSuspects.removeFirst()
             start(id, &decision)
         }
-        while executingOthers < min(concurrency, 2 * concurrency - executingHigh), let id = claimedOthers.popFirst() {
-            start(id, &decision)
-        }
+        while hasHighPlace, let id = claimedHigh.popFirst() { start(id, &decision) }
+        while hasPlace, let id = claimedOthers.popFirst() { start(id, &decision) }
     }
 
     private mutating func start(_ id: CommandID, _ decision: inout Decision) {
@@ -256,7 +266,11 @@ package struct Places: Sendable {
     }
 
     private mutating func unclaim(_ id: CommandID, _ one: Held) {
-        if one.isHigh { claimedHigh.removeAll { $0 == id } } else { claimedOthers.removeAll { $0 == id } }
+        switch (one.suspect, one.isHigh) {
+        case (true, _): claimedSuspects.removeAll { $0 == id }
+        case (false, true): claimedHigh.removeAll { $0 == id }
+        case (false, false): claimedOthers.removeAll { $0 == id }
+        }
     }
 
     private mutating func takeNext(_ decision: inout Decision, now: Int64) -> Offers.Offer? {
@@ -269,7 +283,7 @@ package struct Places: Sendable {
         return take(.middle, now: now) ?? take(.low, now: now)
     }
 
-    /// The first of a class by order, passing over a destination that has its share and over second suspects.
+    /// The first of a class by order, passing over a destination that has its share and over suspects behind others.
     private mutating func take(_ serviceClass: ServiceClass, now: Int64) -> Offers.Offer? {
         guard let lines = waiting[serviceClass], !lines.isEmpty else { return nil }
         var best: Waiting?
@@ -277,7 +291,7 @@ package struct Places: Sendable {
         var isContested: Bool?
         for (line, heap) in lines {
             guard let first = heap.min else { continue }
-            if line.suspect && suspects > 0 { continue }
+            if line.suspect && suspects >= mostSuspects { continue }
             if serviceClass != .high, inGroup[line.group, default: 0] >= share {
                 let contested = isContested ?? self.othersWait(besides: line.group)
                 isContested = contested
@@ -338,6 +352,7 @@ package struct Places: Sendable {
 
     private mutating func countExecuting(_ one: Held, by step: Int) {
         if one.isHigh { executingHigh += step } else { executingOthers += step }
+        if one.suspect { executingSuspects += step }
     }
 
     private mutating func refreshState() {

@@ -79,9 +79,11 @@ final class Stage: @unchecked Sendable {
     private var intake: Socket?
     private var events: Socket?
     private let heard = Mutex<[Hint]>([])
+    private let told = Mutex<[ReadyCommand]>([])
     private let subscriptions = Mutex<[String]>([])
 
     var hints: [Hint] { heard.withLock { $0 } }
+    var submitted: [ReadyCommand] { told.withLock { $0 } }
     var prefixes: [String] { subscriptions.withLock { $0 } }
 
     init(_ directory: DataDirectory) async throws {
@@ -105,7 +107,11 @@ final class Stage: @unchecked Sendable {
     private func takeHints() {
         while let frame = try? intake?.receive({ Array($0) }) {
             frame.withUnsafeBytes { bytes in
-                if case .hint(let hint)? = try? Message.decode(bytes).1 { heard.withLock { $0.append(hint) } }
+                switch try? Message.decode(bytes).1 {
+                case .hint(let hint): heard.withLock { $0.append(hint) }
+                case .submitted(let submitted): told.withLock { $0 += submitted.commands }
+                default: break
+                }
             }
         }
     }

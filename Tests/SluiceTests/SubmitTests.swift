@@ -112,7 +112,7 @@ import Wire
         try await Rig.with { rig in
             let stage = try await Stage(rig.directory)
             let id = try await rig.client.submit("noop", payload: ["echo": 1])
-            try await until("the hint") { stage.hints.contains(Hint(.ready, [id])) }
+            try await until("the hint") { stage.submitted.contains { $0.id == id } }
             let draft = try rig.client.draft("noop", payload: ["echo": 1])
             let results = await rig.client.submit(bulk: Array(repeating: draft, count: 5000))
             let ids = try Set(results.map { try $0.get() })

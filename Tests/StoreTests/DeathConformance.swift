@@ -9,10 +9,21 @@ import Testing
         begun: BegunBoard.Reading? = nil
     ) throws -> [StatusEvent] {
         var events: [StatusEvent] = []
+        var ready: [ReadyCommand] = []
         try subject.store.reap(
             seat: StoreUnderTest.seat, epoch: epoch, counts: counts, begun: begun, reason: "the worker died",
             now: .base + .seconds(9)
-        ) { events += $0 }
+        ) { some, what in
+            events += some
+            ready += what
+        }
+        // What may run again at once is what the store offers of these.
+        let told = Set(ready.map(\.id))
+        for event in events {
+            let id = event.transition.id
+            let offered = try subject.store.ready(shard: id.shard(of: subject.store.shardCount), ids: [id])
+            #expect(offered.isEmpty == !told.contains(id))
+        }
         return events
     }
 

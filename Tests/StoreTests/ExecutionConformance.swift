@@ -274,7 +274,7 @@ import Testing
                     try subject.store.reap(
                         seat: StoreUnderTest.seat, epoch: epoch, counts: random.chance(0.7), begun: nil, reason: "died",
                         now: now
-                    ) { _ in }
+                    ) { _, _ in }
                     epoch += 1
                     try subject.open(epoch: epoch)
                 }

@@ -274,7 +274,9 @@ import Testing
             return
         }
         var released: [StatusEvent] = []
-        try store.reap(seat: 1, epoch: 1, counts: false, begun: nil, reason: "died", now: .now) { released += $0 }
+        try store.reap(seat: 1, epoch: 1, counts: false, begun: nil, reason: "died", now: .now) { events, _ in
+            released += events
+        }
         #expect(released.count == 1)
         #expect(try store.counts()[.new] >= 200)
         #expect(try store.list(CommandFilter(), after: nil, limit: 1000).allSatisfy { $0.id.shard(of: 4) != 2 })
@@ -330,7 +332,7 @@ import Testing
         try first.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: ""))
         _ = try first.apply([.claim(ids[0], sent: true)], shard: 0, seat: 1, epoch: 1, now: .now)
         // What the first remembers of its claim is checked against what the second did meanwhile.
-        try second.reap(seat: 1, epoch: 1, counts: true, begun: nil, reason: "thought dead", now: .now) { _ in }
+        try second.reap(seat: 1, epoch: 1, counts: true, begun: nil, reason: "thought dead", now: .now) { _, _ in }
         let end = ExecutionWrite.end(ids[0], claim: 1, .success(result: nil))
         #expect(try first.apply([end], shard: 0, seat: 1, epoch: 1, now: .now) == [.replaced])
         #expect(try first.command(ids[0])?.status == .new)

@@ -108,11 +108,22 @@ enum Samples {
         return Hint(kinds[random.number(in: 0..<kinds.count)], many(&random) { $0.id() })
     }
 
+    static func submitted(_ random: inout SeededRandom) -> Submitted {
+        Submitted(
+            many(&random) { random in
+                ReadyCommand(
+                    id: random.id(), type: text(&random), qos: QualityOfService.allCases[random.number(in: 0..<5)],
+                    destination: Destination(unchecked: text(&random)), turn: number(&random),
+                    createdAt: Timestamp(milliseconds: number(&random) / 2), suspect: false)
+            })
+    }
+
     /// One of each type.
     static func all(_ random: inout SeededRandom) -> [Message] {
         [
             .hello(hello(&random)), .state(state(&random)), .statuses(state(&random), many(&random, report)),
             .transfers(transfers(&random)), .offers(offers(&random)), .control(control(&random)), .hint(hint(&random)),
+            .submitted(submitted(&random)),
         ]
     }
 }

@@ -258,7 +258,7 @@ private final class Bench: Sendable {
         bench.offer(id, "a")
         try await bench.reach(.sent, id)
         // The coordinator takes it for dead and releases what it held.
-        try bench.store.reap(seat: 0, epoch: 5, counts: false, begun: nil, reason: "test", now: .now) { _ in }
+        try bench.store.reap(seat: 0, epoch: 5, counts: false, begun: nil, reason: "test", now: .now) { _, _ in }
         go.continuation.yield()
         await bench.executor.idle()
         #expect(try bench.kept(id).status == .new)

@@ -102,6 +102,15 @@ import Wire
         #expect(run(&places) == [2])
     }
 
+    @Test func `the next suspect is claimed ahead, unless a claim counts as a begin`() {
+        let offers = [offer(1, suspect: true), offer(2, suspect: true), offer(3, suspect: true), offer(4)]
+        var ahead = places(4, offers)
+        #expect(Set(ahead.begin(now: 0).claims.map(\.id)) == Set([offer(1), offer(2), offer(4)].map(\.id)))
+        var strict = places(4, offers)
+        strict.mostSuspects = 1
+        #expect(Set(strict.begin(now: 0).claims.map(\.id)) == Set([offer(1), offer(4)].map(\.id)))
+    }
+
     @Test func `skipped offer numbers count as resolved`() {
         var places = Places(concurrency: 1)
         places.offered(Offers(first: 4, offers: [offer(1)]), coordinator: 7, now: 0)

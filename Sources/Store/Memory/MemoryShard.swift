@@ -33,7 +33,7 @@ struct MemoryShard {
         var row = StoredCommand(draft, id: id, turn: turn, now: now)
         payloads[id] = draft.payload
         transact(&row) { $0.begin(&$1) }
-        return .success(Submission(id: id, existed: false))
+        return .success(Submission(id: id, existed: false, turn: turn))
     }
 
     /// Changes a row by its own rules, and keeps the transitions that it records.

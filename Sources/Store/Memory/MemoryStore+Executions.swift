@@ -47,15 +47,16 @@ extension MemoryStore {
 
     package func reap(
         seat: Int, epoch: Int64, counts: Bool, begun: BegunBoard.Reading?, reason: String, now: Timestamp,
-        released: ([StatusEvent]) -> Void
+        released: ([StatusEvent], [ReadyCommand]) -> Void
     ) {
-        let events = all { state in
+        let (events, ready) = all { state in
             let isConvicted = state.shards.contains { shard in
                 shard.claimed(seat: seat, epoch: epoch).contains {
                     $0.command.suspect && begun?.executing.contains($0.id) ?? true
                 }
             }
             var events: [StatusEvent] = []
+            var ready: [ReadyCommand] = []
             for index in state.shards.indices {
                 for row in state.shards[index].claimed(seat: seat, epoch: epoch) {
                     let executes = begun?.executing.contains(row.id) ?? true
@@ -68,12 +69,13 @@ extension MemoryStore {
                         ).map { row.event($0, shard: index) }
                     }
                     events += changed ?? []
+                    if let left = state.shards[index].rows[row.id], left.isReady { ready.append(left.ready) }
                 }
                 state.shards[index].sessions.removeAll { $0.seat == seat && $0.epoch == epoch }
             }
-            return events
+            return (events, ready)
         }
-        released(events)
+        released(events, ready)
     }
 
     // MARK: Wishes of people

@@ -79,47 +79,66 @@ extension SQLiteStore {
         }
     }
 
+    /// What a shard has of a dead worker, in the order of reaping: a call that was cut and is repeated finds the suspect
+    /// while others can still be judged by it, and decides alike.
+    private enum Remains: CaseIterable { case commands, suspect, session }
+
     package func reap(
         seat: Int, epoch: Int64, counts: Bool, begun: BegunBoard.Reading?, reason: String, now: Timestamp,
-        released: ([StatusEvent]) -> Void
+        released: ([StatusEvent], [ReadyCommand]) -> Void
     ) throws(StoreError) {
-        // What each shard has of the dead worker: nothing, something, or a suspect.
-        var found: [(shard: Shard, rank: Int)] = []
+        var found: [(shard: Shard, remains: Remains)] = []
         for shard in shards {
-            let rank = try sound { () throws(StoreError) -> Int in
+            let remains = try sound { () throws(StoreError) -> Remains in
                 try shard.use { connection throws(StoreError) in
                     let rows = try connection.inFlight(seat: seat, epoch: epoch)
                     let hasSuspect = rows.contains {
                         $0.command.suspect && begun?.executing.contains($0.id) ?? true
                     }
-                    return hasSuspect ? 2 : rows.isEmpty ? 1 : 0
+                    return hasSuspect ? .suspect : rows.isEmpty ? .session : .commands
                 }
             }
-            if let rank { found.append((shard, rank)) }
+            if let remains { found.append((shard, remains)) }
         }
-        let isConvicted = found.contains { $0.rank == 2 }
-        // Where something waits first; those with a suspect last: a call that was cut and is repeated finds it still there,
-        // and decides alike.
-        for (shard, _) in found.sorted(by: { $0.rank < $1.rank }) {
-            let events = try shard.write { connection throws(StoreError) in
-                var events: [StatusEvent] = []
-                for var row in try connection.inFlight(seat: seat, epoch: epoch) {
-                    let executes = begun?.executing.contains(row.id) ?? true
-                    let isBegun = executes || begun?.ended.contains(row.id) ?? true
-                    let transitions = row.release(
-                        charged: counts && executes && row.command.suspect,
-                        suspected: counts && executes && !isConvicted, begun: isBegun, reason: reason, now: now,
-                        &connection.journal)
-                    try connection.save(row)
-                    events += transitions.map { row.event($0, shard: shard.number) }
-                }
-                let delete = try connection.statement(.deleteSession)
-                delete.bind(seat, at: 1)
-                delete.bind(epoch, at: 2)
-                try delete.run()
-                return events
+        let isConvicted = found.contains { $0.remains == .suspect }
+        // One after the other: eight at once cost the workers' commits more than they gained (75 ms for 61 from the kill to
+        // the next claim).
+        for remains in Remains.allCases {
+            for (shard, left) in found where left == remains {
+                let (events, ready) = try shard.reap(
+                    seat: seat, epoch: epoch, counts: counts, begun: begun, isConvicted: isConvicted, reason: reason,
+                    now: now)
+                released(events, ready)
             }
-            released(events)
+        }
+    }
+}
+
+extension Shard {
+    /// In one transaction. - Returns: what was recorded, and what may run again at once.
+    fileprivate func reap(
+        seat: Int, epoch: Int64, counts: Bool, begun: BegunBoard.Reading?, isConvicted: Bool, reason: String,
+        now: Timestamp
+    ) throws(StoreError) -> ([StatusEvent], [ReadyCommand]) {
+        try write { connection throws(StoreError) in
+            var events: [StatusEvent] = []
+            var ready: [ReadyCommand] = []
+            for var row in try connection.inFlight(seat: seat, epoch: epoch) {
+                let executes = begun?.executing.contains(row.id) ?? true
+                let isBegun = executes || begun?.ended.contains(row.id) ?? true
+                let transitions = row.release(
+                    charged: counts && executes && row.command.suspect,
+                    suspected: counts && executes && !isConvicted, begun: isBegun, reason: reason, now: now,
+                    &connection.journal)
+                try connection.save(row)
+                events += transitions.map { row.event($0, shard: number) }
+                if row.isReady { ready.append(row.ready) }
+            }
+            let delete = try connection.statement(.deleteSession)
+            delete.bind(seat, at: 1)
+            delete.bind(epoch, at: 2)
+            try delete.run()
+            return (events, ready)
         }
     }
 }

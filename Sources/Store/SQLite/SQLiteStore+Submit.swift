@@ -172,7 +172,7 @@ extension Connection {
             var row = StoredCommand(draft, id: pending.id, turn: turn, now: now)
             row.begin(&journal)
             rows.append((row, draft.payload))
-            results.append(.success(Submission(id: pending.id, existed: false)))
+            results.append(.success(Submission(id: pending.id, existed: false, turn: turn)))
             if rows.count == Query.insertSizes[0] { try insert(&rows) }
         }
         try insert(&rows)

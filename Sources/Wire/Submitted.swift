@@ -1,0 +1,46 @@
+package import Commands
+
+/// A producer tells what it has just committed and is ready at once: all that an offer needs, so that the coordinator
+/// does not have to ask the store first. The claim decides, as always.
+package struct Submitted: Sendable, Equatable {
+    package var commands: [ReadyCommand]
+
+    /// Commands in one message at most; what is more is told as a ``Hint`` and read in order.
+    package static let most = 128
+
+    package init(_ commands: [ReadyCommand]) { self.commands = commands }
+
+    func write(to writer: inout ByteWriter) {
+        let commands = commands.prefix(Self.most)
+        writer.uint16(commands.count)
+        for command in commands {
+            writer.append(command.id)
+            writer.append(UInt8(command.qos.rawValue))
+            writer.uint64(command.turn)
+            writer.uint64(command.createdAt.milliseconds)
+            writer.text8(command.type)
+            writer.text16(command.destination.text)
+        }
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        let count = try reader.uint16("commands")
+        guard count <= Self.most else { throw WireError(.badValue, "commands") }
+        commands = []
+        for _ in 0..<count {
+            let id = try reader.id("id")
+            guard let qos = QualityOfService(rawValue: Int(try reader.uint8("qos"))) else {
+                throw WireError(.badValue, "qos")
+            }
+            let turn = try reader.count64("turn")
+            let created = try reader.count64("created")
+            // Sums are made of it.
+            guard created <= Int64.max / 2 else { throw WireError(.badValue, "created") }
+            let type = try reader.text8("type")
+            commands.append(
+                ReadyCommand(
+                    id: id, type: type, qos: qos, destination: Destination(unchecked: try reader.text16("destination")),
+                    turn: turn, createdAt: Timestamp(milliseconds: created), suspect: false))
+        }
+    }
+}
