@@ -39,5 +39,14 @@ final class SQLiteProbe {
         try texts("EXPLAIN QUERY PLAN \(sql)", column: 3).joined(separator: "\n")
     }
 
+    /// Instructions of SQLite's virtual machine that the statement takes.
+    func steps(_ sql: String) throws -> Int {
+        var statement: OpaquePointer?
+        guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK else { throw problem(sql) }
+        defer { sqlite3_finalize(statement) }
+        while sqlite3_step(statement) == SQLITE_ROW {}
+        return Int(sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_VM_STEP, 0))
+    }
+
     private func problem(_ sql: String) -> Missed { Missed("\(sql): \(String(cString: sqlite3_errmsg(handle)))") }
 }

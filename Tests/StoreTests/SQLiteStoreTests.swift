@@ -1,9 +1,10 @@
 import CLinux
 import Commands
 import Foundation
-import Store
 import TestSupport
 import Testing
+
+@testable import Store
 
 /// What only files can do: be shared, be missing, be foreign, be damaged.
 @Suite struct SQLiteStoreTests {
@@ -294,11 +295,6 @@ import Testing
                 "SELECT id FROM command WHERE destination = '' AND qos = 2 AND status IN (0, 3) AND not_before = 0 "
                     + "AND turn > 5 ORDER BY turn LIMIT 10", "INDEX command_ready (destination=? AND qos=? AND rowid>?)"
             ),
-            (
-                "SELECT destination, qos FROM command WHERE status IN (0, 3) AND not_before = 0 "
-                    + "AND (destination, qos) > ('', 1) ORDER BY destination, qos LIMIT 1",
-                "INDEX command_ready ((destination,qos)>(?,?))"
-            ),
             ("SELECT min(not_before) FROM command WHERE not_before > 0", "COVERING INDEX command_held_back"),
             (
                 "SELECT min(open_deadline) FROM command WHERE open_deadline IS NOT NULL",
@@ -317,6 +313,17 @@ import Testing
             let plan = try probe.plan(sql)
             #expect(plan.contains(index), "\(sql): \(plan)")
             #expect(!plan.contains("TEMP B-TREE"), "\(sql): \(plan)")
+        }
+    }
+
+    @Test func `what is ready is looked for in steps that do not grow with the backlog`() throws {
+        let place = try Place()
+        _ = try Self.submit(try place.store(shards: 1), 5000)
+        let probe = try SQLiteProbe(place.data.shard(0))
+        for quality in [-1, Commands.QualityOfService.default.rawValue] {
+            let sql = Query.readyKeyAfter.sql.replacingOccurrences(of: "?1", with: "''")
+                .replacingOccurrences(of: "?2", with: "\(quality)")
+            #expect(try probe.steps(sql) < 200)
         }
     }
 

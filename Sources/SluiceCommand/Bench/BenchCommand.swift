@@ -88,7 +88,9 @@ struct BenchCommand: AsyncParsableCommand {
         // Blocks for minutes: not on the cooperative pool.
         for body in bodies(place) {
             if Diagnostics.isTerminal { Diagnostics.write("measuring …\r") }
-            let figures = try await onBenchThread(body)
+            let stolen = StolenTime()
+            var figures = try await onBenchThread(body)
+            if let result = stolen.result { figures.append(result) }
             if Diagnostics.isTerminal { Diagnostics.write("\u{1B}[2K") }
             results += figures
             if !print.json { show(figures) }

@@ -48,18 +48,22 @@ struct BenchRig {
     // MARK: Commands
 
     /// Submits no-ops in bulk, as `submit -` does.
-    func fill(_ count: Int, milliseconds: Int = 0, qos: QualityOfService = .default) throws {
+    @discardableResult
+    func fill(_ count: Int, milliseconds: Int = 0, qos: QualityOfService = .default) throws -> [CommandID] {
         let draft = CommandDraft(
             type: "noop", payload: Array("{\"milliseconds\":\(milliseconds)}".utf8), destination: .none, qos: qos,
             idempotent: true)
+        var ids: [CommandID] = []
+        ids.reserveCapacity(count)
         var left = count
         while left > 0 {
             let batch = min(left, 10_000)
             for result in store.submit(Array(repeating: draft, count: batch), allowUnknownTypes: false, now: .now) {
-                _ = try result.get()
+                ids.append(try result.get().id)
             }
             left -= batch
         }
+        return ids
     }
 
     func successes() throws -> Int { try store.counts()[.success] }

@@ -92,11 +92,17 @@ enum Query: Int, CaseIterable {
             ORDER BY turn LIMIT ?4
             """
         case .readyKeyAfter:
-            // Jumps from one pair to the next: the bound is the greatest turn of the last pair.
+            // Jumps from one pair to the next. Not `(destination, qos) > (?1, ?2)`: SQLite seeks the first column of
+            // that and walks through all rows of the pair it knows (11 ms for 50,000; this takes 0.02).
             """
-            SELECT destination, qos FROM command INDEXED BY command_ready
-            WHERE status IN (0, 3) AND not_before = 0 AND (destination, qos) > (?1, ?2)
-            ORDER BY destination, qos LIMIT 1
+            SELECT destination, qos FROM (
+              SELECT destination, qos FROM command INDEXED BY command_ready
+              WHERE status IN (0, 3) AND not_before = 0 AND destination = ?1 AND qos > ?2 ORDER BY qos LIMIT 1)
+            UNION ALL
+            SELECT destination, qos FROM (
+              SELECT destination, qos FROM command INDEXED BY command_ready
+              WHERE status IN (0, 3) AND not_before = 0 AND destination > ?1 ORDER BY destination, qos LIMIT 1)
+            LIMIT 1
             """
         case .readyByID:
             """
