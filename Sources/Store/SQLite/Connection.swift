@@ -21,6 +21,7 @@ final class Connection: @unchecked Sendable {
     private var others: [String: Statement] = [:]
     private var inserts: [InsertKey: Statement] = [:]
     private let wal = WALSize()
+    private let clock = BusyClock()
     var journal = Journal()
     /// What commands looked like when they were claimed here, so that a plain success needs no look at the row.
     var remembered: [CommandID: Remembered] = [:]
@@ -51,7 +52,8 @@ final class Connection: @unchecked Sendable {
         _ = Self.preparation
         do {
             queue = try DatabaseQueue(
-                path: Self.uri(path, vfs: vfs), configuration: Self.configuration(shard, path, isNew: isNew))
+                path: Self.uri(path, vfs: vfs),
+                configuration: Self.configuration(shard, path, isNew: isNew, clock: clock))
             database = try queue.writeWithoutTransaction { db in
                 guard let handle = db.sqliteConnection else { throw StoreError(.failed, "SQLite gave no connection") }
                 return handle
@@ -92,10 +94,11 @@ final class Connection: @unchecked Sendable {
     }
 
     /// The same for every connection of this program.
-    private static func configuration(_ shard: Int, _ path: String, isNew: Bool) -> Configuration {
+    private static func configuration(
+        _ shard: Int, _ path: String, isNew: Bool, clock: BusyClock
+    ) -> Configuration {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
-        let clock = BusyClock()
         configuration.busyMode = .callback { tries in clock.waits(tries) }
         configuration.prepareDatabase { db in
             guard let handle = db.sqliteConnection, clinux_sqlite_keep_wal(UnsafeMutableRawPointer(handle)) == SQLITE_OK
@@ -160,8 +163,13 @@ final class Connection: @unchecked Sendable {
     }
 
     /// Runs `body` in one transaction, durable when this returns; or in none, when it throws.
-    func write<Value>(_ body: (Connection) throws(StoreError) -> Value) throws(StoreError) -> Value {
+    /// - Parameter waits: false where another writer's turn is an error at once, `busy`.
+    func write<Value>(
+        waits: Bool = true, _ body: (Connection) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
         try use { () throws(StoreError) in
+            clock.isPatient.store(waits, ordering: .relaxed)
+            defer { clock.isPatient.store(true, ordering: .relaxed) }
             try statement(.begin).run()
             do throws(StoreError) {
                 let newest = try statement(.newestSeq)
@@ -240,10 +248,12 @@ final class Connection: @unchecked Sendable {
 
 /// How long a lock is waited for: 10 s, asking every millisecond. SQLite's own backoff starves whoever waits longest.
 private final class BusyClock: Sendable {
+    let isPatient = Atomic<Bool>(true)
     private let start = Atomic<Int64>(0)
     private static let deadline: Int64 = 10_000_000_000
 
     func waits(_ tries: Int) -> Bool {
+        guard isPatient.load(ordering: .relaxed) else { return false }
         let now = Int64(clinux_monotonic())
         if tries == 0 { start.store(now, ordering: .relaxed) }
         guard now - start.load(ordering: .relaxed) < Self.deadline else { return false }

@@ -16,21 +16,31 @@ extension SQLiteStore {
         for (index, draft) in drafts.enumerated() {
             if let problem = draft.problem { results[index] = .failure(problem) } else { waiting.append(index) }
         }
-        // A second round takes what a shard of no use refused to the others.
+        // Another round takes to the others what a shard of no use has refused, or one in which somebody else commits: a
+        // command without a key of its own may go to any, and eight producers on eight shards mostly meet.
+        var busy: Set<Int> = []
         while !waiting.isEmpty {
             let isSound = shards.map { $0.problem == nil }
+            let isFree = isSound.indices.map { isSound[$0] && !busy.contains($0) }
+            let isBound = drafts.count > 1 || drafts[waiting[0]].uniqueKey != nil
+            let waits = isBound || busy.count > shardCount / 2 || !isFree.contains(true)
             var batches = shards.map { _ in [Pending]() }
             for index in waiting {
-                let id = newID(for: drafts[index], now: now, isSound: isSound, &random)
+                let id = newID(for: drafts[index], now: now, isSound: waits ? isSound : isFree, &random)
                 batches[id.shard(of: shardCount)].append(Pending(index: index, id: id))
             }
             waiting = []
-            for (shard, outcome) in insert(drafts, batches, allowUnknownTypes: allowUnknownTypes, now: now) {
+            for (shard, outcome) in insert(
+                drafts, batches, waits: waits, allowUnknownTypes: allowUnknownTypes, now: now)
+            {
                 switch outcome {
                 case .success(let submissions):
                     for (pending, submission) in zip(batches[shard], submissions) {
                         results[pending.index] = submission
                     }
+                case .failure(let error) where error.code == .busy && !waits:
+                    busy.insert(shard)
+                    waiting = batches[shard].map(\.index)
                 case .failure(let error):
                     let mayMove = isSound[shard] && shards[shard].problem != nil && isSound.contains(true)
                     for pending in batches[shard] {
@@ -68,13 +78,13 @@ extension SQLiteStore {
     }
 
     private func insert(
-        _ drafts: [CommandDraft], _ batches: [[Pending]], allowUnknownTypes: Bool, now: Timestamp
+        _ drafts: [CommandDraft], _ batches: [[Pending]], waits: Bool, allowUnknownTypes: Bool, now: Timestamp
     ) -> [(Int, Outcome)] {
         let busy = batches.indices.filter { !batches[$0].isEmpty }
         let insert = { @Sendable [self] (shard: Int) -> Outcome in
             Outcome { () throws(StoreError) in
                 try shards[shard].checkRoom()
-                return try shards[shard].write { connection throws(StoreError) in
+                return try shards[shard].write(waits: waits) { connection throws(StoreError) in
                     try connection.insert(drafts, batches[shard], allowUnknownTypes: allowUnknownTypes, now: now)
                 }
             }

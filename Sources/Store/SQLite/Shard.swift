@@ -40,12 +40,15 @@ final class Shard: Sendable {
     }
 
     /// Runs `body` in one transaction, durable when this returns.
-    func write<Value: Sendable>(_ body: (Connection) throws(StoreError) -> Value) throws(StoreError) -> Value {
+    /// - Parameter waits: false where another process's turn is an error at once, `busy`.
+    func write<Value: Sendable>(
+        waits: Bool = true, _ body: (Connection) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
         let value = try named { () throws(StoreError) in
             try connection.withLock { slot throws(StoreError) in
                 let connection = try opened(&slot)
                 defer { walBytes.store(connection.walBytes, ordering: .relaxed) }
-                return try connection.write(body)
+                return try connection.write(waits: waits, body)
             }
         }
         if walBytes.load(ordering: .relaxed) > WALSize.checkpointed { relieve() }
