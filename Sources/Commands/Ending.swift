@@ -64,7 +64,8 @@ package struct Settlement: Sendable, Equatable {
             reason = nil
         case .cancelled(let why):
             statuses = [.cancelled]
-            reason = Self.cancellation(command, because: why)
+            // Who wished it is said in the row.
+            reason = Self.cancellation(command, because: command.cancelRequested ? command.reason ?? why : why)
         case .released(let why, let ambiguous):
             (statuses, reason) = Self.back(command, reason: why, inDoubt: ambiguous && uncertain)
         case .failure(let failure):
@@ -77,11 +78,11 @@ package struct Settlement: Sendable, Equatable {
             case .link, .credential:
                 (statuses, reason) = Self.back(command, reason: failure.reason, inDoubt: false)
                 if let wait = failure.retryAfter { notBefore = now + wait }
-            case .final:
-                statuses = [.error, .tooManyTimes]
-            case .command where command.cancelRequested:
+            case .command where command.cancelRequested, .final where command.cancelRequested:
                 statuses = [.cancelled]
                 reason = Self.cancellation(command, because: "cancelled; its last execution failed: \(failure.reason)")
+            case .final:
+                statuses = [.error, .tooManyTimes]
             case .command where command.retries >= command.retryLimit:
                 statuses = [.error, .tooManyTimes]
             case .command:

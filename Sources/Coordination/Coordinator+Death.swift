@@ -65,7 +65,11 @@ extension Coordinator {
     /// A starting coordinator tries every seat: obtained, reap now; held, await the hello.
     func reapAtStart() {
         read { [runDirectory] store throws(StoreError) in
-            try BegunBoard.removeStale(directory: runDirectory) { () throws(StoreError) in try store.sessions() }
+            let sessions = try BegunBoard.removeStale(directory: runDirectory) { () throws(StoreError) in
+                try store.sessions()
+            }
+            try OrderedDeath.removeStale(directory: runDirectory, sessions: sessions)
+            return sessions
         } then: { coordinator, result in
             switch result {
             case .success(let sessions):
@@ -89,8 +93,9 @@ extension Coordinator {
                 let reboot = session.bootID != ProcessFacts.bootID
                 let seat = session.seat
                 let epoch = session.epoch
+                let isOrdered = OrderedDeath.isNoted(directory: runDirectory, session)
                 try store.reap(
-                    seat: seat, epoch: epoch, counts: !reboot,
+                    seat: seat, epoch: epoch, counts: !reboot && !isOrdered,
                     begun: reboot ? nil : BegunBoard.read(directory: runDirectory, seat: seat, epoch: epoch),
                     reason: reboot ? "the machine was restarted" : "its worker, process \(session.pid), died", now: .now
                 ) { events, ready in
@@ -99,6 +104,7 @@ extension Coordinator {
                     loop.perform { self.assumeIsolated { $0.released(events, ready) } }
                 }
                 BegunBoard.remove(directory: runDirectory, seat: seat, epoch: epoch)
+                OrderedDeath.remove(directory: runDirectory, session)
             }
         } then: { coordinator, result in
             // Where it failed, a session row is still there: the sweep tries again.

@@ -66,7 +66,8 @@ actor Coordinator {
         self.logger = logger
         let context = try Context()
         self.context = context
-        keeper = StoreKeeper(store: store, retention: configuration.retention, logger: logger)
+        keeper = StoreKeeper(
+            store: store, retention: configuration.retention, abandoned: configuration.abandoned, logger: logger)
         dispatcher = Dispatcher(shardCount: store.shardCount, window: configuration.window)
         sequencer = EventSequencer(newest: newest)
         let descriptor = clinux_open(runDirectory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)

@@ -10,6 +10,8 @@ package struct CoordinatorConfiguration: Sendable {
     package var window = 256
     /// Finished commands are kept for so long.
     package var retention: Duration = .seconds(7 * 86_400)
+    /// Called with the payload of each command that is pruned and was no success, on a thread that may block.
+    package var abandoned: @Sendable ([UInt8]) -> Void = { _ in }
 
     package init() {}
 }

@@ -30,6 +30,8 @@ package struct Dispatcher: Sendable {
     private struct Cursor: Sendable {
         var afterTurn: Int64 = 0
         var isReading = false
+        /// What was read found no place behind better ones.
+        var wasRefused = false
     }
 
     private struct Source: Hashable {
@@ -85,7 +87,7 @@ package struct Dispatcher: Sendable {
     /// Puts commands into the queue that a hint or the end of an execution told of.
     package mutating func insert(_ commands: [ReadyCommand]) {
         for command in commands where inHand[command.id] == nil && isWanted(command) {
-            if !queue.insert(command) { lookAgain(shard: command.id.shard(of: shardCount), command) }
+            if let out = queue.insert(command) { lookAgain(shard: out.id.shard(of: shardCount), out) }
         }
     }
 
@@ -116,12 +118,14 @@ package struct Dispatcher: Sendable {
         for (source, cursor) in cursors where !cursor.isReading && !isPaused(source.key) {
             let serviceClass = source.key.qos.serviceClass
             let count = queue.count(source.key.destination, serviceClass)
-            guard count <= limit / 2 else { continue }
+            // A quality that has nothing here may stand before all that is here.
+            guard count <= limit / 2 || queue.count(of: source.key) == 0 && !cursor.wasRefused else { continue }
             // The shards share what is missing; a shard alone may fill it.
-            let share = max((limit - count) / min(shardCount, 8), 1)
+            let share = max((limit - count) / min(shardCount, 8), limit / 32, 1)
             refills.append(
                 Refill(shard: source.shard, key: source.key, afterTurn: cursor.afterTurn, limit: share))
             cursors[source]?.isReading = true
+            cursors[source]?.wasRefused = false
         }
         return refills
     }
@@ -131,10 +135,16 @@ package struct Dispatcher: Sendable {
         let source = Source(shard: refill.shard, key: refill.key)
         guard var cursor = cursors[source] else { return }
         cursor.isReading = false
+        var others: [ReadyCommand] = []
+        defer { for command in others { lookAgain(shard: command.id.shard(of: shardCount), command) } }
         for command in commands {
-            guard inHand[command.id] != nil || !isWanted(command) || queue.insert(command) else {
-                cursors[source] = cursor
-                return
+            if inHand[command.id] == nil, isWanted(command), let out = queue.insert(command) {
+                if out.id == command.id {
+                    cursor.wasRefused = true
+                    cursors[source] = cursor
+                    return
+                }
+                others.append(out)
             }
             cursor.afterTurn = max(cursor.afterTurn, command.turn)
         }

@@ -1,7 +1,7 @@
 package import Commands
 internal import DequeModule
 internal import HeapModule
-internal import Store
+package import Store
 
 /// Ready commands in memory: a bounded window on the store's backlog, so that a million commands for one destination
 /// cost no more than a few hundred and hide nobody else's. Pure.
@@ -46,6 +46,7 @@ package struct ReadyQueue: Sendable {
     private var lanes: [[Lane: [Heap<Entry>]]]
     private var known: Set<CommandID> = []
     private var counts: [Group: Int] = [:]
+    private var keyCounts: [ReadyKey: Int] = [:]
     /// Suspects among them.
     package private(set) var suspects = 0
 
@@ -63,6 +64,7 @@ package struct ReadyQueue: Sendable {
     package func count(_ destination: Destination, _ serviceClass: ServiceClass) -> Int {
         counts[Group(destination: destination, serviceClass: serviceClass), default: 0]
     }
+    package func count(of key: ReadyKey) -> Int { keyCounts[key, default: 0] }
     package func contains(_ id: CommandID) -> Bool { known.contains(id) }
 
     /// Smaller runs first within a class: when it was made, and a minute later for each step of quality that it stands
@@ -71,13 +73,18 @@ package struct ReadyQueue: Sendable {
         command.createdAt.milliseconds + command.qos.handicap
     }
 
-    /// - Returns: false where the window is full, so that the store must be asked again later; true where it is in,
-    ///   now or before.
-    package mutating func insert(_ command: ReadyCommand) -> Bool {
-        if known.contains(command.id) { return true }
+    /// - Returns: where the window is full, the one that stays out, this or the last of its destination and class that
+    ///   has made way: the store must be asked for it again later. Nil where all are in.
+    package mutating func insert(_ command: ReadyCommand) -> ReadyCommand? {
+        if known.contains(command.id) { return nil }
         let serviceClass = command.qos.serviceClass
         let group = Group(destination: command.destination, serviceClass: serviceClass)
-        guard counts[group, default: 0] < limit else { return false }
+        var out: ReadyCommand?
+        if counts[group, default: 0] >= limit {
+            guard let last = last(of: group), Self.order(of: command) < Self.order(of: last) else { return command }
+            remove(last.id)
+            out = last
+        }
         let lane = Lane(destination: command.destination, type: command.type, suspect: command.suspect)
         let index = serviceClass.rawValue
         if lanes[index][lane] == nil {
@@ -88,8 +95,14 @@ package struct ReadyQueue: Sendable {
             .insert(Entry(command: command, order: Self.order(of: command)))
         known.insert(command.id)
         counts[group, default: 0] += 1
+        keyCounts[ReadyKey(destination: command.destination, qos: command.qos), default: 0] += 1
         if command.suspect { suspects += 1 }
-        return true
+        return out
+    }
+
+    private func last(of group: Group) -> ReadyCommand? {
+        lanes[group.serviceClass.rawValue].filter { $0.key.destination == group.destination }.values
+            .compactMap { $0.compactMap(\.max).max() }.max()?.command
     }
 
     /// Takes the first command of a class, of the lane whose turn it is.
@@ -172,5 +185,8 @@ package struct ReadyQueue: Sendable {
         let group = Group(destination: command.destination, serviceClass: command.qos.serviceClass)
         let left = counts[group, default: 1] - 1
         counts[group] = left > 0 ? left : nil
+        let key = ReadyKey(destination: command.destination, qos: command.qos)
+        let leftOfKey = keyCounts[key, default: 1] - 1
+        keyCounts[key] = leftOfKey > 0 ? leftOfKey : nil
     }
 }

@@ -26,13 +26,20 @@ final class StoreKeeper: Sendable {
 
     private let store: any CommandStore
     private let retention: Duration
+    private let abandoned: @Sendable ([UInt8]) -> Void
     private let logger: Logger
     private let state: Mutex<State>
     private let thread = BlockingThread(named: "store-keeper")
 
-    init(store: any CommandStore, retention: Duration, logger: Logger) {
+    /// - Parameters:
+    ///   - retention: how long commands that have ended are kept.
+    ///   - abandoned: called with the payload of each that is pruned and was no success.
+    init(
+        store: any CommandStore, retention: Duration, abandoned: @escaping @Sendable ([UInt8]) -> Void, logger: Logger
+    ) {
         self.store = store
         self.retention = retention
+        self.abandoned = abandoned
         self.logger = logger
         state = Mutex(State(shards: Array(repeating: Shard(), count: store.shardCount)))
     }
@@ -75,10 +82,12 @@ final class StoreKeeper: Sendable {
         let before = Timestamp(milliseconds: now.milliseconds - retention.milliseconds)
         for shard in 0..<store.shardCount {
             do throws(StoreError) {
-                while state.withLock({ $0.isRunning }),
-                    try store.prune(
-                        shard: shard, before: before, statuses: [.success, .cancelled], limit: Self.pruneBatch) > 0
-                {}
+                while state.withLock({ $0.isRunning }) {
+                    let pruned = try store.prune(
+                        shard: shard, before: before, statuses: [.success, .cancelled], limit: Self.pruneBatch)
+                    for payload in pruned.abandoned { abandoned(payload) }
+                    if pruned.count == 0 { break }
+                }
             } catch {
                 logger.warning("Pruning failed: \(error.message)", metadata: ["shard": "\(shard)"])
             }

@@ -42,6 +42,11 @@ package struct Spool: Sendable {
         unlink(file)
     }
 
+    /// As ``discard(_:)``, of a stored payload.
+    package func discard(stored payload: [UInt8]) {
+        if let payload = try? JSONValue(parsing: payload) { discard(payload) }
+    }
+
     private func copy(_ source: SourceFile) throws -> String {
         guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
             throw SpoolError(SystemError(), "create", directory)

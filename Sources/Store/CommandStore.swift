@@ -114,8 +114,8 @@ package protocol CommandStore: Sendable {
     func settings(prefix: String) throws(StoreError) -> [String: String]
     /// Deletes commands that ended before `before`, with their payloads, results and transitions, and old transitions
     /// of deleted ones. `tooManyTimes` and `inDoubt` only when they are among `statuses`.
-    /// - Returns: how many commands were deleted in this batch; call again until it is 0.
-    func prune(shard: Int, before: Timestamp, statuses: Set<CommandStatus>, limit: Int) throws(StoreError) -> Int
+    /// - Returns: what was deleted in this batch; call again until it is nothing.
+    func prune(shard: Int, before: Timestamp, statuses: Set<CommandStatus>, limit: Int) throws(StoreError) -> Pruned
     /// Copies WAL frames into the database in the guarded form of DESIGN section 5. Does nothing in memory.
     /// - Returns: bytes of WAL that remain to be copied.
     func checkpoint(shard: Int) throws(StoreError) -> Int64

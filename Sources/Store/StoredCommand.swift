@@ -82,6 +82,7 @@ struct StoredCommand: Equatable {
             command.suspect = false
             command.notBefore = .zero
         }
+        if status == .success { command.offset = command.total }
         keyIsFree = status == .cancelled || status == .tooManyTimes
         return transition
     }

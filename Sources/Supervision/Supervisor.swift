@@ -18,8 +18,8 @@ import SystemPackage
 package final class Supervisor: Service {
     private struct State {
         var fleet: Fleet
-        /// Of running children: a signal sent through it never reaches a later owner of the number.
-        var pidfds: [String: CInt] = [:]
+        /// Running children: a signal sent through the descriptor never reaches a later owner of the number.
+        var running: [String: (pid: Int32, pidfd: CInt)] = [:]
         /// Of children that wait for their restart.
         var naps: [String: Task<Void, Never>] = [:]
     }
@@ -29,6 +29,7 @@ package final class Supervisor: Service {
     private let gracePeriod: Duration
     private let logger: Logger
     private let onStart: @Sendable (_ name: String, _ pid: Int32) -> Void
+    private let beforeKill: @Sendable (_ pid: Int32) -> Void
     private let onExit: @Sendable (ChildExit) -> Void
     private let errorDestination: CInt
     private let state: Mutex<State>
@@ -38,12 +39,14 @@ package final class Supervisor: Service {
     ///   - executable: a path.
     ///   - gracePeriod: from SIGTERM to SIGKILL, for each stage; above the grace that the children take themselves.
     ///   - onStart: called after each start of a child, when it can be signalled.
+    ///   - beforeKill: called before a child gets SIGKILL.
     ///   - onExit: called after each end of a child, before its restart.
     ///   - errorDestination: the descriptor that the children's standard error is passed on to.
     package init(
         executable: String, children: [ChildSpecification], policy: RestartPolicy = RestartPolicy(),
         gracePeriod: Duration = .seconds(30), logger: Logger, errorDestination: CInt = STDERR_FILENO,
         onStart: @escaping @Sendable (_ name: String, _ pid: Int32) -> Void = { _, _ in },
+        beforeKill: @escaping @Sendable (_ pid: Int32) -> Void = { _ in },
         onExit: @escaping @Sendable (ChildExit) -> Void = { _ in }
     ) {
         self.executable = executable
@@ -51,6 +54,7 @@ package final class Supervisor: Service {
         self.gracePeriod = gracePeriod
         self.logger = logger
         self.onStart = onStart
+        self.beforeKill = beforeKill
         self.onExit = onExit
         self.errorDestination = errorDestination
         state = Mutex(State(fleet: Fleet(children, policy: policy)))
@@ -87,13 +91,6 @@ package final class Supervisor: Service {
     /// Kills a child that hangs; it is started again at once, and its death counts for nothing. From any thread.
     package func kill(_ name: String) {
         obey { $0.kill(name) }
-    }
-
-    /// Passes a signal on to every running child.
-    package func forward(signal number: CInt) {
-        state.withLock { state in
-            for pidfd in state.pidfds.values { _ = clinux_pidfd_send_signal(pidfd, number) }
-        }
     }
 
     /// By the children's names.
@@ -191,7 +188,7 @@ package final class Supervisor: Service {
             Glibc.kill(pid, SIGKILL)
             return
         }
-        state.withLock { $0.pidfds[name] = pidfd }
+        state.withLock { $0.running[name] = (pid, pidfd) }
         logger.debug("A child started", metadata: ["child.name": "\(name)", "child.pid": "\(pid)"])
         obey { $0.started(name, pid: pid, now: clinux_monotonic()) }
         onStart(name, pid)
@@ -199,7 +196,7 @@ package final class Supervisor: Service {
 
     private func disown(_ name: String) {
         state.withLock { state in
-            if let pidfd = state.pidfds.removeValue(forKey: name) { close(pidfd) }
+            if let child = state.running.removeValue(forKey: name) { close(child.pidfd) }
         }
     }
 
@@ -235,7 +232,9 @@ package final class Supervisor: Service {
             for order in event(&state.fleet) {
                 switch order {
                 case .signal(let name, let number):
-                    if let pidfd = state.pidfds[name] { _ = clinux_pidfd_send_signal(pidfd, number) }
+                    guard let child = state.running[name] else { continue }
+                    if number == SIGKILL { beforeKill(child.pid) }
+                    _ = clinux_pidfd_send_signal(child.pidfd, number)
                 case .wake(let name):
                     state.naps[name]?.cancel()
                 case .beginGrace(let stage):

@@ -79,7 +79,14 @@ final class Executor: Sendable {
         }
     }
 
-    func tick(now: Int64) { change { $0.places.tick(now: now) } }
+    func tick(now: Int64) {
+        change { state in
+            for id in state.places.tick(now: now) {
+                guard let held = state.running[id] else { continue }
+                state.end(held, .released(reason: "another suspect is executed by its worker", ambiguous: false))
+            }
+        }
+    }
 
     /// The coordinator is silent: nothing new is claimed.
     func forgetOffers() { change { $0.places.forgetAll() } }

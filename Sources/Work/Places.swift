@@ -72,14 +72,21 @@ package struct Places: Sendable {
     private var ending = 0
     private var suspects = 0
     private var executingSuspects = 0
+    /// When the last suspect began.
+    private var suspectBegan: Int64 = 0
+    /// Of middle and low quality, for each destination: held, claimed and not begun, executing.
     private var inGroup: [UInt32: Int] = [:]
+    private var claimedInGroup: [UInt32: Int] = [:]
+    private var executingInGroup: [UInt32: Int] = [:]
     private var rate = 0.0
     private var measured: (at: Int64, completed: Int64)?
     /// Seconds from asking for a claim to its commit, smoothed.
     private var commitTime = 0.0
 
-    /// Suspects claimed at a time: one executes, and where a claim is known from a begin, the next waits behind it.
+    /// Suspects claimed at a time: one executes, and where a claim is known from a begin, the next waits behind it, but
+    /// for no longer than ``suspectPatience``: elsewhere it may begin at once.
     package var mostSuspects = 2
+    private static let suspectPatience: Int64 = 1_000_000_000
 
     /// Claims ahead of free places at most.
     package static let mostAhead = 512
@@ -138,7 +145,8 @@ package struct Places: Sendable {
     }
 
     /// Forgets offers that have waited too long, and measures the rate of completions. Call it 4 times a second.
-    package mutating func tick(now: Int64) {
+    /// - Returns: claimed suspects that wait behind a long one, to be released.
+    package mutating func tick(now: Int64) -> [CommandID] {
         forget { now - $0.arrived > Self.patience }
         if let measured, now > measured.at {
             let recent = Double(state.completed - measured.completed) / (Double(now - measured.at) / 1e9)
@@ -147,6 +155,11 @@ package struct Places: Sendable {
         measured = (now, state.completed)
         state.progress += 1
         refreshState()
+        return isSuspectLong(now) ? Array(claimedSuspects) : []
+    }
+
+    private func isSuspectLong(_ now: Int64) -> Bool {
+        executingSuspects > 0 && now - suspectBegan > Self.suspectPatience
     }
 
     /// Nothing new is begun; offers are forgotten. - Returns: what is claimed and has not begun, to be released.
@@ -156,6 +169,7 @@ package struct Places: Sendable {
         defer {
             claimedHigh = []
             claimedOthers = []
+            claimedInGroup = [:]
             claimedSuspects = []
         }
         return Array(claimedSuspects) + Array(claimedHigh) + Array(claimedOthers)
@@ -185,7 +199,9 @@ package struct Places: Sendable {
         switch (one.suspect, one.isHigh) {
         case (true, _): claimedSuspects.append(id)
         case (false, true): claimedHigh.append(id)
-        case (false, false): claimedOthers.append(id)
+        case (false, false):
+            claimedOthers.append(id)
+            claimedInGroup.count(one.group, by: 1)
         }
     }
 
@@ -232,7 +248,7 @@ package struct Places: Sendable {
     /// What to claim, what to begin, and whom to preempt, as things stand.
     package mutating func begin(now: Int64) -> Decision {
         var decision = Decision()
-        startClaimed(&decision)
+        startClaimed(&decision, now: now)
         guard state.phase == .ready else { return decision }
         // What waits for its last commit holds no place; but where commits fail, nothing more is begun.
         while ending <= 2 * (concurrency + ahead) {
@@ -246,16 +262,30 @@ package struct Places: Sendable {
     private var hasHighPlace: Bool { executingHigh < 2 * concurrency - executingOthers }
     private var hasPlace: Bool { executingOthers < min(concurrency, 2 * concurrency - executingHigh) }
 
-    private mutating func startClaimed(_ decision: inout Decision) {
+    private mutating func startClaimed(_ decision: inout Decision, now: Int64) {
         // One suspect at a time; it does not wait behind what was claimed ahead.
         if executingSuspects == 0, let id = claimedSuspects.first, let one = held[id],
             one.isHigh ? hasHighPlace : hasPlace
         {
             claimedSuspects.removeFirst()
+            suspectBegan = now
             start(id, &decision)
         }
         while hasHighPlace, let id = claimedHigh.popFirst() { start(id, &decision) }
-        while hasPlace, let id = claimedOthers.popFirst() { start(id, &decision) }
+        while hasPlace, let id = popOther() { start(id, &decision) }
+    }
+
+    /// The first claimed one whose destination may have one more place.
+    private mutating func popOther() -> CommandID? {
+        func mayBegin(_ id: CommandID) -> Bool {
+            guard let group = held[id]?.group, executingInGroup[group, default: 0] >= share else { return true }
+            return !(claimedInGroup.keys.contains { $0 != group } || othersWait(besides: group))
+        }
+        guard let first = claimedOthers.first else { return nil }
+        guard let index = mayBegin(first) ? 0 : claimedOthers.firstIndex(where: mayBegin) else { return nil }
+        let id = claimedOthers.remove(at: index)
+        if let one = held[id] { claimedInGroup.count(one.group, by: -1) }
+        return id
     }
 
     private mutating func start(_ id: CommandID, _ decision: inout Decision) {
@@ -269,7 +299,9 @@ package struct Places: Sendable {
         switch (one.suspect, one.isHigh) {
         case (true, _): claimedSuspects.removeAll { $0 == id }
         case (false, true): claimedHigh.removeAll { $0 == id }
-        case (false, false): claimedOthers.removeAll { $0 == id }
+        case (false, false):
+            claimedOthers.removeAll { $0 == id }
+            claimedInGroup.count(one.group, by: -1)
         }
     }
 
@@ -291,8 +323,8 @@ package struct Places: Sendable {
         var isContested: Bool?
         for (line, heap) in lines {
             guard let first = heap.min else { continue }
-            if line.suspect && suspects >= mostSuspects { continue }
-            if serviceClass != .high, inGroup[line.group, default: 0] >= share {
+            if line.suspect && suspects >= (isSuspectLong(now) ? 1 : mostSuspects) { continue }
+            if serviceClass != .high, inGroup[line.group, default: 0] >= share + ahead {
                 let contested = isContested ?? self.othersWait(besides: line.group)
                 isContested = contested
                 if contested { continue }
@@ -310,7 +342,7 @@ package struct Places: Sendable {
     }
 
     /// Places of middle and low quality that one destination may hold while others wait: three quarters, at least one.
-    private var share: Int { max(concurrency * 3 / 4, 1) + ahead }
+    private var share: Int { max(concurrency * 3 / 4, 1) }
 
     private func othersWait(besides group: UInt32) -> Bool {
         for serviceClass in [ServiceClass.middle, .low] {
@@ -345,13 +377,17 @@ package struct Places: Sendable {
             heldHigh += step
         } else {
             heldOthers += step
-            let count = inGroup[one.group, default: 0] + step
-            inGroup[one.group] = count == 0 ? nil : count
+            inGroup.count(one.group, by: step)
         }
     }
 
     private mutating func countExecuting(_ one: Held, by step: Int) {
-        if one.isHigh { executingHigh += step } else { executingOthers += step }
+        if one.isHigh {
+            executingHigh += step
+        } else {
+            executingOthers += step
+            executingInGroup.count(one.group, by: step)
+        }
         if one.suspect { executingSuspects += step }
     }
 
@@ -360,5 +396,13 @@ package struct Places: Sendable {
         state.free = max(min(concurrency, 2 * concurrency - executingHigh) - heldOthers, 0)
         state.freeHigh = max(2 * concurrency - executingOthers - heldHigh, 0)
         state.holdsSuspect = suspects > 0
+    }
+}
+
+extension [UInt32: Int] {
+    /// Keys are there while their count is not 0.
+    fileprivate mutating func count(_ key: UInt32, by step: Int) {
+        let count = self[key, default: 0] + step
+        self[key] = count == 0 ? nil : count
     }
 }

@@ -121,6 +121,9 @@ struct SettlementTests {
             name: "no retry can mend it", command: command(.sent), ending: failed(.final),
             statuses: [.error, .tooManyTimes]),
         Row(
+            name: "no retry can mend it, with a wish", command: command(.sent, wished: true), ending: failed(.final),
+            statuses: [.cancelled]),
+        Row(
             name: "no retry can mend what was being prepared", command: command(.queued), ending: failed(.final),
             statuses: [.error, .tooManyTimes]),
     ]
@@ -175,6 +178,10 @@ struct SettlementTests {
         let sent = Self.settle(Self.command(.sent, wished: true), .cancelled(reason: "by a person"))
         #expect(queued.reason == "by a person")
         #expect(sent.reason == "by a person; may have been delivered")
+        // The row says who wished it; the worker only knows that somebody did.
+        var late = Self.command(.queued, wished: true)
+        late.reason = "its deadline passed"
+        #expect(Self.settle(late, .cancelled(reason: "cancelled")).reason == "its deadline passed")
     }
 
     @Test func `keeps the reason of a failure and forgets it after a success`() {

@@ -53,6 +53,39 @@ import Wire
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [4, 3, 2, 1])
     }
 
+    @Test func `what comes first in its class finds a place in a full queue`() {
+        var dispatcher = dispatcher(concurrency: 2)
+        dispatcher.insert((1...300).map { ready($0, .userInitiated) })
+        dispatcher.insert([ready(900, .userInteractive)])
+        #expect(dispatcher.queue.count == 256)
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)).first == 900)
+        // The one that made way is read again.
+        let again = dispatcher.refills().filter { $0.key.qos == .userInitiated }
+        #expect(again.allSatisfy { $0.afterTurn < 256 })
+    }
+
+    @Test func `a quality that has nothing in a full queue is read`() {
+        var dispatcher = dispatcher(concurrency: 2)
+        dispatcher.insert((1...256).map { ready($0, .userInitiated) })
+        let first = ReadyKey(destination: .none, qos: .userInteractive)
+        let last = ReadyKey(destination: .none, qos: .userInitiated)
+        dispatcher.found([first, last], shard: 0)
+        let refills = dispatcher.refills()
+        #expect(refills.map(\.key) == [first])
+        dispatcher.refilled(refills[0], [ready(900, .userInteractive)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)).first == 900)
+    }
+
+    @Test func `what finds no place behind better ones is not read again and again`() {
+        var dispatcher = dispatcher(concurrency: 2)
+        dispatcher.insert((1...256).map { ready($0, .utility) })
+        dispatcher.found([ReadyKey(destination: .none, qos: .background)], shard: 0)
+        let refills = dispatcher.refills()
+        #expect(refills.count == 1)
+        dispatcher.refilled(refills[0], (900...910).map { ready($0, .background) })
+        #expect(dispatcher.refills().isEmpty)
+    }
+
     @Test func `a minute of waiting is one step of quality within a class`() {
         var dispatcher = dispatcher()
         dispatcher.insert([

@@ -252,10 +252,7 @@ extension EndToEndTests {
                 for number in 0..<store.shardCount { _ = try store.checkpoint(shard: number) }
                 _ = consume store
 
-                let newer = try await installation.run(
-                    program: #require(program("sqlite3")),
-                    [shard, "PRAGMA user_version=9999; PRAGMA wal_checkpoint(TRUNCATE);"])
-                #expect(newer.code == 0, "\(newer.errors)")
+                try SQLiteProbe(shard).run("PRAGMA user_version=9999; PRAGMA wal_checkpoint(TRUNCATE);")
                 let before = contents(of: shard)
                 let refused = try await installation.sluice("status")
                 #expect(refused.code == 65, "\(refused.errors)")
@@ -263,9 +260,8 @@ extension EndToEndTests {
                 #expect(contents(of: shard) == before)
 
                 for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: shard + suffix) }
-                _ = try await installation.run(
-                    program: #require(program("sqlite3")),
-                    [shard, "CREATE TABLE recipe(name); PRAGMA journal_mode=WAL;"])
+                try SQLiteProbe(creating: shard).run(
+                    "CREATE TABLE recipe(name); PRAGMA journal_mode=WAL;")
                 chmod(shard, 0o600)
                 let foreign = try await installation.sluice("status")
                 #expect(foreign.code == 65, "\(foreign.errors)")

@@ -55,6 +55,23 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `pruning a cancelled command deletes its spooled copy, and leaves the original`() async throws {
+            try await Installation.with { installation in
+                let to = try installation.place.directory("to")
+                let source = try installation.place.file("a", noise(1000))
+                let put = try await installation.sluice("put", source, "--spool", "--to", "file://\(to)/")
+                #expect(put.code == 0, "\(put.errors)")
+                let spool = "\(installation.data)/spool"
+                #expect(try FileManager.default.contentsOfDirectory(atPath: spool).count == 1)
+                let cancel = try await installation.sluice("cancel", put.ids[0].description)
+                #expect(cancel.code == 0, "\(cancel.errors)")
+                let prune = try await installation.sluice("prune", "--older-than", "0s")
+                #expect(prune.output == "1 command removed\n", "\(prune.errors)")
+                #expect(try FileManager.default.contentsOfDirectory(atPath: spool).isEmpty)
+                #expect(contents(of: source) == noise(1000))
+            }
+        }
+
         @Test(.enabled(if: isAvailable(NginxServer.isInstalled), "nginx is not installed"))
         func `put brings many files to nginx, over two workers`() async throws {
             try await Installation.with { installation in

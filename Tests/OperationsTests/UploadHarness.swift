@@ -24,18 +24,20 @@ struct UploadHarness {
 
     /// An execution of an inspected payload.
     func execution(
-        file: String, to url: String, extra: [JSONValue.Member] = [], claim: Int = 1, id: CommandID = CommandID()
+        file: String, to url: String, extra: [JSONValue.Member] = [], claim: Int = 1, id: CommandID = CommandID(),
+        idempotent: Bool? = nil
     ) throws -> (execution: Execution, meter: TransferMeter) {
         let facts = try operation.inspect(.object([.init("file", .string(file)), .init("to", .string(url))] + extra))
-        return Self.execution(facts, claim: claim, id: id)
+        return Self.execution(facts, claim: claim, id: id, idempotent: idempotent)
     }
 
     static func execution(
-        _ facts: PayloadFacts, claim: Int = 1, id: CommandID = CommandID()
+        _ facts: PayloadFacts, claim: Int = 1, id: CommandID = CommandID(), idempotent: Bool? = nil
     ) -> (execution: Execution, meter: TransferMeter) {
         let command = Command(
             id: id, type: "upload", qos: .default, status: .sent, destination: facts.destination,
-            idempotent: facts.idempotent, claim: claim, retryLimit: 5, total: facts.total, createdAt: .now,
+            idempotent: idempotent ?? facts.idempotent, claim: claim, retryLimit: 5, total: facts.total,
+            createdAt: .now,
             updatedAt: .now)
         let meter = TransferMeter(total: facts.total)
         return (Execution(command: command, payload: facts.payload?.bytes ?? [], meter: meter), meter)

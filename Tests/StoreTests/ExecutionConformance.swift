@@ -179,6 +179,20 @@ import Testing
         #expect(ready.count == 2)
     }
 
+    /// By the short way, and where something has changed the row since its claim.
+    @Test(arguments: StoreKind.allCases, [false, true])
+    func `a success has brought everything`(_ kind: StoreKind, isChanged: Bool) throws {
+        let subject = try StoreUnderTest(kind)
+        let id = try subject.submit()
+        try subject.open()
+        try subject.claim(id)
+        #expect(try subject.apply(.offset(id, claim: 1, offset: 700, total: 1000)) == .done([], retries: 0))
+        if isChanged { _ = try subject.store.requalify(id, qos: .utility, now: .base) }
+        try subject.apply(.end(id, claim: 1, .success(result: nil)))
+        let command = try #require(try subject.store.command(id))
+        #expect(command.status == .success && command.offset == 1000 && command.total == 1000)
+    }
+
     @Test(arguments: StoreKind.allCases)
     func `an ambiguous end of what is not idempotent is in doubt`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)

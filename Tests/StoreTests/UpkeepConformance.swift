@@ -75,15 +75,19 @@ import Testing
         let old = try (0..<10).map { _ in try subject.make(.success) }
         let before = Timestamp.base + .seconds(60)
         let range = try #require(try subject.store.transitionRange(shard: 0))
-        #expect(try subject.store.prune(shard: 0, before: .base, statuses: [.success], limit: 100) == 0)
+        #expect(try subject.store.prune(shard: 0, before: .base, statuses: [.success], limit: 100).count == 0)
         var batches: [Int] = []
+        var abandoned: [[UInt8]] = []
         while true {
             let pruned = try subject.store.prune(
                 shard: 0, before: before, statuses: [.success, .cancelled], limit: 5)
-            if pruned == 0 { break }
-            batches.append(pruned)
+            if pruned.count == 0 { break }
+            batches.append(pruned.count)
+            abandoned += pruned.abandoned
         }
         #expect(batches == [5, 5, 2])
+        // The one that was cancelled.
+        #expect(abandoned == [CommandDraft.noop.payload])
         for id in old {
             #expect(try subject.store.command(id) == nil)
             #expect(try subject.store.payload(id) == nil)
@@ -96,7 +100,8 @@ import Testing
         let id = try subject.submit()
         #expect(try subject.store.timeline(id).first?.seq == range.upperBound + 1)
         #expect(try subject.store.command(id)?.turn == Int64(CommandStatus.allCases.count - 1 + 10 + 1))
-        #expect(try subject.store.prune(shard: 0, before: before, statuses: [.tooManyTimes, .inDoubt], limit: 9) == 2)
+        #expect(
+            try subject.store.prune(shard: 0, before: before, statuses: [.tooManyTimes, .inDoubt], limit: 9).count == 2)
         #expect(
             try subject.store.events(shard: 0, after: 0, limit: 1000).allSatisfy {
                 kept.contains($0.transition.id) || $0.transition.id == id

@@ -178,18 +178,6 @@ import Testing
         try await run
     }
 
-    @Test func `signals are passed on`() async throws {
-        // Each signal ends one of the reads.
-        let script = "trap 'echo got >&2' USR1; trap 'exit 0' TERM; echo ready >&2; read -r line; read -r line"
-        let supervisor = supervisor([shell("worker", script)], listener: listener, events: events)
-        async let run: Void = supervisor.run()
-        #expect(await events.ready(1, listener) == ["ready"])
-        supervisor.forward(signal: SIGUSR1)
-        #expect(await listener.next() == "got")
-        supervisor.stop()
-        try await run
-    }
-
     @Test func `a child gets its environment and no descriptor beyond the three`() async throws {
         let script = """
             for n in 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do

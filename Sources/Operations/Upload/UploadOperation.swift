@@ -79,7 +79,9 @@ package struct UploadOperation: Operation {
             record = await transport.send(
                 method, upload.to, headers: headers, body: opened.body, size: size, for: execution)
             // RFC 9110, section 9.2.2: a connection that was closed while it was idle is no failure of the request.
-            guard record.wasNeverSeen || upload.isIdempotent && record.metStaleConnection, !Task.isCancelled else {
+            guard record.wasNeverSeen || execution.command.idempotent && record.metStaleConnection,
+                !Task.isCancelled
+            else {
                 break
             }
         }
@@ -129,7 +131,9 @@ package struct UploadOperation: Operation {
     /// An earlier execution may have delivered the file, deleted it as asked, and died before it could say so. Then the
     /// destination has the whole file, and nobody else does.
     private func confirmDelivery(_ upload: UploadPayload, _ execution: Execution) async -> [UInt8]? {
-        guard upload.removeSource, upload.isIdempotent, execution.claim > 1, let source = upload.source else {
+        guard upload.removeSource, execution.command.idempotent, upload.method == .put, execution.claim > 1,
+            let source = upload.source
+        else {
             return nil
         }
         let credential = credential(for: upload)

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coordination
 internal import Logging
+internal import Operations
 internal import Store
 
 struct CoordinatorCommand: AsyncParsableCommand {
@@ -26,8 +27,11 @@ struct CoordinatorCommand: AsyncParsableCommand {
     func run() async throws {
         let logger = log.logger("coordinator")
         let (directory, store) = try data.store(create: true)
+        var configuration = CoordinatorConfiguration()
+        let spool = Spool(directory: directory.spool)
+        configuration.abandoned = { spool.discard(stored: $0) }
         let service = CoordinatorService(
-            directory: directory, store: store, configuration: CoordinatorConfiguration(), logger: logger,
+            directory: directory, store: store, configuration: configuration, logger: logger,
             whenReady: { Notify.ready() })
         if let parentDescriptor { Services.endWithParent(parentDescriptor) }
         try await Services.run(service, logger: logger)

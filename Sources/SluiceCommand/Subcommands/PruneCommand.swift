@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
+internal import Operations
 internal import Store
 
 struct PruneCommand: ParsableCommand {
@@ -9,8 +10,8 @@ struct PruneCommand: ParsableCommand {
         abstract: "Remove old finished commands.",
         discussion: """
             Commands that ended in success or were cancelled longer ago than --older-than, with their payloads, results \
-            and timelines; dead letters and doubts only where --status names them. Small batches: it may run beside \
-            everything else. The coordinator does the same by itself, once an hour.
+            timelines and spooled copies; dead letters and doubts only where --status names them. Small batches: it \
+            may run beside everything else. The coordinator does the same by itself, twice a minute.
 
             EXAMPLES
               sluice prune
@@ -41,15 +42,17 @@ struct PruneCommand: ParsableCommand {
 
     func run() throws {
         Interrupt.exits()
-        let (_, store) = try data.store()
+        let (directory, store) = try data.store()
+        let spool = Spool(directory: directory.spool)
         let before = Timestamp.now + .milliseconds(-olderThan.duration.milliseconds)
         let statuses: Set<CommandStatus> = status.isEmpty ? [.success, .cancelled] : Set(status)
         var total = 0
         for shard in 0..<store.shardCount {
             while true {
-                let count = try store.prune(shard: shard, before: before, statuses: statuses, limit: Self.batch)
-                if count == 0 { break }
-                total += count
+                let pruned = try store.prune(shard: shard, before: before, statuses: statuses, limit: Self.batch)
+                for payload in pruned.abandoned { spool.discard(stored: payload) }
+                if pruned.count == 0 { break }
+                total += pruned.count
                 showProgress(total, shard: shard, of: store.shardCount)
             }
         }
@@ -57,7 +60,7 @@ struct PruneCommand: ParsableCommand {
         if print.json {
             Output.line(JSONValue.object([.init("pruned", .integer(Int64(total)))]).bytes)
         } else {
-            Output.line("\(Figures.grouped(Int64(total))) commands removed")
+            Output.line("\(Figures.grouped(Int64(total))) command\(total == 1 ? "" : "s") removed")
         }
     }
 

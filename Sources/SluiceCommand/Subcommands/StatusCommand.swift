@@ -62,7 +62,8 @@ struct StatusCommand: ParsableCommand {
         .object([
             .init("seat", .integer(Int64(worker.seat))), .init("pid", .integer(Int64(worker.pid))),
             .init("state", .string(worker.isAlive ? "ready" : "lost")),
-            .init("inFlight", .integer(Int64(worker.executing))),
+            .init("inFlight", .integer(Int64(worker.inFlight))),
+            .init("claims", .array(worker.claims.map { .integer(Int64($0)) })),
         ])
     }
 
@@ -94,7 +95,7 @@ struct StatusCommand: ParsableCommand {
         if !workers.isEmpty {
             var table = Table([("WORKER", .right), ("PID", .right), ("STATE", .left), ("IN FLIGHT", .right)])
             for worker in workers {
-                table.add(["\(worker.seat)", "\(worker.pid)", worker.isAlive ? "ready" : "lost", "\(worker.executing)"])
+                table.add(["\(worker.seat)", "\(worker.pid)", worker.isAlive ? "ready" : "lost", "\(worker.inFlight)"])
             }
             Output.line("")
             for line in table.lines { Output.line(line) }

@@ -182,7 +182,7 @@ struct Checkup {
                     Finding(
                         name: "worker \(worker.seat)", state: coordinator.isHeld ? .warning : .note,
                         sentence:
-                            "pid \(worker.pid) is dead and holds \(worker.executing) commands; the coordinator gives "
+                            "pid \(worker.pid) is dead and holds \(worker.inFlight) commands; the coordinator gives "
                             + "them back"))
             }
             findings.append(Finding(name: "workers", state: .ok, sentence: "\(workers.count - lost.count) running"))

@@ -11,7 +11,10 @@ struct Surroundings {
         var seat: Int
         var pid: Int32
         var isAlive: Bool
-        var executing: Int
+        /// Commands in its hands, by shard.
+        var claims: [Int]
+
+        var inFlight: Int { claims.reduce(0, +) }
     }
 
     /// A destination that the coordinator holds back.
@@ -54,14 +57,15 @@ struct Surroundings {
     }
 
     func workers() throws(StoreError) -> [Worker] {
-        var executing: [Int64: Int] = [:]
+        let none = Array(repeating: 0, count: store.shardCount)
+        var claims: [Int64: [Int]] = [:]
         for shard in 0..<store.shardCount {
-            for row in try store.claimed(shard: shard) { executing[row.epoch, default: 0] += 1 }
+            for row in try store.claimed(shard: shard) { claims[row.epoch, default: none][shard] += 1 }
         }
         return try store.sessions().sorted { $0.seat < $1.seat }.map { session in
             Worker(
                 seat: session.seat, pid: session.pid, isAlive: isAlive(session),
-                executing: executing[session.epoch] ?? 0)
+                claims: claims[session.epoch] ?? none)
         }
     }
 

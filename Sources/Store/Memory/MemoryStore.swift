@@ -109,14 +109,17 @@ package final class MemoryStore: CommandStore {
 
     package func prune(
         shard: Int, before: Timestamp, statuses: Set<CommandStatus>, limit: Int
-    ) throws(StoreError) -> Int {
+    ) throws(StoreError) -> Pruned {
         try with(shard) { shard in
             let old = shard.rows.values.filter { row in
                 row.command.status.isFinal && statuses.contains(row.command.status) && row.command.updatedAt < before
             }
             let victims = old.sorted { $0.command.updatedAt < $1.command.updatedAt }.prefix(max(limit, 0))
+            var pruned = Pruned()
+            pruned.count = victims.count
+            pruned.abandoned = victims.filter { $0.command.status != .success }.compactMap { shard.payloads[$0.id] }
             shard.delete(Set(victims.map(\.id)))
-            return victims.count
+            return pruned
         }
     }
 

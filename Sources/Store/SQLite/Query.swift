@@ -60,7 +60,7 @@ enum Query: Int, CaseIterable {
         case .finishRemembered:
             // One statement where the row is as its claim left it: the fence compares what was remembered.
             """
-            UPDATE command SET status = 4, last = ?2, updated_at = ?3
+            UPDATE command SET status = 4, last = ?2, updated_at = ?3, offset = total
             WHERE turn = ?1 AND status = 2 AND claim = ?4 AND qos = ?5 AND last = ?6 AND suspect = 0
             AND cancel_requested = 0
             """
@@ -69,7 +69,8 @@ enum Query: Int, CaseIterable {
             """
             UPDATE command SET qos = ?2, status = ?3, claim = ?4, cancel_requested = ?5, retries = ?6, crashes = ?7,
             suspect = ?8, not_before = ?9, deadline = ?10, open_deadline = ?11, key_is_free = ?12, seat = ?13,
-            epoch = ?14, last = ?15, reason = ?16, updated_at = ?17, dead_at = ?18 WHERE turn = ?1
+            epoch = ?14, last = ?15, reason = ?16, updated_at = ?17, dead_at = ?18,
+            offset = iif(?3 = 4, total, offset) WHERE turn = ?1
             """
         case .byUniqueKey:
             """
@@ -172,7 +173,7 @@ enum Query: Int, CaseIterable {
             WHERE dead_at IS NOT NULL AND dead_at < ?1 AND status IN (?2, ?3) ORDER BY dead_at LIMIT ?4
             """
         case .deleteCommand: "DELETE FROM command WHERE turn = ?1 AND last = ?2"
-        case .deletePayload: "DELETE FROM payload WHERE turn = ?1"
+        case .deletePayload: "DELETE FROM payload WHERE turn = ?1 RETURNING body"
         case .previousTransition: "SELECT previous FROM transition WHERE seq = ?1"
         case .deleteTransition: "DELETE FROM transition WHERE seq = ?1"
         case .raiseSeqFloor: "UPDATE meta SET value = max(value, ?1) WHERE key = 'seq'"

@@ -3,19 +3,19 @@ package import Commands
 extension SQLiteStore {
     package func prune(
         shard: Int, before: Timestamp, statuses: Set<CommandStatus>, limit: Int
-    ) throws(StoreError) -> Int {
+    ) throws(StoreError) -> Pruned {
         let shard = try self.shard(shard)
         // Looked for outside a transaction, so that no writer waits for the search.
         let search = try shard.use { connection throws(StoreError) in
             try connection.search(before: before, statuses: statuses, limit: limit)
         }
-        guard !search.victims.isEmpty || search.isFar else { return 0 }
+        guard !search.victims.isEmpty || search.isFar else { return Pruned() }
         let isWhole = statuses.isSuperset(of: [.success, .cancelled])
         return try shard.write { connection throws(StoreError) in
-            var count = 0
-            for victim in search.victims where try connection.delete(victim) { count += 1 }
+            var pruned = Pruned()
+            for victim in search.victims { try connection.delete(victim, &pruned) }
             if isWhole { try connection.setPrunedThrough(search.through) }
-            return count
+            return pruned
         }
     }
 }
@@ -89,18 +89,20 @@ extension Connection {
         try set.run()
     }
 
-    /// Deletes a command with everything that is its. - Returns: whether it was still as it was found.
-    fileprivate func delete(_ victim: Victim) throws(StoreError) -> Bool {
+    /// Deletes a command with everything that is its, where it is still as it was found.
+    fileprivate func delete(_ victim: Victim, _ pruned: inout Pruned) throws(StoreError) {
         let command = try statement(.deleteCommand)
         command.bind(victim.turn, at: 1)
         command.bind(victim.last, at: 2)
         try command.run()
-        guard changes == 1 else { return false }
-        for query in [Query.deletePayload, .deleteResult] {
-            let delete = try statement(query)
-            delete.bind(victim.turn, at: 1)
-            try delete.run()
-        }
+        guard changes == 1 else { return }
+        let payload = try statement(.deletePayload)
+        payload.bind(victim.turn, at: 1)
+        if try payload.step(), victim.status != .success { pruned.abandoned.append(payload.bytes(0)) }
+        payload.reset()
+        let result = try statement(.deleteResult)
+        result.bind(victim.turn, at: 1)
+        try result.run()
         var seq = victim.last
         while seq > 0 {
             let look = try statement(.previousTransition)
@@ -119,7 +121,7 @@ extension Connection {
             try raise.run()
         }
         journal.add(-1, to: victim.status, victim.qos)
-        return true
+        pruned.count += 1
     }
 }
 

@@ -1,25 +1,28 @@
 import GRDBSQLite
-import TestSupport
 
 /// Looks at a shard's file as anybody could, with a connection of its own that never checkpoints.
-final class SQLiteProbe {
+package final class SQLiteProbe {
     private var handle: OpaquePointer?
 
-    init(_ path: String, flags: Int32 = SQLITE_OPEN_READWRITE) throws {
+    package init(_ path: String, flags: Int32 = SQLITE_OPEN_READWRITE) throws {
         let code = sqlite3_open_v2(path, &handle, flags, nil)
         guard code == SQLITE_OK else { throw Missed("\(path): \(String(cString: sqlite3_errstr(code)))") }
         sqlite3_busy_timeout(handle, 10_000)
         try run("PRAGMA wal_autocheckpoint = 0")
     }
 
+    package convenience init(creating path: String) throws {
+        try self.init(path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+    }
+
     deinit { sqlite3_close_v2(handle) }
 
-    func run(_ sql: String) throws {
+    package func run(_ sql: String) throws {
         guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw problem(sql) }
     }
 
     /// The first column of every row.
-    func texts(_ sql: String, column: Int32 = 0) throws -> [String] {
+    package func texts(_ sql: String, column: Int32 = 0) throws -> [String] {
         var statement: OpaquePointer?
         guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK else { throw problem(sql) }
         defer { sqlite3_finalize(statement) }
@@ -33,14 +36,14 @@ final class SQLiteProbe {
         }
     }
 
-    func text(_ sql: String) throws -> String { try texts(sql).first ?? "" }
-    func number(_ sql: String) throws -> Int { Int(try text(sql)) ?? -1 }
-    func plan(_ sql: String) throws -> String {
+    package func text(_ sql: String) throws -> String { try texts(sql).first ?? "" }
+    package func number(_ sql: String) throws -> Int { Int(try text(sql)) ?? -1 }
+    package func plan(_ sql: String) throws -> String {
         try texts("EXPLAIN QUERY PLAN \(sql)", column: 3).joined(separator: "\n")
     }
 
     /// Instructions of SQLite's virtual machine that the statement takes.
-    func steps(_ sql: String) throws -> Int {
+    package func steps(_ sql: String) throws -> Int {
         var statement: OpaquePointer?
         guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK else { throw problem(sql) }
         defer { sqlite3_finalize(statement) }

@@ -1,0 +1,30 @@
+import Commands
+import Foundation
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    /// What an operator asks.
+    struct StatusTests {
+        @Test func `status tells how many commands of each shard a worker has in its hands`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.up(workers: 2)
+                var ids: [CommandID] = []
+                for _ in 0..<6 {
+                    ids += try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":60000}"#).ids
+                }
+                var expected = Array(repeating: 0, count: 8)
+                for id in ids { expected[id.shard(of: 8)] += 1 }
+                try await until("all are in hand") {
+                    let workers = try await installation.sluice("status", "--json").json()["workers"]?.elements ?? []
+                    let claims = workers.map { $0["claims"]?.elements?.compactMap(\.integer) ?? [] }
+                    let sums = (0..<8).map { shard in claims.reduce(0) { $0 + ($1.count == 8 ? Int($1[shard]) : 0) } }
+                    let inFlight = workers.compactMap { $0["inFlight"]?.integer }.reduce(0, +)
+                    return sums == expected && inFlight == 6
+                }
+                let cancel = try await installation.sluice("cancel", ids[0].description)
+                #expect(cancel.code == 0, "\(cancel.errors)")
+            }
+        }
+    }
+}
