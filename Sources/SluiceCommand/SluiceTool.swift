@@ -14,7 +14,7 @@ struct SluiceTool: AsyncParsableCommand {
             Start everything on this machine with “sluice up”, upload a file with “sluice put FILE --to URL”, and look \
             at it with “sluice watch”. What you submit while nothing runs is kept and executed later.
 
-            Every subcommand takes --data DIR (or SLUICE_DATA); the default is ./sluice-data.
+            Every subcommand but bench takes --data DIR (or SLUICE_DATA); the default is ./sluice-data.
 
             EXIT CODES: 0 done · 1 a command it waited for failed · 64 usage · 65 bad data · 66 no such file or command \
             · 69 nothing is running · 70 internal error or corrupt store · 73 cannot create · 74 cannot write, or full \

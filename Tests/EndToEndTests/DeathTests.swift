@@ -187,6 +187,16 @@ extension EndToEndTests {
                 up.signal(SIGINT)
                 _ = try await up.end(within: .seconds(20))
                 #expect(ContinuousClock.now - began < .seconds(20))
+                // It was no fault of the command: it runs again, and nobody is charged or suspected.
+                _ = try await installation.up()
+                let store = try installation.store()
+                try await until("its second claim") { try store.command(id)?.claim == 2 }
+                let command = try #require(try store.command(id))
+                #expect(command.crashes == 0 && !command.suspect, "\(command)")
+                #expect(
+                    try FileManager.default.contentsOfDirectory(atPath: "\(installation.data)/run").allSatisfy {
+                        !$0.hasPrefix("ordered-")
+                    })
             }
         }
 

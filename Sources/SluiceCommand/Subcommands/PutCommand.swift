@@ -84,7 +84,8 @@ struct PutCommand: AsyncParsableCommand {
         let checked = try files.map { try draft(payload($0), registry) }
         let client = try data.client(registry)
         let drafts = try spool ? spooled(Spool(directory: client.directory.spool), registry) : checked
-        let ids = try await Producer(client: client, asJSON: print.json).submit(drafts, labels: files)
+        let ids = try await Producer(client: client, asJSON: print.json, labelName: "file").submit(
+            drafts, labels: files)
         if wait { try await Waiting(client: client, ids: ids, totals: drafts.map(\.total)).run() }
         await client.close()
     }

@@ -14,7 +14,9 @@ struct SubmitCommand: AsyncParsableCommand {
             The payload is JSON, read from the argument, from a file (@file), or in bulk from standard input (-): then \
             each line is an object with “payload” and, where wanted, “qos”, “idempotent”, “uniqueKey”, “retryLimit”, \
             “notBefore”, “deadline” and “destination”; the options of the command line are the defaults. A line that \
-            cannot be accepted ends the bulk with its number; the lines before it are kept.
+            cannot be read ends the bulk with its number; the lines before it are kept. One that only the store can \
+            refuse (its unique key is another's) does so too, but up to 4,096 lines behind it may have gone with it: \
+            what was accepted is printed, with --json together with the number of its line.
 
             EXAMPLES
               sluice submit noop

@@ -143,10 +143,13 @@ final class BulkSubmit: Sendable {
         let results = client.store.submit(
             batch.drafts, allowUnknownTypes: options.allowUnknownType, now: .now)
         var accepted: [CommandID] = []
+        var lines: [Int] = []
         accepted.reserveCapacity(results.count)
         for (index, result) in results.enumerated() {
             switch result {
-            case .success(let submission): accepted.append(submission.id)
+            case .success(let submission):
+                accepted.append(submission.id)
+                lines.append(batch.lines[index])
             case .failure(let error):
                 let complaint = Complaint(error)
                 refusal.withLock { refusal in
@@ -156,19 +159,19 @@ final class BulkSubmit: Sendable {
             }
         }
         client.hint(ready: accepted)
-        show(accepted)
+        show(accepted, lines)
         if keepsIDs { ids += accepted }
     }
 
-    private func show(_ accepted: [CommandID]) {
+    private func show(_ accepted: [CommandID], _ lines: [Int]) {
         Output.append { buffer in
-            for id in accepted {
+            for (id, line) in zip(accepted, lines) {
                 if asJSON { buffer.append(contentsOf: "{\"id\":\"".utf8) }
                 withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 36) {
                     id.write(into: $0)
                     buffer.append(contentsOf: $0)
                 }
-                if asJSON { buffer.append(contentsOf: "\"}".utf8) }
+                if asJSON { buffer.append(contentsOf: "\",\"line\":\(line)}".utf8) }
                 buffer.append(UInt8(ascii: "\n"))
             }
         }

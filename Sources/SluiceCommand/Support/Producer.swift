@@ -6,6 +6,8 @@ internal import Store
 struct Producer {
     let client: SluiceClient
     let asJSON: Bool
+    /// What the labels are, for JSON: `file`; nil where they say nothing that the caller does not know.
+    var labelName: String?
 
     private static let batch = 512
 
@@ -35,7 +37,8 @@ struct Producer {
 
     private func show(_ id: CommandID, label: String) {
         guard asJSON else { return Output.line(id.description) }
-        Output.line(JSONValue.object([.init("id", .string(id.description)), .init("file", .string(label))]).bytes)
+        let named = labelName.map { [JSONValue.Member($0, .string(label))] } ?? []
+        Output.line(JSONValue.object([.init("id", .string(id.description))] + named).bytes)
     }
 
     private func refused(_ error: SluiceError, label: String, count: Int) -> any Error {
