@@ -83,8 +83,8 @@ package struct Places: Sendable {
     /// Seconds from asking for a claim to its commit, smoothed.
     private var commitTime = 0.0
 
-    /// Suspects claimed at a time: one executes, and where a claim is known from a begin, the next waits behind it, but
-    /// for no longer than ``suspectPatience``: elsewhere it may begin at once.
+    /// Suspects claimed at a time: one executes, and where operations are quick and a claim is known from a begin, the
+    /// next waits behind it, but for no longer than ``suspectPatience``: elsewhere it may begin at once.
     package var mostSuspects = 2
     private static let suspectPatience: Int64 = 1_000_000_000
 
@@ -323,7 +323,7 @@ package struct Places: Sendable {
         var isContested: Bool?
         for (line, heap) in lines {
             guard let first = heap.min else { continue }
-            if line.suspect && suspects >= (isSuspectLong(now) ? 1 : mostSuspects) { continue }
+            if line.suspect && suspects >= (ahead == 0 || isSuspectLong(now) ? 1 : mostSuspects) { continue }
             if serviceClass != .high, inGroup[line.group, default: 0] >= share + ahead {
                 let contested = isContested ?? self.othersWait(besides: line.group)
                 isContested = contested

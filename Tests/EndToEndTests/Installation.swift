@@ -124,8 +124,9 @@ final class Installation: Sendable {
     }
 
     /// A destination that does as it is told; it stops when the test ends.
-    func receiver(hashes: Bool = true) async throws -> MisbehavingReceiver {
+    func receiver(hashes: Bool = true, port: Int = 0) async throws -> MisbehavingReceiver {
         var options = MisbehavingReceiver.Options()
+        options.port = port
         options.hashes = hashes
         let receiver = try await MisbehavingReceiver(options)
         receivers.withLock { $0.append(receiver) }

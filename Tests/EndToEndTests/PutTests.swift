@@ -125,9 +125,9 @@ extension EndToEndTests {
                 #expect(last?.sha256 == sha256(bytes))
 
                 let posted = try await installation.await(post, .error, .success, .inDoubt, .tooManyTimes, in: store)
+                #expect(receiver.requests(to: "/post").count == 1)
                 if posted.status == .inDoubt {
                     // Nobody knows, so it waits for a person.
-                    #expect(receiver.requests(to: "/post").count == 1)
                     #expect(try await installation.sluice("resolve", "\(post)", "--retry").code == 0)
                     try await installation.await(post, .success, in: store)
                 }
@@ -188,6 +188,10 @@ extension EndToEndTests {
                 #expect(try store.command(id)?.retries == 0)
                 // Meanwhile others go through.
                 #expect(try await installation.sluice("put", source, "--to", "file://\(to)/", "--wait").code == 0)
+                let receiver = try await installation.receiver(port: port)
+                try await installation.await(id, .success, in: store)
+                #expect(receiver.requests(to: "/x").count == 1)
+                #expect(try store.command(id)?.retries == 0)
             }
         }
 

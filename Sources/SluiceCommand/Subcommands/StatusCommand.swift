@@ -72,7 +72,6 @@ struct StatusCommand: ParsableCommand {
             .init("destination", .string(link.destination)), .init("direction", .string("up")),
             .init("state", .string(link.state)), .init("reason", link.reason.map { .string($0) } ?? .null),
             .init("since", link.since.map { .string($0) } ?? .null),
-            .init("probeAt", link.probeAt.map { .string($0) } ?? .null),
         ])
     }
 

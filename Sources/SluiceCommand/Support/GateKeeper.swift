@@ -1,5 +1,6 @@
 internal import Commands
 internal import Console
+internal import Coordination
 internal import Sluice
 internal import Store
 
@@ -72,12 +73,6 @@ struct GateKeeper {
 
     private func waiting(_ command: Command) throws(StoreError) -> [Gate] {
         var gates: [Gate] = []
-        if command.cancelRequested {
-            gates.append(
-                Gate(
-                    name: "cancel", value: "its cancellation is wished", threshold: "no wish",
-                    opens: "The coordinator's next sweep cancels it"))
-        }
         for pause in try PauseList(store: store).entries where pause.covers(command) {
             gates.append(
                 Gate(
@@ -128,11 +123,11 @@ struct GateKeeper {
         else { return nil }
         let since = link.since.map { " since \($0)" } ?? ""
         let reason = link.reason.map { ": \($0)" } ?? ""
-        let probe = link.probeAt.map { ", the next at \($0)" } ?? ""
+        let interval = link.state == DestinationGate.State.paused.name ? "each minute" : "1 to 30 s apart"
         return Gate(
             name: "destination", value: "\(link.destination) is \(link.state)\(since)\(reason)",
             threshold: "one success there",
-            opens: "One command at a time goes out as a probe\(probe); a success opens it")
+            opens: "One command at a time goes out as a probe, \(interval); a success opens it")
     }
 
     private func type(_ command: Command, _ alive: [Session]) throws(StoreError) -> Gate? {

@@ -24,7 +24,6 @@ struct Surroundings {
         var state: String
         var reason: String?
         var since: String?
-        var probeAt: String?
 
         /// - Parameter setting: the value of the setting `link.<destination>`.
         init?(destination: String, setting: String) {
@@ -35,7 +34,6 @@ struct Surroundings {
             self.state = state
             reason = value["reason"]?.string
             since = Self.time(value["since"])
-            probeAt = Self.time(value["probeAt"])
         }
 
         /// Unix milliseconds, as the coordinator writes them, or a text.
