@@ -2,38 +2,46 @@ internal import Commands
 internal import Glibc
 package import Store
 
-/// What a worker leaves in the settings about itself, so that `explain` can say that nobody runs a type, also without a
-/// coordinator: `worker.<seat>` = `{"pid": 1, "types": ["noop"]}`.
+/// What a worker leaves in the settings about itself, so that `explain` and `status` can tell of it, also without a
+/// coordinator: `worker.<seat>` = `{"pid": 1, "concurrency": 16, "types": ["noop"]}`.
 package struct WorkerCard: Sendable, Equatable {
     package static let prefix = "worker."
 
     package var pid: Int32
+    package var concurrency: Int
     package var types: [String]
 
-    package init(pid: Int32, types: [String]) {
+    package init(pid: Int32, concurrency: Int, types: [String]) {
         self.pid = pid
+        self.concurrency = concurrency
         self.types = types
     }
 
     /// Nil for what is no card.
     package init?(setting: String) {
         guard let value = try? JSONValue(parsing: Array(setting.utf8)),
-            let pid = value["pid"]?.integer.flatMap({ Int32(exactly: $0) }), let types = value["types"]?.elements
+            let pid = value["pid"]?.integer.flatMap({ Int32(exactly: $0) }),
+            let concurrency = value["concurrency"]?.integer.flatMap({ Int(exactly: $0) }),
+            let types = value["types"]?.elements
         else { return nil }
-        self.init(pid: pid, types: types.compactMap(\.string))
+        self.init(pid: pid, concurrency: concurrency, types: types.compactMap(\.string))
     }
 
     package var setting: String {
         JSONValue.object([
-            .init("pid", .integer(Int64(pid))), .init("types", .array(types.map { .string($0) })),
+            .init("pid", .integer(Int64(pid))), .init("concurrency", .integer(Int64(concurrency))),
+            .init("types", .array(types.map { .string($0) })),
         ]).text
     }
 
     /// Leaves the card of this process, on a thread of its own: a worker is ready before that. Where it cannot be left,
     /// `explain` knows less.
-    package static func leave(seat: Int, types: [String], in store: any CommandStore) {
+    package static func leave(
+        seat: Int, concurrency: Int, types: [String], in store: any CommandStore
+    ) {
         startThread(named: "sluice-card") {
-            try? store.set("\(prefix)\(seat)", to: WorkerCard(pid: getpid(), types: types).setting)
+            try? store.set(
+                "\(prefix)\(seat)", to: WorkerCard(pid: getpid(), concurrency: concurrency, types: types).setting)
         }
     }
 }

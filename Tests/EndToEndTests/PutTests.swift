@@ -277,5 +277,33 @@ extension EndToEndTests {
                 try await until("the whole size in events") { abs(sent() - Int64(size)) <= Int64(size / 100) }
             }
         }
+
+        @Test func `bandwidth events come at least twice a second while bytes flow`() async throws {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver(hashes: false)
+                receiver.on("/slow", .slow(bytesPerSecond: 10_000_000))
+                _ = try await installation.up()
+                let watch = try installation.start("watch", "--json")
+                try await until("the first event") { !watch.output.isEmpty }
+                let source = try installation.place.file("large", [])
+                truncate(source, 40_000_000)
+                let put = try await installation.sluice("put", source, "--to", "\(receiver.origin)/slow", "--wait")
+                #expect(put.code == 0, "\(put.errors)")
+                let rfc3339 = ISO8601DateFormatter()
+                rfc3339.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
+                let times = watch.output.split(separator: "\n").compactMap { line -> Int64? in
+                    guard line.contains("bandwidth/http://127.0.0.1:\(receiver.port)"),
+                        let start = line.firstIndex(of: "{"),
+                        let event = try? JSONValue(parsing: Array(line[start...].utf8)),
+                        let at = event["at"]?.string ?? event["body"]?["at"]?.string
+                    else { return nil }
+                    return rfc3339.date(from: at).map { Int64($0.timeIntervalSince1970 * 1000) }
+                }
+                let first = try #require(times.first)
+                let last = try #require(times.last)
+                #expect(last - first > 2000, "\(times)")
+                #expect(times.count >= Int((last - first) / 500), "\(times)")
+            }
+        }
     }
 }

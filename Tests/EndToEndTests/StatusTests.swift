@@ -19,6 +19,7 @@ extension EndToEndTests {
                     let workers = try await installation.sluice("status", "--json").json()["workers"]?.elements ?? []
                     let claims = workers.map { $0["claims"]?.elements?.compactMap(\.integer) ?? [] }
                     let sums = (0..<8).map { shard in claims.reduce(0) { $0 + ($1.count == 8 ? Int($1[shard]) : 0) } }
+                    guard workers.allSatisfy({ $0["concurrency"]?.integer == 16 }) else { return false }
                     let inFlight = workers.compactMap { $0["inFlight"]?.integer }.reduce(0, +)
                     return sums == expected && inFlight == 6
                 }

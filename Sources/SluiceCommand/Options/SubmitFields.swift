@@ -4,8 +4,12 @@ internal import Sluice
 
 /// What `put` and `submit` say of a command besides its payload.
 struct SubmitFields: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("Quality of service.", valueName: "qos"))
-    var qos: QualityOfService = .default
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Quality of service: userInteractive, userInitiated, default, utility or background. (default: default)",
+            valueName: "qos"))
+    var qos: QualityOfService?
 
     @Option(
         name: .long,
@@ -35,7 +39,7 @@ struct SubmitFields: ParsableArguments {
 
     var options: SubmitOptions {
         var options = SubmitOptions()
-        options.qos = qos
+        options.qos = qos ?? .default
         options.uniqueKey = uniqueKey
         options.retryLimit = retryLimit
         options.notBefore = notBefore?.time ?? .zero

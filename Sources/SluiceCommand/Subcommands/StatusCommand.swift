@@ -62,6 +62,7 @@ struct StatusCommand: ParsableCommand {
         .object([
             .init("seat", .integer(Int64(worker.seat))), .init("pid", .integer(Int64(worker.pid))),
             .init("state", .string(worker.isAlive ? "ready" : "lost")),
+            .init("concurrency", worker.concurrency.map { .integer(Int64($0)) } ?? .null),
             .init("inFlight", .integer(Int64(worker.inFlight))),
             .init("claims", .array(worker.claims.map { .integer(Int64($0)) })),
         ])

@@ -53,9 +53,9 @@ struct WorkerCommand: AsyncParsableCommand {
         let registry = BuiltInOperations.registry(operations)
         let service = WorkerService(
             directory: directory, store: store, registry: registry, configuration: configuration, logger: logger,
-            whenReady: { seat in
+            whenReady: { [concurrency] seat in
                 Notify.ready()
-                WorkerCard.leave(seat: seat, types: registry.types, in: store)
+                WorkerCard.leave(seat: seat, concurrency: concurrency, types: registry.types, in: store)
             })
         try await Services.run(service, logger: logger)
     }

@@ -11,6 +11,8 @@ struct Surroundings {
         var seat: Int
         var pid: Int32
         var isAlive: Bool
+        /// Nil until it has said so.
+        var concurrency: Int?
         /// Commands in its hands, by shard.
         var claims: [Int]
 
@@ -60,9 +62,12 @@ struct Surroundings {
         for shard in 0..<store.shardCount {
             for row in try store.claimed(shard: shard) { claims[row.epoch, default: none][shard] += 1 }
         }
+        let cards = try store.settings(prefix: WorkerCard.prefix)
         return try store.sessions().sorted { $0.seat < $1.seat }.map { session in
-            Worker(
+            let card = cards["\(WorkerCard.prefix)\(session.seat)"].flatMap { WorkerCard(setting: $0) }
+            return Worker(
                 seat: session.seat, pid: session.pid, isAlive: isAlive(session),
+                concurrency: card?.pid == session.pid ? card?.concurrency : nil,
                 claims: claims[session.epoch] ?? none)
         }
     }
