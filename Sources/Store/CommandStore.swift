@@ -83,8 +83,8 @@ package protocol CommandStore: Sendable {
     ) throws(StoreError) -> [ExecutionOutcome]
     /// After a worker's proven death: deletes its session and releases its commands, one transaction for each shard.
     ///
-    /// Convicts per DESIGN section 4, "Crashes". Runs to the end or can be run again: shards that hold a suspect of the
-    /// dead worker come last, so that a repeated call decides alike.
+    /// Convicts per DESIGN section 4, "Crashes". Runs to the end or can be run again: the shard in which a suspect of the
+    /// dead worker was executing comes after those with other commands, so that a repeated call decides alike.
     /// - Parameters:
     ///   - counts: false where the death was ordered or came with a reboot; then nobody is charged or suspected.
     ///   - released: called with the transitions of each shard as soon as they are committed, and with what may run

@@ -83,7 +83,6 @@ package struct WorkerState: Sendable, Equatable {
     package var executing = 0
     package var free = 0
     package var freeHigh = 0
-    package var holdsSuspect = false
     /// Raised by the worker's loop.
     package var progress: Int64 = 0
 
@@ -98,7 +97,6 @@ package struct WorkerState: Sendable, Equatable {
         writer.uint16(executing)
         writer.uint16(free)
         writer.uint16(freeHigh)
-        writer.append(UInt8(holdsSuspect ? 1 : 0))
         writer.uint64(progress)
     }
 
@@ -112,7 +110,6 @@ package struct WorkerState: Sendable, Equatable {
         executing = try reader.uint16("executing")
         free = try reader.uint16("free")
         freeHigh = try reader.uint16("free high")
-        holdsSuspect = try reader.uint8("suspect") != 0
         progress = try reader.count64("progress")
     }
 }

@@ -395,7 +395,6 @@ package struct Places: Sendable {
         state.executing = executingHigh + executingOthers
         state.free = max(min(concurrency, 2 * concurrency - executingHigh) - heldOthers, 0)
         state.freeHigh = max(2 * concurrency - executingOthers - heldHigh, 0)
-        state.holdsSuspect = suspects > 0
     }
 }
 

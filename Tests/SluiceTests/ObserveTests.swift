@@ -55,14 +55,16 @@ import Wire
     @Test func `close ends waits and streams`() async throws {
         try await Rig.with { rig in
             let client = rig.client
+            let stage = try await Stage(rig.directory)
             let id = try await client.submit("noop", payload: ["echo": 1])
             let waiting = Task { try await client.wait(for: id) }
             let events = try client.events()
             let reading = Task { for await _ in events {} }
-            try await Task.sleep(for: .milliseconds(50))
+            try await until("both subscriptions") { Set(stage.prefixes).isSuperset(of: ["", "status/"]) }
             await client.close()
             await #expect(throws: CancellationError.self) { try await waiting.value }
             await reading.value
+            await stage.leave()
         }
     }
 

@@ -345,6 +345,18 @@ import Testing
         #expect(try first.command(ids[0])?.status == .new)
     }
 
+    @Test func `a single submit goes to a shard in which nobody commits`() throws {
+        let place = try Place()
+        let store = try place.store(shards: 4)
+        let probes = try (0..<3).map { try SQLiteProbe(place.data.shard($0)) }
+        for probe in probes { try probe.run("BEGIN IMMEDIATE") }
+        for _ in 0..<20 {
+            let id = try store.submit([.noop], allowUnknownTypes: false, now: .now)[0].get().id
+            #expect(id.shard(of: 4) == 3)
+        }
+        for probe in probes { try probe.run("COMMIT") }
+    }
+
     @Test func `whoever waits for a lock gets it when it is free`() async throws {
         let place = try Place()
         let store = try place.store(shards: 1)

@@ -33,7 +33,6 @@ enum Samples {
         state.executing = random.number(in: 0..<0x10000)
         state.free = random.number(in: 0..<0x10000)
         state.freeHigh = random.number(in: 0..<0x10000)
-        state.holdsSuspect = random.chance(0.5)
         state.progress = number(&random)
         return state
     }

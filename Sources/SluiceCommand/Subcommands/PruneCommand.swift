@@ -9,7 +9,7 @@ struct PruneCommand: ParsableCommand {
         commandName: "prune",
         abstract: "Remove old finished commands.",
         discussion: """
-            Commands that ended in success or were cancelled longer ago than --older-than, with their payloads, results \
+            Commands that ended in success or were cancelled longer ago than --older-than, with their payloads, results, \
             timelines and spooled copies; dead letters and doubts only where --status names them. Small batches: it \
             may run beside everything else. The coordinator does the same by itself, twice a minute.
 

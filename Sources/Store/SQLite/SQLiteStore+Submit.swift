@@ -26,7 +26,7 @@ extension SQLiteStore {
             let waits = isBound || busy.count > shardCount / 2 || !isFree.contains(true)
             var batches = shards.map { _ in [Pending]() }
             for index in waiting {
-                let id = newID(for: drafts[index], now: now, isSound: waits ? isSound : isFree, &random)
+                let id = newID(for: drafts[index], now: now, isSound: isFree.contains(true) ? isFree : isSound, &random)
                 batches[id.shard(of: shardCount)].append(Pending(index: index, id: id))
             }
             waiting = []
