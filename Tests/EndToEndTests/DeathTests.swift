@@ -200,6 +200,29 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `up kills a coordinator that hangs, and the next one takes over what runs`() async throws {
+            try await Installation.with { installation in
+                let up = try await installation.up()
+                let store = try installation.store()
+                let id = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":12000}"#).ids[0]
+                try await installation.await(id, .sent, in: store)
+                let hanging = try #require(
+                    try await installation.status()?["coordinator"]?["pid"]?.integer.map { Int32($0) })
+                // A coordinator that was never heard may be replaying a long log, and gets a minute.
+                try await until("the greeting of up") { up.errors.contains("sluice runs in") }
+                kill(hanging, SIGSTOP)
+                try await until("another coordinator") {
+                    let pid = try await installation.status()?["coordinator"]?["pid"]?.integer
+                    return pid != nil && pid != Int64(hanging)
+                }
+                #expect(up.errors.contains("silent for too long"))
+                let command = try await installation.await(id, .success, in: store)
+                #expect(command.claim == 1)
+                let next = try await installation.sluice("submit", "noop").ids[0]
+                try await installation.await(next, .success, in: store)
+            }
+        }
+
         @Test func `up restarts a killed child, and a worker added beside it takes work within a second`() async throws
         {
             try await Installation.with { installation in

@@ -83,20 +83,23 @@ final class Installation: Sendable {
 
     /// Starts a program; it is killed when the test ends.
     func start(
-        program: String, _ arguments: [String], environment more: [String: String?] = [:], input: [UInt8]? = nil
+        program: String, _ arguments: [String], environment more: [String: String?] = [:], input: [UInt8]? = nil,
+        terminal: Pseudoterminal? = nil
     ) throws -> ChildProcess {
         let child = try ChildProcess(
             [program] + arguments, environment: environment(more), directory: place.path, input: input,
-            log: "\(place.path)/process-\(started.add(1, ordering: .relaxed).newValue)")
+            terminal: terminal, log: "\(place.path)/process-\(started.add(1, ordering: .relaxed).newValue)")
         children.withLock { $0.append(child) }
         return child
     }
 
     /// Starts `sluice` with these arguments.
     func start(
-        _ arguments: String..., environment: [String: String?] = [:], input: [UInt8]? = nil
+        _ arguments: String..., environment: [String: String?] = [:], input: [UInt8]? = nil,
+        terminal: Pseudoterminal? = nil
     ) throws -> ChildProcess {
-        try start(program: "\(Self.bin)/sluice", arguments, environment: environment, input: input)
+        try start(
+            program: "\(Self.bin)/sluice", arguments, environment: environment, input: input, terminal: terminal)
     }
 
     /// Runs a program to its end.

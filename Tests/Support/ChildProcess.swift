@@ -34,10 +34,11 @@ package final class ChildProcess: Sendable {
     ///   - environment: replaces single variables of this process's environment; nil removes one.
     ///   - directory: where it runs; here when nil.
     ///   - input: what it reads from standard input; nothing when nil.
+    ///   - terminal: is its controlling terminal, and its three standard streams.
     ///   - log: path of its output without the endings `.out` and `.err`.
     package init(
         _ arguments: [String], environment: [String: String?] = [:], directory: String? = nil, input: [UInt8]? = nil,
-        log: String
+        terminal: Pseudoterminal? = nil, log: String
     ) throws {
         self.arguments = arguments
         outputPath = "\(log).out"
@@ -54,9 +55,13 @@ package final class ChildProcess: Sendable {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, inputPath, O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, outputPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-        posix_spawn_file_actions_addopen(&actions, 2, errorPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        if let terminal {
+            for stream: CInt in 0...2 { posix_spawn_file_actions_addopen(&actions, stream, terminal.path, O_RDWR, 0) }
+        } else {
+            posix_spawn_file_actions_addopen(&actions, 0, inputPath, O_RDONLY, 0)
+            posix_spawn_file_actions_addopen(&actions, 1, outputPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+            posix_spawn_file_actions_addopen(&actions, 2, errorPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        }
         // Descriptors of other tests must not live on in this child.
         clinux_spawn_close_from(&actions, 3)
         if let directory { clinux_spawn_change_directory(&actions, directory) }
@@ -71,8 +76,10 @@ package final class ChildProcess: Sendable {
         posix_spawnattr_setsigmask(&attributes, &noSignals)
         posix_spawnattr_setsigdefault(&attributes, &allSignals)
         posix_spawnattr_setpgroup(&attributes, 0)
+        // The first terminal that the leader of a session opens becomes its controlling one.
+        let group = terminal == nil ? CInt(POSIX_SPAWN_SETPGROUP) : newSession
         posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
+            &attributes, Int16(CInt(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) | group))
 
         var pid: pid_t = 0
         let status = withCStrings(arguments) { argv in
@@ -142,6 +149,9 @@ package final class ChildProcess: Sendable {
             .joined(separator: " ")
     }
 }
+
+/// `POSIX_SPAWN_SETSID` of glibc 2.26; not visible to Swift.
+private let newSession: CInt = 0x80
 
 /// Calls `body` with a null-terminated array of C strings.
 private func withCStrings<Result>(

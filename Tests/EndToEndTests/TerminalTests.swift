@@ -1,0 +1,98 @@
+import Commands
+import Foundation
+import Glibc
+import Store
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    /// What a person at a terminal sees.
+    struct TerminalTests {
+        @Test func `watch fits its terminal, survives a resize and a coordinator's death, and gives the screen back`()
+            async throws
+        {
+            try await Installation.with { installation in
+                _ = try await installation.up(workers: 2)
+                let id = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":60000}"#).ids[0]
+                try await installation.await(id, .sent, in: installation.store())
+                let terminal = try Pseudoterminal(columns: 80, rows: 24)
+                let watch = try installation.start("watch", terminal: terminal)
+
+                let first = try #require(try await coordinator(installation))
+                try await until("the first screen") {
+                    terminal.screen.first?.contains("coordinator pid \(first)") == true
+                }
+                try await until("both workers and the command") {
+                    let screen = terminal.screen
+                    return screen.count { $0.hasPrefix("worker ") && $0.contains("of 16 running") } == 2
+                        && screen.contains { $0.contains("noop …\(id.description.suffix(12))") }
+                }
+                try expect(terminal.screen, fits: 80, 24)
+
+                try terminal.resize(columns: 50, rows: 12)
+                try await until("a smaller screen") { !terminal.screen.isEmpty && terminal.screen.count <= 12 }
+                try expect(terminal.screen, fits: 50, 12)
+
+                kill(first, SIGKILL)
+                try await until("the next coordinator") {
+                    guard let line = terminal.screen.first, line.contains("coordinator pid") else { return false }
+                    return !line.contains("pid \(first)")
+                }
+
+                #expect(watch.ending == nil)
+                terminal.type("q")
+                #expect(try await watch.end(within: .seconds(20)) == .exited(0))
+                #expect(terminal.output.hasSuffix("\u{1B}[?25h\u{1B}[?1049l"))
+            }
+        }
+
+        @Test func `put shows how far it has got, and Ctrl-C detaches without cancelling`() async throws {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                receiver.on("/in/film", .slow(bytesPerSecond: 400_000))
+                let source = try installation.place.file("film", [UInt8](repeating: 7, count: 2_000_000))
+                _ = try await installation.up()
+                let terminal = try Pseudoterminal()
+                let put = try installation.start(
+                    "put", source, "--to", "\(receiver.origin)/in/", "--wait", terminal: terminal)
+                try await until("a bar with some of it") {
+                    terminal.output.components(separatedBy: "\r").contains {
+                        $0.contains(" of 2.0 MB") && $0.contains("█") && $0.contains("░") && $0.contains("/s")
+                    }
+                }
+                terminal.type("\u{3}")
+                #expect(try await put.end(within: .seconds(20)) == .exited(130))
+                #expect(terminal.output.contains("detached; the commands go on"))
+                let id = try #require(
+                    terminal.output.components(separatedBy: .whitespacesAndNewlines).compactMap { CommandID($0) }.first)
+                let command = try await installation.await(id, .success, in: installation.store())
+                #expect(command.claim == 1 && command.offset == 2_000_000)
+            }
+        }
+
+        @Test func `Ctrl-C on the terminal of up drains, and its workers finish what they run`() async throws {
+            try await Installation.with { installation in
+                let terminal = try Pseudoterminal()
+                let up = try installation.start("up", "--workers", "1", terminal: terminal)
+                try await installation.ready(workers: 1, up)
+                let id = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":2000}"#).ids[0]
+                let store = try installation.store()
+                try await installation.await(id, .sent, in: store)
+                terminal.type("\u{3}")
+                #expect(try await up.end(within: .seconds(30)) == .exited(0))
+                #expect(terminal.output.contains("draining: "))
+                let command = try #require(try store.command(id))
+                #expect(command.status == .success && command.claim == 1)
+            }
+        }
+
+        private func coordinator(_ installation: Installation) async throws -> Int32? {
+            try await installation.status()?["coordinator"]?["pid"]?.integer.map { Int32($0) }
+        }
+
+        private func expect(_ screen: [String], fits columns: Int, _ rows: Int) throws {
+            #expect(screen.count <= rows, "\(screen.joined(separator: "\n"))")
+            for line in screen { #expect(line.count <= columns, "\(line)") }
+        }
+    }
+}
