@@ -23,8 +23,30 @@ package struct Dispatcher: Sendable {
         var seat: Int
         var destination: Destination
         var serviceClass: ServiceClass
+        var suspect: Bool
         /// Nil once claimed.
         var offeredAt: Int64?
+    }
+
+    /// A seat while offers are chosen for it.
+    private struct Candidate {
+        let record: SeatRecord
+        /// By class.
+        let room: [Int]
+        let unfinished: Int
+        var suspects: Int
+        var offers: [Offers.Offer] = []
+
+        init(_ record: SeatRecord, now: Int64) {
+            self.record = record
+            room = ServiceClass.allCases.map { record.room($0, now: now) }
+            unfinished = record.unfinished(now: now)
+            suspects = record.suspects.count
+        }
+
+        func room(_ serviceClass: ServiceClass) -> Int { room[serviceClass.rawValue] - offers.count }
+        /// It would have free places.
+        var isIdle: Bool { unfinished + offers.count < record.concurrency }
     }
 
     private struct Cursor: Sendable {
@@ -49,7 +71,7 @@ package struct Dispatcher: Sendable {
     private var inHand: [CommandID: InHand] = [:]
     /// Where to read on; what has been read to its end has no cursor.
     private var cursors: [Source: Cursor] = [:]
-    private var running: [ReadyKey: Int] = [:]
+    private var running: [ReadyQueue.Group: Int] = [:]
 
     /// Offers not claimed by then are forgotten, and may go elsewhere.
     package static let patience: Int64 = 2_000_000_000
@@ -175,7 +197,10 @@ package struct Dispatcher: Sendable {
         switch event.transition.status {
         case .queued, .sent:
             queue.remove(id)
-            inHand[id]?.offeredAt = nil
+            if var hand = inHand[id], hand.offeredAt != nil {
+                hand.offeredAt = nil
+                inHand[id] = hand
+            }
             return false
         case .new, .blocked:
             letGo(id)
@@ -189,7 +214,8 @@ package struct Dispatcher: Sendable {
 
     private mutating func judge(_ report: StatusReport, id: CommandID, at: Timestamp, now: Int64) -> Bool {
         let destination = report.event.destination
-        var gate = gates[destination] ?? DestinationGate()
+        let before = gates[destination]
+        var gate = before ?? DestinationGate()
         let changed: Bool
         switch (report.event.transition.status, report.fault) {
         case (_, .link): changed = gate.failed(id, reason: report.event.transition.reason, at: at, now: now)
@@ -199,7 +225,8 @@ package struct Dispatcher: Sendable {
             gate.withdrawn(id)
             changed = false
         }
-        gates[destination] = gate == DestinationGate() ? nil : gate
+        let after = gate == DestinationGate() ? nil : gate
+        if after != before { gates[destination] = after }
         return changed
     }
 
@@ -245,72 +272,83 @@ package struct Dispatcher: Sendable {
 
     /// Offers as much as the seats have room for.
     package mutating func dispatch(at: Timestamp, now: Int64) -> [Dispatch] {
-        var chosen: [Int: [Offers.Offer]] = [:]
-        func offer(_ command: ReadyCommand, to seat: Int, as qos: QualityOfService? = nil) {
-            chosen[seat, default: []].append(
-                Offers.Offer(
-                    id: command.id, type: command.type, qos: qos ?? command.qos, suspect: command.suspect,
-                    group: Offers.group(of: command.destination), order: ReadyQueue.order(of: command)))
-            hold(
-                command.id, seat: seat, destination: command.destination, qos: command.qos, suspect: command.suspect,
-                offeredAt: now)
-            gates[command.destination]?.offered(command.id, now: now)
+        var candidates = seats.values.sorted { $0.seat < $1.seat }.map { Candidate($0, now: now) }
+        guard !candidates.isEmpty else { return [] }
+        for (command, seat) in starved(at: at, now: now) {
+            guard let index = candidates.firstIndex(where: { $0.record.seat == seat }) else { continue }
+            offer(command, to: &candidates[index], as: .userInitiated, now: now)
         }
-        let order = seats.keys.sorted()
-        guard !order.isEmpty else { return [] }
-        func room(_ seat: Int, _ serviceClass: ServiceClass) -> Int {
-            (seats[seat]?.room(serviceClass, now: now) ?? 0) - (chosen[seat]?.count ?? 0)
-        }
-
-        for (command, seat) in starved(at: at, now: now) { offer(command, to: seat, as: .userInitiated) }
-        // High quality goes to whoever has most room; shards do not matter.
-        while let seat = order.max(by: { room($0, .high) < room($1, .high) }), room(seat, .high) > 0 {
-            guard let command = take(.high, seat: seat, shards: nil, now: now) else {
-                // The roomiest cannot run what is there, but another may.
-                var taken = false
-                for other in order where other != seat && room(other, .high) > 0 {
-                    guard let command = take(.high, seat: other, shards: nil, now: now) else { continue }
-                    offer(command, to: other)
-                    taken = true
-                }
-                if taken { continue }
-                break
-            }
-            offer(command, to: seat)
-        }
+        dispatchHigh(to: &candidates, now: now)
         for serviceClass in [ServiceClass.middle, .low] {
             // A worker executes one suspect at a time, so all help with them in turn, whatever their shard.
             for _ in 0..<SeatRecord.mostSuspects {
-                for seat in order where queue.suspects > 0 && room(seat, serviceClass) > 0 {
-                    let command = take(serviceClass, seat: seat, shards: nil, now: now) { $0.suspect }
-                    if let command { offer(command, to: seat) }
+                for index in candidates.indices where queue.suspects > 0 {
+                    takeOne(serviceClass, for: &candidates[index], now: now) { $0.suspect }
                 }
             }
-            for (index, seat) in order.enumerated() {
-                let own = (0..<shardCount).filter { $0 % order.count == index }
-                while room(seat, serviceClass) > 0, let command = take(serviceClass, seat: seat, shards: own, now: now)
-                {
-                    offer(command, to: seat)
-                }
+            for index in candidates.indices {
+                let own = (0..<shardCount).filter { $0 % candidates.count == index }
+                while takeOne(serviceClass, for: &candidates[index], shards: own, now: now) {}
             }
             // Shards are preferred, not owned: who would stand idle takes from any.
-            var hungry = order
+            var hungry = Array(candidates.indices)
             while !hungry.isEmpty {
-                hungry.removeAll { seat in
-                    guard let record = seats[seat], room(seat, serviceClass) > 0,
-                        record.unfinished(now: now) + (chosen[seat]?.count ?? 0) < record.concurrency,
-                        let command = take(serviceClass, seat: seat, shards: nil, now: now)
-                    else { return true }
-                    offer(command, to: seat)
-                    return false
+                hungry.removeAll { index in
+                    !candidates[index].isIdle || !takeOne(serviceClass, for: &candidates[index], now: now)
                 }
             }
         }
-        return chosen.sorted { $0.key < $1.key }.compactMap { seat, offers in
-            guard let epoch = seats[seat]?.epoch, let first = seats[seat]?.offered(offers.count, now: now) else {
+        return candidates.compactMap { candidate in
+            let seat = candidate.record.seat
+            guard !candidate.offers.isEmpty, let first = seats[seat]?.offered(candidate.offers.count, now: now) else {
                 return nil
             }
-            return Dispatch(seat: seat, epoch: epoch, offers: Offers(first: first, offers: offers))
+            return Dispatch(
+                seat: seat, epoch: candidate.record.epoch, offers: Offers(first: first, offers: candidate.offers))
+        }
+    }
+
+    /// High quality goes to whoever has most room; shards do not matter.
+    private mutating func dispatchHigh(to candidates: inout [Candidate], now: Int64) {
+        var able = Array(candidates.indices)
+        while let roomiest = able.max(by: { candidates[$0].room(.high) < candidates[$1].room(.high) }) {
+            if !takeOne(.high, for: &candidates[roomiest], now: now) { able.removeAll { $0 == roomiest } }
+        }
+    }
+
+    /// Offers the next command of a class to a seat. - Returns: false where it has no room, or nothing is there for it.
+    @discardableResult
+    private mutating func takeOne(
+        _ serviceClass: ServiceClass, for candidate: inout Candidate, shards: [Int]? = nil, now: Int64,
+        where isMeant: (ReadyQueue.Lane) -> Bool = { _ in true }
+    ) -> Bool {
+        guard candidate.room(serviceClass) > 0 else { return false }
+        let types = candidate.record.types
+        let mayBeSuspect = candidate.suspects < SeatRecord.mostSuspects
+        let gates = gates
+        let command = queue.take(serviceClass, shards: shards) { lane in
+            if lane.suspect && !mayBeSuspect || !isMeant(lane) { return false }
+            return types.contains(lane.type) && gates[lane.destination]?.admits(now: now) ?? true
+        }
+        guard let command else { return false }
+        offer(command, to: &candidate, now: now)
+        return true
+    }
+
+    private mutating func offer(
+        _ command: ReadyCommand, to candidate: inout Candidate, as qos: QualityOfService? = nil, now: Int64
+    ) {
+        candidate.offers.append(
+            Offers.Offer(
+                id: command.id, type: command.type, qos: qos ?? command.qos, suspect: command.suspect,
+                group: Offers.group(of: command.destination), order: ReadyQueue.order(of: command)))
+        if command.suspect { candidate.suspects += 1 }
+        hold(
+            command.id, seat: candidate.record.seat, destination: command.destination, qos: command.qos,
+            suspect: command.suspect, offeredAt: now)
+        if var gate = gates[command.destination] {
+            gate.offered(command.id, now: now)
+            gates[command.destination] = gate
         }
     }
 
@@ -318,19 +356,6 @@ package struct Dispatcher: Sendable {
     package var nextProbe: Int64? {
         gates.filter { gate in queue.allLanes.contains { $0.destination == gate.key } }.values.compactMap(\.nextProbe)
             .min()
-    }
-
-    private mutating func take(
-        _ serviceClass: ServiceClass, seat: Int, shards: [Int]?, now: Int64,
-        where isMeant: (ReadyQueue.Lane) -> Bool = { _ in true }
-    ) -> ReadyCommand? {
-        guard let record = seats[seat] else { return nil }
-        let gates = gates
-        let hasSuspects = record.suspects.count >= SeatRecord.mostSuspects
-        return queue.take(serviceClass, shards: shards) { lane in
-            if lane.suspect && hasSuspects || !isMeant(lane) { return false }
-            return record.types.contains(lane.type) && gates[lane.destination]?.admits(now: now) ?? true
-        }
     }
 
     private func isPaused(_ key: ReadyKey) -> Bool {
@@ -345,10 +370,7 @@ package struct Dispatcher: Sendable {
         var found: [(ReadyCommand, Int)] = []
         for serviceClass in [ServiceClass.middle, .low] {
             let waiting = queue.oldest(serviceClass) { lane in
-                !lane.suspect
-                    && serviceClass.qualities.allSatisfy {
-                        running[ReadyKey(destination: lane.destination, qos: $0)] == nil
-                    }
+                !lane.suspect && running[.init(destination: lane.destination, serviceClass: serviceClass)] == nil
             }
             for command in waiting where at.milliseconds - command.createdAt.milliseconds > Self.floor {
                 guard gates[command.destination]?.admits(now: now) ?? true,
@@ -369,21 +391,15 @@ package struct Dispatcher: Sendable {
         _ id: CommandID, seat: Int, destination: Destination, qos: QualityOfService, suspect: Bool, offeredAt: Int64?
     ) {
         inHand[id] = InHand(
-            seat: seat, destination: destination, serviceClass: qos.serviceClass, offeredAt: offeredAt)
-        running[Self.key(destination, qos.serviceClass), default: 0] += 1
+            seat: seat, destination: destination, serviceClass: qos.serviceClass, suspect: suspect,
+            offeredAt: offeredAt)
+        running.count(.init(destination: destination, serviceClass: qos.serviceClass), by: 1)
         if suspect { seats[seat]?.suspects.insert(id) }
     }
 
     private mutating func letGo(_ id: CommandID) {
         guard let hand = inHand.removeValue(forKey: id) else { return }
-        let key = Self.key(hand.destination, hand.serviceClass)
-        let left = running[key, default: 1] - 1
-        running[key] = left > 0 ? left : nil
-        seats[hand.seat]?.suspects.remove(id)
-    }
-
-    /// The first quality of a class stands for the class.
-    private static func key(_ destination: Destination, _ serviceClass: ServiceClass) -> ReadyKey {
-        ReadyKey(destination: destination, qos: serviceClass.qualities.first ?? .default)
+        running.count(.init(destination: hand.destination, serviceClass: hand.serviceClass), by: -1)
+        if hand.suspect { seats[hand.seat]?.suspects.remove(id) }
     }
 }

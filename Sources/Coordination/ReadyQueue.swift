@@ -32,18 +32,45 @@ package struct ReadyQueue: Sendable {
         }
     }
 
-    private struct Group: Hashable {
-        var destination: Destination
-        var serviceClass: ServiceClass
+    /// A destination's commands of a class.
+    package struct Group: Hashable, Sendable {
+        package var destination: Destination
+        package var serviceClass: ServiceClass
+    }
+
+    /// A lane and what waits in it: a heap for each shard.
+    private struct Slot: Sendable {
+        var lane: Lane
+        var heaps: [Heap<Entry>]
+        var count = 0
+
+        /// The shard with the first entry.
+        func best(among shards: [Int]?) -> Int? {
+            var best: (shard: Int, entry: Entry)?
+            func consider(_ shard: Int) {
+                guard let entry = heaps[shard].min else { return }
+                if let known = best, known.entry < entry { return }
+                best = (shard, entry)
+            }
+            if let shards {
+                for shard in shards { consider(shard) }
+            } else {
+                for shard in heaps.indices { consider(shard) }
+            }
+            return best?.shard
+        }
     }
 
     private let shardCount: Int
     /// Commands kept for each (destination, class).
     package var limit: Int
-    /// For each class, the lanes that have something, in the order of their turns.
-    private var turns: [Deque<Lane>]
-    /// For each class and lane, a heap for each shard.
-    private var lanes: [[Lane: [Heap<Entry>]]]
+    /// Reached by number: a dictionary would be asked four times for each command.
+    private var slots: [Slot] = []
+    private var freeSlots: [Int] = []
+    /// For each class, where its lanes are.
+    private var lanes: [[Lane: Int]]
+    /// For each class, the slots of the lanes that have something, in the order of their turns.
+    private var turns: [Deque<Int>]
     private var known: Set<CommandID> = []
     private var counts: [Group: Int] = [:]
     private var keyCounts: [ReadyKey: Int] = [:]
@@ -54,8 +81,8 @@ package struct ReadyQueue: Sendable {
     package init(shardCount: Int, limit: Int = 256) {
         self.shardCount = shardCount
         self.limit = limit
-        turns = Array(repeating: [], count: ServiceClass.allCases.count)
         lanes = Array(repeating: [:], count: ServiceClass.allCases.count)
+        turns = Array(repeating: [], count: ServiceClass.allCases.count)
     }
 
     package var count: Int { known.count }
@@ -85,24 +112,32 @@ package struct ReadyQueue: Sendable {
             remove(last.id)
             out = last
         }
-        let lane = Lane(destination: command.destination, type: command.type, suspect: command.suspect)
-        let index = serviceClass.rawValue
-        if lanes[index][lane] == nil {
-            lanes[index][lane] = Array(repeating: Heap(), count: shardCount)
-            turns[index].append(lane)
-        }
-        lanes[index][lane]?[command.id.shard(of: shardCount)]
+        let slot = slot(
+            of: Lane(destination: command.destination, type: command.type, suspect: command.suspect),
+            serviceClass.rawValue)
+        slots[slot].heaps[command.id.shard(of: shardCount)]
             .insert(Entry(command: command, order: Self.order(of: command)))
+        slots[slot].count += 1
         known.insert(command.id)
-        counts[group, default: 0] += 1
-        keyCounts[ReadyKey(destination: command.destination, qos: command.qos), default: 0] += 1
+        counts.count(group, by: 1)
+        keyCounts.count(ReadyKey(destination: command.destination, qos: command.qos), by: 1)
         if command.suspect { suspects += 1 }
         return out
     }
 
     private func last(of group: Group) -> ReadyCommand? {
         lanes[group.serviceClass.rawValue].filter { $0.key.destination == group.destination }.values
-            .compactMap { $0.compactMap(\.max).max() }.max()?.command
+            .compactMap { slots[$0].heaps.compactMap(\.max).max() }.max()?.command
+    }
+
+    private mutating func slot(of lane: Lane, _ index: Int) -> Int {
+        if let slot = lanes[index][lane] { return slot }
+        let new = Slot(lane: lane, heaps: Array(repeating: Heap(), count: shardCount))
+        let slot = freeSlots.popLast() ?? slots.count
+        if slot < slots.count { slots[slot] = new } else { slots.append(new) }
+        lanes[index][lane] = slot
+        turns[index].append(slot)
+        return slot
     }
 
     /// Takes the first command of a class, of the lane whose turn it is.
@@ -114,19 +149,15 @@ package struct ReadyQueue: Sendable {
     ) -> ReadyCommand? {
         let index = serviceClass.rawValue
         for _ in 0..<turns[index].count {
-            guard let lane = turns[index].popFirst() else { break }
-            guard accepts(lane), let best = bestShard(of: lane, index, among: shards) else {
-                turns[index].append(lane)
+            guard let slot = turns[index].popFirst() else { break }
+            guard accepts(slots[slot].lane), let best = slots[slot].best(among: shards),
+                let entry = slots[slot].heaps[best].popMin()
+            else {
+                turns[index].append(slot)
                 continue
             }
-            let entry = lanes[index][lane]?[best].popMin()
-            if lanes[index][lane]?.allSatisfy({ $0.isEmpty }) == true {
-                lanes[index][lane] = nil
-            } else {
-                turns[index].append(lane)
-            }
-            guard let entry else { continue }
-            forget(entry.command)
+            forget(entry.command, slot: slot, index)
+            if slots[slot].count > 0 { turns[index].append(slot) }
             return entry.command
         }
         return nil
@@ -134,7 +165,8 @@ package struct ReadyQueue: Sendable {
 
     /// The first command of a destination and class, without taking it.
     package func oldest(_ serviceClass: ServiceClass, where accepts: (Lane) -> Bool) -> [ReadyCommand] {
-        lanes[serviceClass.rawValue].filter { accepts($0.key) }.compactMap { $0.value.compactMap(\.min).min()?.command }
+        lanes[serviceClass.rawValue].filter { accepts($0.key) }.values
+            .compactMap { slots[$0].heaps.compactMap(\.min).min()?.command }
     }
 
     /// Drops a command that is known not to be ready any more.
@@ -142,51 +174,43 @@ package struct ReadyQueue: Sendable {
         guard known.contains(id) else { return }
         let shard = id.shard(of: shardCount)
         for index in lanes.indices {
-            for (lane, heaps) in lanes[index] {
-                guard let entry = heaps[shard].unordered.first(where: { $0.command.id == id }) else { continue }
-                lanes[index][lane]?[shard] = Heap(heaps[shard].unordered.filter { $0.command.id != id })
-                if lanes[index][lane]?.allSatisfy({ $0.isEmpty }) == true {
-                    lanes[index][lane] = nil
-                    turns[index].removeAll { $0 == lane }
-                }
-                forget(entry.command)
+            for slot in lanes[index].values {
+                let heap = slots[slot].heaps[shard]
+                guard let entry = heap.unordered.first(where: { $0.command.id == id }) else { continue }
+                slots[slot].heaps[shard] = Heap(heap.unordered.filter { $0.command.id != id })
+                forget(entry.command, slot: slot, index)
+                if slots[slot].count == 0 { turns[index].removeAll { $0 == slot } }
                 return
             }
         }
     }
 
     package mutating func removeAll(where condition: (ReadyCommand) -> Bool) {
-        let gone = lanes.flatMap(\.values).flatMap { $0 }.flatMap(\.unordered).map(\.command).filter(condition)
+        let gone = lanes.flatMap(\.values).flatMap { slots[$0].heaps }.flatMap(\.unordered).map(\.command)
+            .filter(condition)
         for command in gone { remove(command.id) }
     }
 
     /// Destinations and types that have something ready, of any class.
     package var allLanes: Set<Lane> { Set(lanes.flatMap(\.keys)) }
 
-    private func bestShard(of lane: Lane, _ index: Int, among shards: [Int]?) -> Int? {
-        guard let heaps = lanes[index][lane] else { return nil }
-        var best: (shard: Int, entry: Entry)?
-        func consider(_ shard: Int) {
-            guard let entry = heaps[shard].min else { return }
-            if let known = best, known.entry < entry { return }
-            best = (shard, entry)
-        }
-        if let shards {
-            for shard in shards { consider(shard) }
-        } else {
-            for shard in heaps.indices { consider(shard) }
-        }
-        return best?.shard
-    }
-
-    private mutating func forget(_ command: ReadyCommand) {
+    private mutating func forget(_ command: ReadyCommand, slot: Int, _ index: Int) {
         known.remove(command.id)
         if command.suspect { suspects -= 1 }
-        let group = Group(destination: command.destination, serviceClass: command.qos.serviceClass)
-        let left = counts[group, default: 1] - 1
-        counts[group] = left > 0 ? left : nil
-        let key = ReadyKey(destination: command.destination, qos: command.qos)
-        let leftOfKey = keyCounts[key, default: 1] - 1
-        keyCounts[key] = leftOfKey > 0 ? leftOfKey : nil
+        counts.count(Group(destination: command.destination, serviceClass: command.qos.serviceClass), by: -1)
+        keyCounts.count(ReadyKey(destination: command.destination, qos: command.qos), by: -1)
+        slots[slot].count -= 1
+        guard slots[slot].count == 0 else { return }
+        lanes[index][slots[slot].lane] = nil
+        freeSlots.append(slot)
+    }
+}
+
+extension Dictionary where Value == Int {
+    /// Keys are there while their count is not 0. Reads and writes, because changing a value in place costs three
+    /// allocations.
+    mutating func count(_ key: Key, by step: Int) {
+        let count = (self[key] ?? 0) + step
+        self[key] = count == 0 ? nil : count
     }
 }

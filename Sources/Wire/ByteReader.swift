@@ -58,6 +58,8 @@ package struct ByteReader {
         guard remaining >= count else { throw WireError(.truncated, field) }
         let slice = UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])
         position += count
+        // ASCII is valid as it stands; the generic check costs a look-up of metadata for each text.
+        if slice.allSatisfy({ $0 < 0x80 }) { return String(decoding: slice, as: UTF8.self) }
         guard let text = String(validating: slice, as: UTF8.self) else { throw WireError(.badText, field) }
         return text
     }

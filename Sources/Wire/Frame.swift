@@ -43,7 +43,7 @@ package enum Message: Sendable, Equatable {
 
 extension Message {
     package func encoded(_ head: FrameHead) -> [UInt8] {
-        var writer = ByteWriter()
+        var writer = ByteWriter(capacity: expectedSize)
         writer.append(FrameHead.version)
         writer.append(type)
         writer.uint16(head.seat)
@@ -63,6 +63,16 @@ extension Message {
         case .submitted(let body): body.write(to: &writer)
         }
         return writer.bytes
+    }
+
+    /// Rather too much than too little, so that the frame is not moved while it grows.
+    private var expectedSize: Int {
+        switch self {
+        case .statuses(_, let reports): 128 + 96 * reports.count
+        case .offers(let body): 64 + 48 * body.offers.count
+        case .submitted(let body): 64 + 96 * body.commands.count
+        case .hello, .state, .transfers, .control, .hint: 256
+        }
     }
 
     /// Reads a frame, whatever the bytes are.

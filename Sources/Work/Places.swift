@@ -56,7 +56,8 @@ package struct Places: Sendable {
 
     package let concurrency: Int
     package private(set) var state = WorkerState()
-    private var waiting: [ServiceClass: [Line: Heap<Waiting>]] = [:]
+    /// By class.
+    private var waiting = [[Line: Heap<Waiting>]](repeating: [:], count: ServiceClass.allCases.count)
     private var waitingIDs: Set<CommandID> = []
     private var held: [CommandID: Held] = [:]
     /// Claimed and not begun, in the order of their claims.
@@ -121,10 +122,12 @@ package struct Places: Sendable {
                 state.resolved += 1
                 continue
             }
-            waiting[offer.qos.serviceClass, default: [:]][
-                Line(group: offer.group, suspect: offer.suspect), default: Heap()
-            ]
-            .insert(Waiting(offer: offer, arrived: now))
+            let serviceClass = offer.qos.serviceClass.rawValue
+            let line = Line(group: offer.group, suspect: offer.suspect)
+            // Taken out and put back: changing it in its place costs three allocations.
+            var heap = waiting[serviceClass].removeValue(forKey: line) ?? Heap()
+            heap.insert(Waiting(offer: offer, arrived: now))
+            waiting[serviceClass][line] = heap
         }
     }
 
@@ -178,12 +181,12 @@ package struct Places: Sendable {
     package mutating func forgetAll() { forget { _ in true } }
 
     private mutating func forget(where condition: (Waiting) -> Bool) {
-        for (serviceClass, lines) in waiting {
-            for (line, heap) in lines where heap.unordered.contains(where: condition) {
+        for serviceClass in waiting.indices {
+            for (line, heap) in waiting[serviceClass] where heap.unordered.contains(where: condition) {
                 let kept = heap.unordered.filter { !condition($0) }
                 for gone in heap.unordered where condition(gone) { waitingIDs.remove(gone.offer.id) }
                 state.resolved += Int64(heap.count - kept.count)
-                waiting[serviceClass]?[line] = kept.isEmpty ? nil : Heap(kept)
+                waiting[serviceClass][line] = kept.isEmpty ? nil : Heap(kept)
             }
         }
     }
@@ -192,10 +195,11 @@ package struct Places: Sendable {
 
     /// The claim was committed. Begins when ``begin()`` says so.
     package mutating func claimed(_ id: CommandID, preemptible: Bool, now: Int64) {
-        guard let one = held[id], one.phase == .claiming else { return }
+        guard var one = held[id], one.phase == .claiming else { return }
         commitTime += (Double(now - one.since) / 1e9 - commitTime) / 32
-        held[id]?.phase = .claimed
-        held[id]?.preemptible = preemptible
+        one.phase = .claimed
+        one.preemptible = preemptible
+        held[id] = one
         switch (one.suspect, one.isHigh) {
         case (true, _): claimedSuspects.append(id)
         case (false, true): claimedHigh.append(id)
@@ -289,8 +293,9 @@ package struct Places: Sendable {
     }
 
     private mutating func start(_ id: CommandID, _ decision: inout Decision) {
-        guard let one = held[id] else { return }
-        held[id]?.phase = .executing
+        guard var one = held[id] else { return }
+        one.phase = .executing
+        held[id] = one
         countExecuting(one, by: 1)
         decision.starts.append(id)
     }
@@ -307,7 +312,7 @@ package struct Places: Sendable {
 
     private mutating func takeNext(_ decision: inout Decision, now: Int64) -> Offers.Offer? {
         if heldHigh < 2 * concurrency - executingOthers + ahead, let offer = take(.high, now: now) { return offer }
-        if waiting[.high]?.isEmpty == false, let victim = youngestLow() {
+        if !waiting[ServiceClass.high.rawValue].isEmpty, let victim = youngestLow() {
             held[victim]?.isPreempted = true
             decision.preempts.append(victim)
         }
@@ -317,7 +322,8 @@ package struct Places: Sendable {
 
     /// The first of a class by order, passing over a destination that has its share and over suspects behind others.
     private mutating func take(_ serviceClass: ServiceClass, now: Int64) -> Offers.Offer? {
-        guard let lines = waiting[serviceClass], !lines.isEmpty else { return nil }
+        let lines = waiting[serviceClass.rawValue]
+        guard !lines.isEmpty else { return nil }
         var best: Waiting?
         var bestLine: Line?
         var isContested: Bool?
@@ -333,9 +339,11 @@ package struct Places: Sendable {
             best = first
             bestLine = line
         }
-        guard let best, let bestLine else { return nil }
-        _ = waiting[serviceClass]?[bestLine]?.popMin()
-        if waiting[serviceClass]?[bestLine]?.isEmpty == true { waiting[serviceClass]?[bestLine] = nil }
+        guard let best, let bestLine, var heap = waiting[serviceClass.rawValue].removeValue(forKey: bestLine) else {
+            return nil
+        }
+        heap.removeMin()
+        if !heap.isEmpty { waiting[serviceClass.rawValue][bestLine] = heap }
         waitingIDs.remove(best.offer.id)
         hold(best.offer, now: now)
         return best.offer
@@ -346,14 +354,14 @@ package struct Places: Sendable {
 
     private func othersWait(besides group: UInt32) -> Bool {
         for serviceClass in [ServiceClass.middle, .low] {
-            if waiting[serviceClass]?.contains(where: { $0.key.group != group }) == true { return true }
+            if waiting[serviceClass.rawValue].contains(where: { $0.key.group != group }) { return true }
         }
         return false
     }
 
     private func youngestLow() -> CommandID? {
         let preempted = held.values.count { $0.isPreempted && $0.phase == .executing }
-        let wanted = waiting[.high]?.values.reduce(0) { $0 + $1.count } ?? 0
+        let wanted = waiting[ServiceClass.high.rawValue].values.reduce(0) { $0 + $1.count }
         guard executingHigh + executingOthers >= 2 * concurrency, preempted < wanted else { return nil }
         return held.filter {
             $0.value.isLow && $0.value.phase == .executing && $0.value.preemptible && !$0.value.isPreempted

@@ -98,12 +98,10 @@ actor WorkerLink {
     func flush() {
         guard let executor else { return }
         let (state, reports) = executor.takeReports()
-        var rest = reports[...]
-        while !rest.isEmpty {
-            // A frame stays far below the maximum message size, whatever the reasons' length.
-            let part = rest.prefix(512)
-            rest = rest.dropFirst(part.count)
-            send(.statuses(state, Array(part)))
+        // A frame stays far below the maximum message size, whatever the reasons' length.
+        for start in stride(from: 0, to: reports.count, by: 512) {
+            let part = reports.count <= 512 ? reports : Array(reports[start..<min(start + 512, reports.count)])
+            send(.statuses(state, part))
         }
     }
 

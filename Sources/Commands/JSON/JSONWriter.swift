@@ -26,11 +26,14 @@ public struct JSONWriter: Sendable {
 
     /// The name of a member, which must be plain ASCII without quotes: names in this project are literals.
     public mutating func name(_ name: StaticString) {
-        separate()
-        bytes.append(UInt8(ascii: "\""))
-        raw(name)
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(UInt8(ascii: ":"))
+        let comma = needsComma
+        bytes.append(addingCapacity: name.utf8CodeUnitCount + 4) { bytes in
+            if comma { bytes.append(UInt8(ascii: ",")) }
+            bytes.append(UInt8(ascii: "\""))
+            for index in 0..<name.utf8CodeUnitCount { bytes.append(name.utf8Start[index]) }
+            bytes.append(UInt8(ascii: "\""))
+            bytes.append(UInt8(ascii: ":"))
+        }
         needsComma = false
     }
 

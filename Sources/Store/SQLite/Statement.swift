@@ -7,6 +7,8 @@ internal import GRDBSQLite
 final class Statement {
     private let handle: OpaquePointer
     private let database: OpaquePointer
+    /// Ids that are bound, one for each parameter, so that SQLite need not copy each to memory of its own.
+    private let ids: UnsafeMutableBufferPointer<(UInt64, UInt64)>
 
     init(_ sql: String, on database: OpaquePointer) throws(StoreError) {
         var handle: OpaquePointer?
@@ -14,6 +16,7 @@ final class Statement {
         guard code == SQLITE_OK, let handle else { throw StoreError(sqlite: code, on: database) }
         self.handle = handle
         self.database = database
+        ids = .allocate(capacity: Int(sqlite3_bind_parameter_count(handle)) + 1)
     }
 
     /// One that is used once.
@@ -21,7 +24,10 @@ final class Statement {
         try self.init(sql, on: connection.database)
     }
 
-    deinit { sqlite3_finalize(handle) }
+    deinit {
+        sqlite3_finalize(handle)
+        ids.deallocate()
+    }
 
     // MARK: Running
 
@@ -61,8 +67,9 @@ final class Statement {
     func bind(_ value: Timestamp?, at index: Int32) { bind(value?.milliseconds, at: index) }
 
     func bind(_ id: CommandID, at index: Int32) {
-        var words = (id.high.bigEndian, id.low.bigEndian)
-        withUnsafeBytes(of: &words) { _ = sqlite3_bind_blob(handle, index, $0.baseAddress, 16, Self.transient) }
+        ids.initializeElement(at: Int(index), to: (id.high.bigEndian, id.low.bigEndian))
+        // No destructor: the memory lasts as long as the statement.
+        sqlite3_bind_blob(handle, index, ids.baseAddress.map { $0 + Int(index) }, 16, nil)
     }
 
     func bind(_ text: String, at index: Int32) {
