@@ -341,7 +341,8 @@ package struct Dispatcher: Sendable {
         candidate.offers.append(
             Offers.Offer(
                 id: command.id, type: command.type, qos: qos ?? command.qos, suspect: command.suspect,
-                group: Offers.group(of: command.destination), order: ReadyQueue.order(of: command)))
+                group: Offers.group(of: command.destination), order: ReadyQueue.order(of: command),
+                turn: command.turn))
         if command.suspect { candidate.suspects += 1 }
         hold(
             command.id, seat: candidate.record.seat, destination: command.destination, qos: command.qos,

@@ -11,9 +11,12 @@ package struct Offers: Sendable, Equatable {
         package var group: UInt32
         /// Smaller first, within a class.
         package var order: Int64
+        /// Its place in the shard, by which it is found sooner than by its id; 0: not known.
+        package var turn: Int64
 
         package init(
-            id: CommandID, type: String, qos: QualityOfService, suspect: Bool, group: UInt32, order: Int64
+            id: CommandID, type: String, qos: QualityOfService, suspect: Bool, group: UInt32, order: Int64,
+            turn: Int64 = 0
         ) {
             self.id = id
             self.type = type
@@ -21,6 +24,7 @@ package struct Offers: Sendable, Equatable {
             self.suspect = suspect
             self.group = group
             self.order = order
+            self.turn = turn
         }
     }
 
@@ -52,6 +56,7 @@ package struct Offers: Sendable, Equatable {
             writer.append(UInt8(offer.suspect ? 1 : 0))
             writer.append(offer.group)
             writer.append(offer.order)
+            writer.uint64(offer.turn)
             writer.text8(offer.type)
         }
     }
@@ -60,7 +65,7 @@ package struct Offers: Sendable, Equatable {
         first = try reader.count64("first")
         let count = try reader.uint16("offers")
         offers = []
-        offers.reserveCapacity(min(count, reader.remaining / 31))
+        offers.reserveCapacity(min(count, reader.remaining / 39))
         for _ in 0..<count {
             let id = try reader.id("offer")
             guard let qos = QualityOfService(rawValue: Int(try reader.uint8("qos"))) else {
@@ -69,9 +74,11 @@ package struct Offers: Sendable, Equatable {
             let suspect = try reader.uint8("flags") & 1 == 1
             let group: UInt32 = try reader.integer("group")
             let order = try reader.int64("order")
+            let turn = try reader.count64("turn")
             offers.append(
                 Offer(
-                    id: id, type: try reader.text8("type"), qos: qos, suspect: suspect, group: group, order: order))
+                    id: id, type: try reader.text8("type"), qos: qos, suspect: suspect, group: group, order: order,
+                    turn: turn))
         }
     }
 }

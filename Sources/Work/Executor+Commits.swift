@@ -23,7 +23,7 @@ extension Executor {
         change { state in
             for write in batch.writes {
                 switch write {
-                case .claim(let id, _): state.places.refused(id)
+                case .claim(let id, _, _): state.places.refused(id)
                 case .sent, .offset, .end: state.forget(write.id)
                 }
             }
@@ -34,7 +34,7 @@ extension Executor {
         _ write: ExecutionWrite, _ outcome: ExecutionOutcome, shard: Int, now: Int64, _ state: inout State
     ) {
         switch (write, outcome) {
-        case (.claim(let id, _), .claimed(let command, let payload, let transitions)):
+        case (.claim(let id, _, _), .claimed(let command, let payload, let transitions)):
             guard let operation = registry[command.type] else {
                 // Offered by mistake; nothing has begun.
                 state.places.claimed(id, preemptible: false, now: now)
@@ -47,7 +47,7 @@ extension Executor {
             state.places.claimed(id, preemptible: command.idempotent, now: now)
             state.report(transitions, of: command, retries: command.retries, shard: shard)
             if state.places.state.phase == .draining { state.releaseUnbegun() }
-        case (.claim(let id, _), _):
+        case (.claim(let id, _, _), _):
             state.places.refused(id)
         case (.sent(let id, _), .done(let transitions, let retries)):
             guard let running = state.running[id] else { return }

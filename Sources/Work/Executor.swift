@@ -182,7 +182,7 @@ final class Executor: Sendable {
         let decision = state.places.begin(now: Int64(clinux_monotonic()))
         for offer in decision.claims {
             let prepares = registry[offer.type]?.preparesBeforeSending ?? true
-            state.writes.append(.claim(offer.id, sent: !prepares))
+            state.writes.append(.claim(offer.id, turn: offer.turn, sent: !prepares))
         }
         for id in decision.preempts {
             if let running = state.running[id] { Self.stop(running, .preempted, &state) }

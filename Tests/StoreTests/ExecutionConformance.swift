@@ -23,6 +23,26 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a claim by turn takes its own command only`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let id = try subject.submit()
+        try subject.open()
+        let turn = try #require(try subject.store.command(id)).turn
+        #expect(turn > 0)
+        #expect(try subject.apply(.claim(id, turn: turn + 1, sent: false)) == .refused)
+        // The row of that turn is another command's.
+        #expect(
+            try subject.apply(.claim(CommandID(shardByte: UInt8(truncatingIfNeeded: id.low)), turn: turn, sent: false))
+                == .refused)
+        #expect(try subject.status(id) == .new)
+        guard case .claimed(let command, _, _) = try subject.apply(.claim(id, turn: turn, sent: false)) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(command.id == id && command.claim == 1)
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `claim and sent share a commit, and both are recorded`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let id = try subject.submit()

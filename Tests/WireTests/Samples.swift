@@ -85,7 +85,7 @@ enum Samples {
                 Offers.Offer(
                     id: random.id(), type: text(&random), qos: QualityOfService.allCases[random.number(in: 0..<5)],
                     suspect: random.chance(0.2), group: UInt32(truncatingIfNeeded: random.next()),
-                    order: Int64(bitPattern: random.next()))
+                    order: Int64(bitPattern: random.next()), turn: number(&random))
             })
     }
 

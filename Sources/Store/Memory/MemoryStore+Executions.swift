@@ -35,7 +35,8 @@ extension MemoryStore {
         try with(shard) { shard in
             writes.map { write in
                 switch write {
-                case .claim(let id, let sent): shard.claim(id, sent: sent, seat: seat, epoch: epoch, now: now)
+                case .claim(let id, let turn, let sent):
+                    shard.claim(id, turn: turn, sent: sent, seat: seat, epoch: epoch, now: now)
                 case .sent(let id, let claim): shard.send(id, claim: claim, now: now)
                 case .offset(let id, let claim, let offset, let total):
                     shard.progress(id, claim: claim, offset: offset, total: total, now: now)
@@ -134,15 +135,15 @@ extension MemoryStore {
 
 extension MemoryShard {
     fileprivate mutating func claim(
-        _ id: CommandID, sent: Bool, seat: Int, epoch: Int64, now: Timestamp
+        _ id: CommandID, turn: Int64, sent: Bool, seat: Int, epoch: Int64, now: Timestamp
     ) -> ExecutionOutcome {
         guard sessions.contains(where: { $0.seat == seat && $0.epoch == epoch }), let payload = payloads[id] else {
             return .refused
         }
         return change(id) { row, journal -> ExecutionOutcome in
-            guard let transitions = row.claim(seat: seat, epoch: epoch, sent: sent, now: now, &journal) else {
-                return .refused
-            }
+            guard turn == 0 || row.command.turn == turn,
+                let transitions = row.claim(seat: seat, epoch: epoch, sent: sent, now: now, &journal)
+            else { return .refused }
             return .claimed(row.command, payload: payload, transitions)
         } ?? .refused
     }

@@ -20,13 +20,14 @@ extension Connection {
     }
 
     func claim(
-        _ id: CommandID, sent: Bool, seat: Int, epoch: Int64, now: Timestamp
+        _ id: CommandID, turn: Int64, sent: Bool, seat: Int, epoch: Int64, now: Timestamp
     ) throws(StoreError) -> ExecutionOutcome {
-        let select = try statement(.claimable)
-        select.bind(id, at: 1)
+        let select = try statement(turn > 0 ? .claimableByTurn : .claimable)
+        if turn > 0 { select.bind(turn, at: 1) } else { select.bind(id, at: 1) }
         guard try select.step() else { return .refused }
         defer { select.reset() }
         var row = try StoredCommand(select, self)
+        guard row.id == id else { return .refused }
         let wasHeldBack = row.command.notBefore != .zero
         guard let transitions = row.claim(seat: seat, epoch: epoch, sent: sent, now: now, &journal) else {
             return .refused

@@ -5,7 +5,7 @@ enum Query: Int, CaseIterable {
     case begin, commit, rollback
     case newestSeq, newestTurn, addToCount, hasSession
     case setResult, deleteResult
-    case byID, byTurn, claimable
+    case byID, byTurn, claimable, claimableByTurn
     case hold, finishRemembered, progress, save
     case byUniqueKey
     case transition, events, transitionRange
@@ -50,6 +50,8 @@ enum Query: Int, CaseIterable {
         case .byTurn: "SELECT \(Self.columns) FROM command c WHERE c.turn = ?1"
         case .claimable:
             "SELECT \(Self.columns), p.body FROM command c CROSS JOIN payload p ON p.turn = c.turn WHERE c.id = ?1"
+        case .claimableByTurn:
+            "SELECT \(Self.columns), p.body FROM command c CROSS JOIN payload p ON p.turn = c.turn WHERE c.turn = ?1"
 
         case .hold:
             // Everything that a claim changes of a command that nothing holds back.

@@ -60,13 +60,14 @@ extension SQLiteStore {
             outcomes.reserveCapacity(writes.count)
             for write in writes {
                 switch write {
-                case .claim(let id, let sent):
+                case .claim(let id, let turn, let sent):
                     if hasSession == nil { hasSession = try connection.hasSession(seat: seat, epoch: epoch) }
                     guard hasSession == true else {
                         outcomes.append(.refused)
                         continue
                     }
-                    outcomes.append(try connection.claim(id, sent: sent, seat: seat, epoch: epoch, now: now))
+                    outcomes.append(
+                        try connection.claim(id, turn: turn, sent: sent, seat: seat, epoch: epoch, now: now))
                 case .sent(let id, let claim): outcomes.append(try connection.send(id, claim: claim, now: now))
                 case .offset(let id, let claim, let offset, let total):
                     outcomes.append(
