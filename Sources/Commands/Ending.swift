@@ -12,7 +12,7 @@ public enum Ending: Sendable, Equatable {
 /// Why an execution failed, and whose fault it is. Operations throw it.
 public struct Failure: Error, Sendable, Equatable {
     public enum Fault: Int, Sendable {
-        /// Counts towards the retry limit: 408, 425, 429, most 5xx, a reset while others succeed there.
+        /// Counts towards the retry limit: 408, 425, 429, most 5xx.
         case command = 0
         /// Not charged: DNS, refused, unreachable, time-outs of connect and TLS, a stall, 503.
         case link = 1
@@ -20,6 +20,9 @@ public struct Failure: Error, Sendable, Equatable {
         case final = 2
         /// Not charged, and the credential is in question: 401.
         case credential = 3
+        /// The connection was cut in mid-request. The command's where others succeed at its destination, else the link's:
+        /// the worker, which sees them, decides.
+        case reset = 4
     }
 
     public var fault: Fault
@@ -35,6 +38,15 @@ public struct Failure: Error, Sendable, Equatable {
         self.reason = reason
         self.ambiguous = ambiguous
         self.retryAfter = retryAfter
+    }
+
+    /// With a ``Fault/reset`` decided. Where there is no destination there is no link to blame, and nothing that would
+    /// hold the command back from its next execution.
+    package func judged(at destination: Destination, othersSucceed: Bool) -> Failure {
+        var judged = self
+        if fault == .reset { judged.fault = othersSucceed ? .command : .link }
+        if destination == .none, judged.fault == .link { judged.fault = .command }
+        return judged
     }
 }
 
@@ -78,14 +90,16 @@ package struct Settlement: Sendable, Equatable {
             case .link, .credential:
                 (statuses, reason) = Self.back(command, reason: failure.reason, inDoubt: false)
                 if let wait = failure.retryAfter { notBefore = now + wait }
-            case .command where command.cancelRequested, .final where command.cancelRequested:
+            case .command where command.cancelRequested, .reset where command.cancelRequested,
+                .final where command.cancelRequested:
                 statuses = [.cancelled]
                 reason = Self.cancellation(command, because: "cancelled; its last execution failed: \(failure.reason)")
             case .final:
                 statuses = [.error, .tooManyTimes]
-            case .command where command.retries >= command.retryLimit:
+            case .command where command.retries >= command.retryLimit,
+                .reset where command.retries >= command.retryLimit:
                 statuses = [.error, .tooManyTimes]
-            case .command:
+            case .command, .reset:
                 let wait = policy.delay(retries: command.retries, retryAfter: failure.retryAfter, chance: chance)
                 statuses = [.error]
                 retries = command.retries + 1

@@ -2,8 +2,8 @@ package import Commands
 
 /// Whether commands may go to a destination: open, broken by its link, or paused for its credential. Pure.
 ///
-/// Five failures of the link in a row, with no answer between, break it; its commands wait, and one probe at a time goes
-/// out, 1 s to 30 s apart, until one is answered. A 401 for three different commands with no success between pauses it,
+/// Five failures of the link in a row, with no success between, break it; its commands wait, and one probe at a time goes
+/// out, 1 s to 30 s apart, until one succeeds (or is refused for what it is, 4xx, which the link has brought as well). A 401 for three different commands with no success between pauses it,
 /// with a probe every minute.
 package struct DestinationGate: Sendable, Equatable {
     package enum State: Sendable, Equatable {
@@ -70,15 +70,21 @@ package struct DestinationGate: Sendable, Equatable {
     /// It was offered and nobody took it.
     package mutating func withdrawn(_ id: CommandID) { if probe?.id == id { probe = nil } }
 
-    /// The destination answered. - Returns: whether the gate opened.
-    package mutating func answered(_ id: CommandID, unauthorized isUnauthorized: Bool) -> Bool {
+    /// The destination has said yes, or no for good. - Returns: whether the gate opened.
+    package mutating func answered(_ id: CommandID) -> Bool {
         failures = 0
         if probe?.id == id { probe = nil }
-        guard !isUnauthorized else { return false }
         unauthorized = []
         guard state != .open else { return false }
         self = DestinationGate()
         return true
+    }
+
+    /// It ended in what speaks neither for the destination nor against its link, such as a 500.
+    package mutating func undecided(_ id: CommandID, now: Int64) {
+        guard probe?.id == id else { return }
+        probe = nil
+        if state != .open { schedule(now: now) }
     }
 
     /// The link failed. - Returns: whether the gate closed.
@@ -97,7 +103,8 @@ package struct DestinationGate: Sendable, Equatable {
 
     /// The destination did not accept the credential. - Returns: whether the gate closed.
     package mutating func refused(_ id: CommandID, reason: String?, at: Timestamp, now: Int64) -> Bool {
-        _ = answered(id, unauthorized: true)
+        failures = 0
+        if probe?.id == id { probe = nil }
         unauthorized.insert(id)
         if state == .paused {
             schedule(now: now)

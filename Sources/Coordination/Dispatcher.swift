@@ -220,7 +220,10 @@ package struct Dispatcher: Sendable {
         switch (report.event.transition.status, report.fault) {
         case (_, .link): changed = gate.failed(id, reason: report.event.transition.reason, at: at, now: now)
         case (_, .credential): changed = gate.refused(id, reason: report.event.transition.reason, at: at, now: now)
-        case (.success, nil), (_, .command), (_, .final): changed = gate.answered(id, unauthorized: false)
+        case (.success, nil), (_, .final): changed = gate.answered(id)
+        case (_, .command), (_, .reset):
+            gate.undecided(id, now: now)
+            changed = false
         default:
             gate.withdrawn(id)
             changed = false

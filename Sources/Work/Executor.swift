@@ -23,6 +23,8 @@ final class Executor: Sendable {
         var places: Places
         var running: [CommandID: Running] = [:]
         var tallies: [Destination: Tally] = [:]
+        /// When something last succeeded there, on the monotonic clock.
+        var successes: [Destination: Int64] = [:]
         var whenIdle: [CheckedContinuation<Void, Never>] = []
         /// What has begun; nil where it cannot be kept.
         var board: BegunBoard?
@@ -81,6 +83,7 @@ final class Executor: Sendable {
 
     func tick(now: Int64) {
         change { state in
+            state.successes = state.successes.filter { now - $0.value < State.recently }
             for id in state.places.tick(now: now) {
                 guard let held = state.running[id] else { continue }
                 state.end(held, .released(reason: "another suspect is executed by its worker", ambiguous: false))
@@ -230,11 +233,23 @@ final class Executor: Sendable {
 }
 
 extension Executor.State {
+    /// A connection that is cut is the command's fault where others have succeeded at its destination within a minute.
+    static let recently: Int64 = 60_000_000_000
+
     mutating func end(_ running: Running, _ ending: Ending) {
         let id = running.command.id
+        let destination = running.command.destination
         guard self.running[id] === running, !running.isEnding else { return }
         running.isEnding = true
-        if case .failure(let failure) = ending { running.fault = failure.fault }
+        var ending = ending
+        switch ending {
+        case .failure(let failure):
+            let judged = failure.judged(at: destination, othersSucceed: successes[destination] != nil)
+            ending = .failure(judged)
+            running.fault = judged.fault
+        case .success where destination != .none: successes[destination] = Int64(clinux_monotonic())
+        case .success, .released, .cancelled: break
+        }
         places.ended(id)
         if let place = running.place { board?.end(place) }
         writes.append(.end(id, claim: running.command.claim, ending))

@@ -233,10 +233,21 @@ import Wire
         let probe = dispatcher.dispatch(at: at, now: DestinationGate.shortestProbe)
         #expect(numbers(probe).count == 1)
         #expect(value(dispatcher.dispatch(at: at, now: 5 * Self.second)).isEmpty, "one at a time")
-        let probed = ready(Int64(numbers(probe)[0]), to: host)
-        #expect(value(dispatcher.transition(report(probed, .success), at: at, now: 5 * Self.second)) == true)
+        let failed = ready(Int64(numbers(probe)[0]), to: host)
+        #expect(
+            value(dispatcher.transition(report(failed, .error, fault: .command), at: at, now: 5 * Self.second)) == false
+        )
+        #expect(dispatcher.gates[host]?.state == .broken, "a 500 is no success")
+        state.seen = 9
+        state.resolved = 9
+        dispatcher.report(seat: 0, state: state, coordinator: 9, now: 5 * Self.second)
+        #expect(value(dispatcher.dispatch(at: at, now: 5 * Self.second)).isEmpty)
+        let next = dispatcher.dispatch(at: at, now: 5 * Self.second + DestinationGate.shortestProbe)
+        #expect(numbers(next).count == 1)
+        let probed = ready(Int64(numbers(next)[0]), to: host)
+        #expect(value(dispatcher.transition(report(probed, .success), at: at, now: 7 * Self.second)) == true)
         #expect(dispatcher.gates[host] == nil)
-        #expect(numbers(dispatcher.dispatch(at: at, now: 5 * Self.second)).count == 4)
+        #expect(numbers(dispatcher.dispatch(at: at, now: 7 * Self.second)).count == 3)
     }
 
     @Test func `a broken destination hides nobody else's work`() {

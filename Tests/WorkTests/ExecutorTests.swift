@@ -50,9 +50,11 @@ private final class Bench: Sendable {
         }
     }
 
-    func submit(_ type: String, qos: QualityOfService = .default, idempotent: Bool = true) throws -> CommandID {
+    func submit(
+        _ type: String, to destination: Destination = .none, qos: QualityOfService = .default, idempotent: Bool = true
+    ) throws -> CommandID {
         let draft = CommandDraft(
-            type: type, payload: Array("{}".utf8), destination: .none, qos: qos, idempotent: idempotent)
+            type: type, payload: Array("{}".utf8), destination: destination, qos: qos, idempotent: idempotent)
         return try store.submit([draft], allowUnknownTypes: false, now: .now)[0].get().id
     }
 
@@ -133,6 +135,36 @@ private final class Bench: Sendable {
         bench.offer(id, "a")
         try await bench.reach(.tooManyTimes, id)
         #expect(try bench.statuses(id) == [.new, .queued, .error, .tooManyTimes])
+        await bench.close()
+    }
+
+    @Test func `a connection that was cut is the link's fault, and the command's where another has succeeded`()
+        async throws
+    {
+        let host = Destination(scheme: "http", host: "h", port: 80)
+        let bench = try Bench([
+            Scripted(type: "cut", body: { _ in throw Failure(.reset, reason: "cut off", ambiguous: true) }),
+            Scripted(type: "fine"),
+        ])
+        let first = try bench.submit("cut", to: host)
+        bench.offer(first, "cut")
+        try await until("the first end") { try bench.statuses(first) == [.new, .queued, .sent, .new] }
+        #expect(try bench.kept(first).retries == 0)
+        let fine = try bench.submit("fine", to: host)
+        bench.offer(fine, "fine")
+        try await bench.reach(.success, fine)
+        let second = try bench.submit("cut", to: host)
+        bench.offer(second, "cut")
+        try await bench.reach(.error, second)
+        #expect(try bench.kept(second).retries == 1)
+        // Who talks to nobody has no link to blame, and waits for its turn.
+        let alone = try bench.submit("cut")
+        bench.offer(alone, "cut")
+        try await bench.reach(.error, alone)
+        #expect(try bench.kept(alone).notBefore > .now)
+        await bench.executor.idle()
+        let faults = bench.executor.takeReports().1.compactMap(\.fault)
+        #expect(faults == [.link, .command, .command])
         await bench.close()
     }
 

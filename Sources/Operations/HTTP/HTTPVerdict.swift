@@ -96,7 +96,7 @@ struct HTTPVerdict {
             return link(words(error.errnoCode))
         case let error as IOError:
             return Failure(
-                .command, reason: "\(request) was cut off: \(SystemError(error.errnoCode))", ambiguous: true)
+                .reset, reason: "\(request) was cut off: \(SystemError(error.errnoCode))", ambiguous: true)
         case is HTTPParserError:
             return Failure(
                 .command, reason: "\(request) was answered with something that is not HTTP: \(error)", ambiguous: began)
@@ -117,7 +117,7 @@ struct HTTPVerdict {
         case .remoteConnectionClosed where !began: return link("\(destination) closed the connection at once")
         case .remoteConnectionClosed:
             return Failure(
-                .command, reason: "\(destination) closed the connection before it answered \(request)", ambiguous: true)
+                .reset, reason: "\(destination) closed the connection before it answered \(request)", ambiguous: true)
         default: return Failure(.command, reason: "\(request) failed: \(error)", ambiguous: began)
         }
     }
@@ -125,7 +125,7 @@ struct HTTPVerdict {
     private func failure(_ error: NIOSSLError, began: Bool) -> Failure {
         let text = "\(error)"
         if text.contains("CERTIFICATE_VERIFY_FAILED") { return certificate("its certificate is not trusted", began) }
-        if began { return Failure(.command, reason: "\(request) was cut off: \(text)", ambiguous: true) }
+        if began { return Failure(.reset, reason: "\(request) was cut off: \(text)", ambiguous: true) }
         return link("no TLS connection to \(destination): \(text)")
     }
 
