@@ -32,7 +32,9 @@ public struct SluiceWorker: Sendable {
             let registry = OperationRegistry(operations)
             service = WorkerService(
                 directory: directory, store: store, registry: registry, configuration: configuration, logger: logger,
-                whenReady: { WorkerCard.leave(seat: $0, concurrency: concurrency, types: registry.types, in: store) })
+                onPhase: {
+                    WorkerCard.leave(seat: $0, phase: $1, concurrency: concurrency, types: registry.types, in: store)
+                })
         } catch {
             throw SluiceError(error)
         }

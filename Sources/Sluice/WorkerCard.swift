@@ -1,20 +1,25 @@
 internal import Commands
 internal import Glibc
 package import Store
+package import Wire
 
 /// What a worker leaves in the settings about itself, so that `explain` and `status` can tell of it, also without a
-/// coordinator: `worker.<seat>` = `{"pid": 1, "concurrency": 16, "types": ["noop"]}`.
+/// coordinator: `worker.<seat>` =
+/// `{"pid": 1, "concurrency": 16, "types": ["noop"], "draining": false}`.
 package struct WorkerCard: Sendable, Equatable {
     package static let prefix = "worker."
 
     package var pid: Int32
     package var concurrency: Int
     package var types: [String]
+    /// It takes nothing new and ends when it has finished what it runs.
+    package var isDraining: Bool
 
-    package init(pid: Int32, concurrency: Int, types: [String]) {
+    package init(pid: Int32, concurrency: Int, types: [String], isDraining: Bool = false) {
         self.pid = pid
         self.concurrency = concurrency
         self.types = types
+        self.isDraining = isDraining
     }
 
     /// Nil for what is no card.
@@ -24,24 +29,24 @@ package struct WorkerCard: Sendable, Equatable {
             let concurrency = value["concurrency"]?.integer.flatMap({ Int(exactly: $0) }),
             let types = value["types"]?.elements
         else { return nil }
-        self.init(pid: pid, concurrency: concurrency, types: types.compactMap(\.string))
+        self.init(
+            pid: pid, concurrency: concurrency, types: types.compactMap(\.string),
+            isDraining: value["draining"] == .bool(true))
     }
 
     package var setting: String {
         JSONValue.object([
             .init("pid", .integer(Int64(pid))), .init("concurrency", .integer(Int64(concurrency))),
-            .init("types", .array(types.map { .string($0) })),
+            .init("types", .array(types.map { .string($0) })), .init("draining", .bool(isDraining)),
         ]).text
     }
 
     /// Leaves the card of this process, on a thread of its own: a worker is ready before that. Where it cannot be left,
-    /// `explain` knows less.
+    /// `explain` and `status` know less.
     package static func leave(
-        seat: Int, concurrency: Int, types: [String], in store: any CommandStore
+        seat: Int, phase: WorkerState.Phase, concurrency: Int, types: [String], in store: any CommandStore
     ) {
-        startThread(named: "sluice-card") {
-            try? store.set(
-                "\(prefix)\(seat)", to: WorkerCard(pid: getpid(), concurrency: concurrency, types: types).setting)
-        }
+        let card = WorkerCard(pid: getpid(), concurrency: concurrency, types: types, isDraining: phase == .draining)
+        startThread(named: "sluice-card") { try? store.set("\(prefix)\(seat)", to: card.setting) }
     }
 }

@@ -87,7 +87,7 @@ package struct Places: Sendable {
     /// Suspects claimed at a time: one executes, and where operations are quick and a claim is known from a begin, the
     /// next wait behind it, but for no longer than ``suspectPatience``: elsewhere they may begin at once. As many as are
     /// offered, so that a commit lies between none of them.
-    package var mostSuspects = 4
+    package var mostSuspects = 8
     private static let suspectPatience: Int64 = 1_000_000_000
 
     /// Claims ahead of free places at most.

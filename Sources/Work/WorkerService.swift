@@ -2,6 +2,7 @@ internal import Commands
 package import Logging
 internal import ServiceLifecycle
 package import Store
+package import Wire
 internal import ZeroMQ
 
 /// Claims what the coordinator offers, executes it, and reports.
@@ -14,22 +15,22 @@ package final class WorkerService: Service {
     private let registry: OperationRegistry
     private let configuration: WorkerConfiguration
     private let logger: Logger
-    private let whenReady: @Sendable (_ seat: Int) -> Void
+    private let onPhase: @Sendable (_ seat: Int, WorkerState.Phase) -> Void
 
     /// - Parameters:
     ///   - store: with a connection of its own to every shard.
-    ///   - whenReady: called once, when the worker says its first hello.
+    ///   - onPhase: called when the worker says its first hello, and when it begins to drain.
     package init(
         directory: DataDirectory, store: any CommandStore, registry: OperationRegistry,
         configuration: WorkerConfiguration = .init(), logger: Logger,
-        whenReady: @escaping @Sendable (_ seat: Int) -> Void = { _ in }
+        onPhase: @escaping @Sendable (_ seat: Int, WorkerState.Phase) -> Void = { _, _ in }
     ) {
         self.directory = directory
         self.store = store
         self.registry = registry
         self.configuration = configuration
         self.logger = logger
-        self.whenReady = whenReady
+        self.onPhase = onPhase
     }
 
     package func run() async throws {
@@ -69,9 +70,10 @@ package final class WorkerService: Service {
         logger.info(
             "Worker ready.",
             metadata: ["seat": "\(seat.number)", "concurrency": "\(configuration.concurrency)"])
-        whenReady(seat.number)
+        onPhase(seat.number, .ready)
 
         await untilAskedToStop(link)
+        onPhase(seat.number, .draining)
         await drain(executor)
         await link.flush()
         for committer in committers { await onThread("close") { committer.close() } }

@@ -199,10 +199,10 @@ import Wire
     }
 
     @Test func `suspects are spread over the workers, a few for each`() {
-        var dispatcher = dispatcher(seats: 2, concurrency: 8)
-        dispatcher.insert((1...10).map { ready(Int64($0), suspect: true) })
+        var dispatcher = dispatcher(seats: 2, concurrency: 16)
+        dispatcher.insert((1...20).map { ready(Int64($0), suspect: true) })
         let first = dispatcher.dispatch(at: at, now: 0)
-        #expect(first.map(\.offers.offers.count) == [4, 4])
+        #expect(first.map(\.offers.offers.count) == [8, 8])
         let done = first[0].offers.offers[0].id
         _ = dispatcher.transition(report(ready(Int64(done.high)), .success), at: at, now: 1)
         #expect(value(dispatcher.dispatch(at: at, now: 1)).map(\.offers.offers.count) == [1])

@@ -27,5 +27,26 @@ extension EndToEndTests {
                 #expect(cancel.code == 0, "\(cancel.errors)")
             }
         }
+
+        @Test func `status tells of a worker that drains, and explain counts on it no more`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.coordinator()
+                let worker = try await installation.worker("--grace", "60s")
+                let running = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":60000}"#)
+                    .ids[0]
+                try await installation.await(running, .sent, in: installation.store())
+                worker.signal(SIGTERM)
+                try await until("the drain") {
+                    try await installation.status()?["workers"]?.elements?.first?["state"]?.string == "draining"
+                }
+                let waiting = try await installation.sluice("submit", "noop").ids[0]
+                let explained = try await installation.sluice("explain", waiting.description)
+                #expect(explained.output.contains("every running worker is draining"), "\(explained.output)")
+                let cancel = try await installation.sluice("cancel", running.description)
+                #expect(cancel.code == 0, "\(cancel.errors)")
+                #expect(try await worker.end(within: .seconds(30)) == .exited(0))
+                #expect(try await installation.status()?["workers"]?.elements?.isEmpty == true)
+            }
+        }
     }
 }

@@ -103,12 +103,12 @@ import Wire
 
     @Test func `the next suspects are claimed ahead, unless a claim counts as a begin`() {
         func claims(_ places: Places) -> Set<CommandID> {
-            let offers = (9001...9005).map { offer($0, suspect: true) } + [offer(9010)]
+            let offers = (9001...9009).map { offer($0, suspect: true) } + [offer(9010)]
             var places = places
             places.offered(Offers(first: places.state.seen + 1, offers: offers), coordinator: 7, now: 0)
             return Set(places.begin(now: 0).claims.map(\.id))
         }
-        #expect(claims(hurried(4)) == Set(([9001, 9002, 9003, 9004, 9010] as [UInt64]).map { offer($0).id }))
+        #expect(claims(hurried(4)) == Set(([9010] + Array(9001...9008) as [UInt64]).map { offer($0).id }))
         var strict = hurried(4)
         strict.mostSuspects = 1
         #expect(claims(strict) == [offer(9001).id, offer(9010).id])
@@ -118,16 +118,16 @@ import Wire
 
     @Test func `a suspect does not wait behind one that takes long`() {
         var places = hurried(4)
-        let offers = (9001...9005).map { offer($0, suspect: true) }
+        let offers = (9001...9009).map { offer($0, suspect: true) }
         places.offered(Offers(first: places.state.seen + 1, offers: offers), coordinator: 7, now: 0)
         #expect(run(&places) == [9001])
         #expect(places.tick(now: 1_000_000_000).isEmpty)
-        #expect(places.tick(now: 1_000_000_001) == offers[1...3].map(\.id))
-        for number in [9002, 9003, 9004] as [UInt64] { finish(&places, number) }
-        // The fifth is not taken for them.
+        #expect(places.tick(now: 1_000_000_001) == offers[1...7].map(\.id))
+        for number in 9002...9008 as ClosedRange<UInt64> { finish(&places, number) }
+        // The ninth is not taken for them.
         #expect(places.begin(now: 1_000_000_001).claims.isEmpty)
         finish(&places, 9001)
-        #expect(places.begin(now: 1_000_000_001).claims.map(\.id) == [offers[4].id])
+        #expect(places.begin(now: 1_000_000_001).claims.map(\.id) == [offers[8].id])
     }
 
     @Test func `skipped offer numbers count as resolved`() {

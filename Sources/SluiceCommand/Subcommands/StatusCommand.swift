@@ -61,7 +61,7 @@ struct StatusCommand: ParsableCommand {
     private func json(_ worker: Surroundings.Worker) -> JSONValue {
         .object([
             .init("seat", .integer(Int64(worker.seat))), .init("pid", .integer(Int64(worker.pid))),
-            .init("state", .string(worker.isAlive ? "ready" : "lost")),
+            .init("state", .string(worker.state)),
             .init("concurrency", worker.concurrency.map { .integer(Int64($0)) } ?? .null),
             .init("inFlight", .integer(Int64(worker.inFlight))),
             .init("claims", .array(worker.claims.map { .integer(Int64($0)) })),
@@ -95,7 +95,7 @@ struct StatusCommand: ParsableCommand {
         if !workers.isEmpty {
             var table = Table([("WORKER", .right), ("PID", .right), ("STATE", .left), ("IN FLIGHT", .right)])
             for worker in workers {
-                table.add(["\(worker.seat)", "\(worker.pid)", worker.isAlive ? "ready" : "lost", "\(worker.inFlight)"])
+                table.add(["\(worker.seat)", "\(worker.pid)", worker.state, "\(worker.inFlight)"])
             }
             Output.line("")
             for line in table.lines { Output.line(line) }

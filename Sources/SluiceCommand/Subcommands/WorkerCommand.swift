@@ -3,6 +3,7 @@ internal import Logging
 internal import Operations
 internal import Sluice
 internal import Store
+internal import Wire
 internal import Work
 
 struct WorkerCommand: AsyncParsableCommand {
@@ -53,9 +54,10 @@ struct WorkerCommand: AsyncParsableCommand {
         let registry = BuiltInOperations.registry(operations)
         let service = WorkerService(
             directory: directory, store: store, registry: registry, configuration: configuration, logger: logger,
-            whenReady: { [concurrency] seat in
-                Notify.ready()
-                WorkerCard.leave(seat: seat, concurrency: concurrency, types: registry.types, in: store)
+            onPhase: { [concurrency] seat, phase in
+                if phase == .ready { Notify.ready() }
+                WorkerCard.leave(
+                    seat: seat, phase: phase, concurrency: concurrency, types: registry.types, in: store)
             })
         try await Services.run(service, logger: logger)
     }

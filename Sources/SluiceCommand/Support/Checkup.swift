@@ -176,7 +176,7 @@ struct Checkup {
         }
         do throws(StoreError) {
             let workers = try surroundings.workers()
-            let lost = workers.filter { !$0.isAlive }
+            let lost = workers.filter { $0.state == "lost" }
             for worker in lost {
                 findings.append(
                     Finding(

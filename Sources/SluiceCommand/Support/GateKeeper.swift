@@ -138,13 +138,14 @@ struct GateKeeper {
             guard let card = cards["\(WorkerCard.prefix)\(session.seat)"].flatMap({ WorkerCard(setting: $0) }),
                 card.pid == session.pid
             else { return nil }
-            types.formUnion(card.types)
+            if !card.isDraining { types.formUnion(card.types) }
         }
         guard !types.contains(command.type) else { return nil }
         return Gate(
             name: "type",
-            value:
-                "no running worker executes “\(command.type)”; they execute \(types.sorted().joined(separator: ", "))",
+            value: types.isEmpty
+                ? "every running worker is draining and takes nothing new"
+                : "no running worker executes “\(command.type)”; they execute \(types.sorted().joined(separator: ", "))",
             threshold: "one that does", opens: "It begins when such a worker joins")
     }
 

@@ -10,7 +10,8 @@ struct Surroundings {
     struct Worker {
         var seat: Int
         var pid: Int32
-        var isAlive: Bool
+        /// `ready`, `draining` or `lost`.
+        var state: String
         /// Nil until it has said so.
         var concurrency: Int?
         /// Commands in its hands, by shard.
@@ -65,10 +66,11 @@ struct Surroundings {
         let cards = try store.settings(prefix: WorkerCard.prefix)
         return try store.sessions().sorted { $0.seat < $1.seat }.map { session in
             let card = cards["\(WorkerCard.prefix)\(session.seat)"].flatMap { WorkerCard(setting: $0) }
+                .flatMap { $0.pid == session.pid ? $0 : nil }
             return Worker(
-                seat: session.seat, pid: session.pid, isAlive: isAlive(session),
-                concurrency: card?.pid == session.pid ? card?.concurrency : nil,
-                claims: claims[session.epoch] ?? none)
+                seat: session.seat, pid: session.pid,
+                state: !isAlive(session) ? "lost" : card?.isDraining == true ? "draining" : "ready",
+                concurrency: card?.concurrency, claims: claims[session.epoch] ?? none)
         }
     }
 
