@@ -59,6 +59,7 @@ let package = Package(
 
         module("ZeroMQ", ["CZeroMQ", "CLinux"]),
         module("Commands"),
+        module("Network", ["Commands"]),
         .target(name: "Wire", dependencies: ["Commands"], exclude: ["PROTOCOL.md"], swiftSettings: swiftSettings),
         module(
             "Store",
@@ -123,6 +124,7 @@ let package = Package(
             path: "Tests/Support", swiftSettings: swiftSettings),
         tests("ZeroMQ", ["ZeroMQ", "TestSupport"]),
         tests("Commands", ["Commands", "TestSupport"]),
+        tests("Network", ["Network", "Commands", "TestSupport"]),
         tests("Wire", ["Wire", "Commands", "TestSupport"]),
         tests("Store", ["Store", "Commands", "CLinux", "TestSupport"]),
         tests("Coordination", ["Coordination", "Commands", "Store", "Wire", "TestSupport"]),

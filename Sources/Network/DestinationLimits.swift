@@ -1,0 +1,15 @@
+/// What a person allows one destination.
+package struct DestinationLimits: Sendable, Equatable {
+    /// Transfers of middle and low quality at once; nil: as measured.
+    package var maxConcurrency: Int?
+    /// Bytes per second of all transfers together; nil: as the link can.
+    package var maxRate: Int64?
+    /// When `background` may begin; nil: always.
+    package var backgroundHours: AllowedHours?
+
+    package init(maxConcurrency: Int? = nil, maxRate: Int64? = nil, backgroundHours: AllowedHours? = nil) {
+        self.maxConcurrency = maxConcurrency
+        self.maxRate = maxRate
+        self.backgroundHours = backgroundHours
+    }
+}

@@ -1,0 +1,86 @@
+/// What a link carries now, and what it can. Pure; fed with ticks in which some transfer had bytes to send from beginning to
+/// end and nothing of ours held it back, so that the figure is the link's and not the demand's.
+///
+/// Sums over all transfers, never rates of single ones: eight of them see an eighth each, and who takes that for the link
+/// lowers the limit because he raised it (19.2 Mbit/s in all at 1 to 16 transfers, 19.2 to 1.5 each; measured).
+///
+/// Two averages with half-lives of 2 s and 10 s, the lower counts: down fast, up slowly (shaka-player and hls.js do so). What
+/// leaves the band of 0.8 to 1.25 for a second is a change of the link, and both start there.
+package struct GoodputEstimator: Sendable {
+    private var fast = MovingAverage(halfLife: 2)
+    private var slow = MovingAverage(halfLife: 10)
+    private var maximum = WindowedMaximum()
+    /// Ticks outside the band in a row, on one side of it.
+    private var outside = Span()
+    private var isAbove = false
+    /// Ticks that become one value of the maximum.
+    private var block = Span()
+    private var blockFlows = 0
+    /// Least round trip, in seconds, and when it was seen; forgotten after ten minutes.
+    private var base: (rtt: Double, at: Int64)?
+
+    private static let band = 0.8...1.25
+    private static let changeTime = 1.0
+    private static let blockTime = 2.0
+    private static let baseWindow: Int64 = 600_000_000_000
+
+    package init() {}
+
+    /// Bytes per second; nil before the first qualified tick.
+    package var estimate: Double? {
+        guard let fast = fast.value, let slow = slow.value else { return nil }
+        return min(fast, slow)
+    }
+
+    /// The most seen in ten minutes, less 5 % for each minute since: what the path can do.
+    package func reference(now: Int64) -> Double? { maximum.value(now: now) }
+
+    /// How few transfers it takes.
+    package func referenceFlows(now: Int64) -> Int { maximum.flows(now: now) }
+
+    /// What so many transfers should get of the reference.
+    package func expected(flows: Int, now: Int64) -> Double? { maximum.expected(flows: flows, now: now) }
+
+    /// The least round trip of ten minutes, in seconds.
+    package var baseRTT: Double? { base?.rtt }
+
+    package mutating func add(_ tick: LinkTick, now: Int64) {
+        if let rtt = tick.minRTT, rtt <= base?.rtt ?? rtt || now - (base?.at ?? now) > Self.baseWindow {
+            base = (rtt, now)
+        }
+        guard tick.flowing > 0 else { return }
+        if let estimate, !Self.band.contains(tick.rate / max(estimate, 1)) {
+            if isAbove != (tick.rate > estimate) { outside = Span() }
+            isAbove = tick.rate > estimate
+            outside.add(tick.rate, tick.duration)
+        } else {
+            outside = Span()
+        }
+        fast.add(tick.rate, duration: tick.duration)
+        slow.add(tick.rate, duration: tick.duration)
+        if outside.duration >= Self.changeTime {
+            fast.reset(to: outside.mean)
+            slow.reset(to: outside.mean)
+            outside = Span()
+            block = Span()
+        }
+        blockFlows = block.duration == 0 ? tick.flowing : max(blockFlows, tick.flowing)
+        block.add(tick.rate, tick.duration)
+        if block.duration >= Self.blockTime {
+            maximum.add(block.mean, flows: blockFlows, now: now)
+            block = Span()
+        }
+    }
+
+    /// As another coordinator left it.
+    package mutating func restore(reference: Double, flows: Int, now: Int64) {
+        maximum.add(reference, flows: flows, now: now)
+    }
+
+    /// Seconds that a byte stands in queues: smoothed round trip less the least. A guard: it says that there is a queue, not
+    /// how many transfers are right (one cubic transfer fills it).
+    package func queueDelay(_ tick: LinkTick) -> Double? {
+        guard let srtt = tick.srtt, let base else { return nil }
+        return max(srtt - base.rtt, 0)
+    }
+}

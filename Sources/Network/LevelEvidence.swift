@@ -1,0 +1,40 @@
+/// What a level was judged by: the measure and the threshold, for the sentence that `explain` prints.
+package enum LevelEvidence: Sendable, Equatable {
+    case none
+    /// Bytes per second. `reference` is what so many transfers had; nil where the threshold is a fixed one.
+    case goodput(measured: Double, threshold: Double, reference: Double?)
+    case stalled(count: Int, of: Int)
+    case errors(share: Double, threshold: Double)
+    /// Seconds of round trip, where no transfer shows a goodput.
+    case roundTrip(measured: Double, threshold: Double)
+    /// Seconds of queue, with a goodput that has fallen too.
+    case queue(measured: Double, threshold: Double)
+    /// The first byte is late and the round trip is not: the server's doing, and no reason for a worse level.
+    case slowServer(timeToFirstByte: Double, srtt: Double)
+
+    package var sentence: String {
+        switch self {
+        case .none: "nothing measured yet"
+        case .goodput(let measured, let threshold, let reference):
+            if measured < threshold {
+                if let reference {
+                    "goodput \(MeasureText.rate(measured)) is below \(MeasureText.rate(threshold)), where "
+                        + "\(MeasureText.rate(reference)) was usual"
+                } else {
+                    "goodput \(MeasureText.rate(measured)) is below \(MeasureText.rate(threshold))"
+                }
+            } else {
+                "goodput \(MeasureText.rate(measured)), at least \(MeasureText.rate(threshold)) is good"
+            }
+        case .stalled(let count, let all): "\(count) of \(all) transfers make no progress"
+        case .errors(let share, let threshold):
+            "\(MeasureText.percent(share)) of transfers failed for the link, \(MeasureText.percent(threshold)) are allowed"
+        case .roundTrip(let measured, let threshold):
+            "a round trip takes \(MeasureText.time(measured)), more than \(MeasureText.time(threshold))"
+        case .queue(let measured, let threshold):
+            "bytes stand \(MeasureText.time(measured)) in queues, more than \(MeasureText.time(threshold)), and goodput fell"
+        case .slowServer(let time, let srtt):
+            "the server takes \(MeasureText.time(time)) to its first byte; the round trip of \(MeasureText.time(srtt)) is fine"
+        }
+    }
+}

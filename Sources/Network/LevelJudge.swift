@@ -1,0 +1,161 @@
+internal import Commands
+
+/// The level of a link, with hysteresis. Pure.
+///
+/// A worse level is entered after a second of evidence, from good to poor in one step where all of it says so. A better one
+/// takes three seconds and 1.3 times the threshold, one level at a time. Ticks without evidence change nothing; after a
+/// minute of them the level is unknown. Offline is not judged here but by ``OfflineProbe``.
+package struct LevelJudge: Sendable {
+    package private(set) var level = LinkLevel.unknown
+    package private(set) var evidence = LevelEvidence.none
+    /// When the level was entered, in nanoseconds of the monotonic clock.
+    package private(set) var since: Int64
+    private var thresholds: LevelThresholds
+    private var lastEvidence: Int64
+    /// Seconds of evidence for a worse level, and the mildest of what it was for.
+    private var worseFor = 0.0
+    private var mildest = LinkLevel.offline
+    private var betterFor = 0.0
+    /// Share of ends that failed for the link, half of it of the last 8.
+    private var errors = 0.0
+    private var recentFailures = 0
+
+    /// Evidence this long ago begins anew.
+    private static let gap: Int64 = 2_000_000_000
+
+    package init(thresholds: LevelThresholds = LevelThresholds(), now: Int64) {
+        self.thresholds = thresholds
+        since = now
+        lastEvidence = now
+    }
+
+    /// Seconds of queue beyond which more transfers only lengthen it.
+    package var longestQueue: Double { thresholds.degradedQueue.seconds }
+
+    /// What will lift the level; nil where it holds nobody back.
+    package var remedy: String? {
+        guard level > .good else { return nil }
+        let time = MeasureText.time(thresholds.leaveAfter.seconds)
+        switch evidence {
+        case .goodput(_, let threshold, _):
+            return "\(MeasureText.rate(threshold * thresholds.leaveFactor)) for \(time)"
+        case .stalled: return "progress for \(time)"
+        case .errors(_, let threshold):
+            return "fewer than \(MeasureText.percent(threshold / thresholds.leaveFactor)) of failures for \(time)"
+        case .roundTrip(_, let threshold), .queue(_, let threshold):
+            return "less than \(MeasureText.time(threshold / thresholds.leaveFactor)) for \(time)"
+        case .none, .slowServer: return "better measurements for \(time)"
+        }
+    }
+
+    /// Takes a tick in.
+    /// - Parameters:
+    ///   - expected: what the transfers of the tick should carry, by the reference; nil before there is one.
+    ///   - queueDelay: in seconds.
+    package mutating func add(
+        _ tick: LinkTick, estimate: Double?, expected: Double?, queueDelay: Double?, now: Int64
+    ) {
+        count(tick)
+        let entering = candidate(tick, rate: tick.rate, expected: expected, queueDelay: queueDelay, factor: 1)
+        guard let entering else {
+            if now - lastEvidence > thresholds.unknownAfter.nanoseconds { become(.unknown, .none, now: now) }
+            return
+        }
+        if now - lastEvidence > Self.gap { startOver() }
+        lastEvidence = now
+        if level == .unknown && entering.level == .good { become(.good, entering.evidence, now: now) }
+        if entering.level > max(level, .good) {
+            betterFor = 0
+            worseFor += tick.duration
+            mildest = min(mildest, entering.level)
+            if worseFor >= thresholds.enterAfter.seconds { become(mildest, entering.evidence, now: now) }
+            return
+        }
+        worseFor = 0
+        mildest = .offline
+        let rate = min(tick.rate, estimate ?? tick.rate)
+        let leaving = candidate(
+            tick, rate: rate, expected: expected, queueDelay: queueDelay, factor: thresholds.leaveFactor)
+        guard let leaving, leaving.level < level else {
+            betterFor = 0
+            evidence = entering.level == level ? entering.evidence : leaving?.evidence ?? evidence
+            return
+        }
+        if level == .good { return }
+        betterFor += tick.duration
+        if betterFor >= thresholds.leaveAfter.seconds, let better = LinkLevel(rawValue: level.rawValue - 1) {
+            become(better, leaving.evidence, now: now)
+        }
+    }
+
+    /// The link was away and is back: nothing is known of it.
+    package mutating func reset(now: Int64) {
+        errors = 0
+        recentFailures = 0
+        become(.unknown, .none, now: now)
+    }
+
+    private mutating func become(_ level: LinkLevel, _ evidence: LevelEvidence, now: Int64) {
+        if level != self.level { since = now }
+        self.level = level
+        self.evidence = evidence
+        startOver()
+    }
+
+    private mutating func startOver() {
+        worseFor = 0
+        betterFor = 0
+        mildest = .offline
+    }
+
+    private mutating func count(_ tick: LinkTick) {
+        for _ in 0..<min(tick.failed, 64) { errors += (1 - errors) * 0.083 }
+        for _ in 0..<min(tick.completed, 64) { errors -= errors * 0.083 }
+        recentFailures = tick.completed > 0 && tick.failed == 0 ? 0 : recentFailures + tick.failed
+    }
+
+    /// The level that a tick speaks for; nil where it says nothing.
+    private func candidate(
+        _ tick: LinkTick, rate: Double, expected: Double?, queueDelay: Double?, factor: Double
+    ) -> (level: LinkLevel, evidence: LevelEvidence)? {
+        // A single failure is a retry and no signal.
+        if recentFailures >= 2, errors >= thresholds.degradedErrors / factor {
+            let isPoor = errors >= thresholds.poorErrors / factor
+            let threshold = isPoor ? thresholds.poorErrors : thresholds.degradedErrors
+            return (isPoor ? .poor : .degraded, .errors(share: errors, threshold: threshold))
+        }
+        guard tick.flowing > 0 else { return latency(tick, factor: factor) }
+        // Silence is for the probe to judge: where it is short, nothing has happened.
+        guard tick.rate > 0 else { return nil }
+        if Double(tick.stalled) >= thresholds.poorStalls * Double(tick.flowing) && tick.stalled > 0 {
+            return (.poor, .stalled(count: tick.stalled, of: tick.flowing))
+        }
+        let poor = Double(thresholds.poorRate)
+        if rate < poor * factor { return (.poor, .goodput(measured: rate, threshold: poor, reference: nil)) }
+        let expected = tick.isLossy(queueDelay: queueDelay) ? nil : expected
+        let share = (expected ?? 0) * thresholds.degradedShare
+        let fixed = Double(thresholds.degradedRate)
+        if rate < max(share, fixed) * factor {
+            return (
+                .degraded,
+                .goodput(measured: rate, threshold: max(share, fixed), reference: share > fixed ? expected : nil)
+            )
+        }
+        let queue = thresholds.degradedQueue.seconds
+        if let queueDelay, let expected, queueDelay > queue / factor, rate < 0.8 * expected {
+            return (.degraded, .queue(measured: queueDelay, threshold: queue))
+        }
+        return (.good, .goodput(measured: rate, threshold: max(share, fixed), reference: expected))
+    }
+
+    /// Of small requests only the round trip says something of the network; the first byte is the server's.
+    private func latency(_ tick: LinkTick, factor: Double) -> (level: LinkLevel, evidence: LevelEvidence)? {
+        guard let srtt = tick.srtt else { return nil }
+        let poor = thresholds.poorRoundTrip.seconds
+        let degraded = thresholds.degradedRoundTrip.seconds
+        if srtt > poor / factor { return (.poor, .roundTrip(measured: srtt, threshold: poor)) }
+        if srtt > degraded / factor { return (.degraded, .roundTrip(measured: srtt, threshold: degraded)) }
+        guard level <= .good, let first = tick.timeToFirstByte, first > poor else { return nil }
+        return (.good, .slowServer(timeToFirstByte: first, srtt: srtt))
+    }
+}

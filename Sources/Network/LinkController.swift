@@ -1,0 +1,117 @@
+internal import Commands
+
+/// One link: what it carries, how many transfers it should have, its level, and whether it is there. Pure.
+package struct LinkController: Sendable {
+    package let key: LinkKey
+    package private(set) var estimator = GoodputEstimator()
+    package private(set) var concurrency: ConcurrencyController
+    package private(set) var judge: LevelJudge
+    package var probe = OfflineProbe()
+    package var isForcedOffline = false
+    package private(set) var lastTick = LinkTick()
+    var planner = PreemptionPlanner()
+    var meter: LinkMeter
+    /// When it last had a transfer or a command that waits.
+    var lastUsed: Int64
+    private var forcedSince: Int64 = 0
+
+    /// - Parameter isLocal: no network lies between, so the limit starts at `highest`.
+    package init(
+        key: LinkKey, policy: NetworkPolicy, tuning: ConcurrencyController.Tuning = .init(), isLocal: Bool = false,
+        now: Int64
+    ) {
+        self.key = key
+        concurrency = ConcurrencyController(tuning: tuning, initial: isLocal ? policy.good.limit : nil)
+        judge = LevelJudge(thresholds: policy.thresholds, now: now)
+        meter = LinkMeter(now: now)
+        lastUsed = now
+    }
+
+    package var level: LinkLevel { isForcedOffline || probe.state != .open ? .offline : judge.level }
+
+    /// Bytes per second to plan with: the estimate, or the reference of the last coordinator.
+    package func capacity(now: Int64) -> Double? { estimator.estimate ?? estimator.reference(now: now) }
+
+    /// The link is full: it carries four fifths of what its transfers should get, or nothing is known of it.
+    package func isSaturated(now: Int64) -> Bool {
+        guard let estimate = estimator.estimate else { return true }
+        let reference = estimator.reference(now: now) ?? estimate
+        return lastTick.rate >= 0.8 * min(estimate, reference)
+    }
+
+    /// Its transfers wait in a queue somewhere: a fifth of the round trip longer than the least, and 10 ms.
+    package var hasQueue: Bool {
+        guard let delay = estimator.queueDelay(lastTick), let base = estimator.baseRTT else { return false }
+        return delay > max(0.01, 0.2 * base)
+    }
+
+    /// Takes a tick in.
+    /// - Parameters:
+    ///   - highest: what the policy allows at the present level.
+    ///   - mayRise: false where the uplink above is full.
+    package mutating func observe(_ tick: LinkTick, highest: Int, mayRise: Bool = true, now: Int64) {
+        let queueDelay = estimator.queueDelay(tick)
+        let expected = estimator.expected(flows: tick.flowing, now: now)
+        let before = estimator.estimate
+        estimator.add(tick, now: now)
+        judge.add(tick, estimate: estimator.estimate ?? before, expected: expected, queueDelay: queueDelay, now: now)
+        let isQueueLong = queueDelay.map { $0 > judge.longestQueue } ?? false
+        concurrency.add(
+            tick, highest: highest, baseRTT: estimator.baseRTT, isLossy: tick.isLossy(queueDelay: queueDelay),
+            mayRise: mayRise && !isQueueLong, now: now)
+        if tick.failed >= 2, tick.failed > tick.completed { concurrency.backOff() }
+        lastTick = tick
+    }
+
+    /// The link answers again.
+    package mutating func reopened(now: Int64) {
+        concurrency.restart()
+        judge.reset(now: now)
+        meter.idle(now: now)
+    }
+
+    /// The packets take another way: what was measured was of another link.
+    package mutating func rerouted(now: Int64) {
+        estimator = GoodputEstimator()
+        concurrency.restart()
+        judge.reset(now: now)
+        meter = LinkMeter(now: now)
+    }
+
+    package mutating func pushedBack(now: Int64) { concurrency.pushedBack(now: now) }
+
+    package mutating func force(offline: Bool, now: Int64) {
+        guard offline != isForcedOffline else { return }
+        isForcedOffline = offline
+        forcedSince = now
+        if !offline { probe.routeFound(now: now) }
+    }
+
+    package func memory(now: Int64) -> LinkMemory? {
+        guard let reference = estimator.reference(now: now) else {
+            return probe.state == .open
+                ? nil : LinkMemory(reference: 0, flows: 1, limit: concurrency.limit, offline: probe.reason)
+        }
+        return LinkMemory(
+            reference: reference, flows: estimator.referenceFlows(now: now), limit: concurrency.limit,
+            offline: probe.state == .open ? nil : probe.reason)
+    }
+
+    package mutating func restore(_ memory: LinkMemory, now: Int64) {
+        if memory.reference > 0 { estimator.restore(reference: memory.reference, flows: memory.flows, now: now) }
+        concurrency.restore(limit: memory.limit)
+        if let reason = memory.offline { probe = OfflineProbe(closedFor: reason, now: now) }
+    }
+
+    /// Why the level is what it is, since when, and what will lift it.
+    package func explanation(now: Int64) -> (reason: String, remedy: String?, since: Int64) {
+        if isForcedOffline {
+            return ("set offline by a person", "sluice network set \(key.name) --level auto", forcedSince)
+        }
+        if probe.state != .open {
+            let wait = probe.nextProbe.map { "the next in \(MeasureText.time(max($0 - now, 0).seconds))" }
+            return (probe.reason ?? "offline", "a probe that succeeds; \(wait ?? "one is under way")", probe.since)
+        }
+        return (judge.evidence.sentence, judge.remedy, judge.since)
+    }
+}

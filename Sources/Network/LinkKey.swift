@@ -1,0 +1,36 @@
+package import Commands
+
+/// Names a link: a destination and a direction, or the host's own uplink above the destinations that share it.
+package struct LinkKey: Hashable, Sendable {
+    package enum Scope: Hashable, Sendable {
+        case destination(Destination)
+        /// Everything that leaves by one default route, which the caller names; the main one has the empty name.
+        case uplink(String)
+    }
+
+    package var scope: Scope
+    package var direction: Direction
+
+    package init(_ scope: Scope, _ direction: Direction) {
+        self.scope = scope
+        self.direction = direction
+    }
+
+    package init(_ destination: Destination, _ direction: Direction) { self.init(.destination(destination), direction) }
+
+    /// The destination of a link that is not an uplink.
+    package var destination: Destination? {
+        switch scope {
+        case .destination(let destination): destination
+        case .uplink: nil
+        }
+    }
+
+    /// The word in events and output: the destination, `*` for the main uplink, `*name` for another.
+    package var name: String {
+        switch scope {
+        case .destination(let destination): destination.text
+        case .uplink(let route): "*\(route)"
+        }
+    }
+}

@@ -1,0 +1,98 @@
+internal import Commands
+
+/// Collects what workers report of one link until a tick is full. Workers report in their own rhythm, so a rate is the sum of
+/// each worker's bytes over the time that its own reports cover.
+struct LinkMeter: Sendable {
+    private struct Part: Sendable {
+        var bytes = 0.0
+        var high = 0.0
+        var low = 0.0
+        var span = 0.0
+    }
+
+    private var parts: [Int64: Part] = [:]
+    private(set) var openedAt: Int64
+    var completed = 0
+    var failed = 0
+    /// When bytes last came.
+    private(set) var lastBytes: Int64
+    private var inFlightBefore = 0
+    private var sent = 0.0
+    private var resent = 0.0
+
+    private static let longest = 4.0
+
+    init(now: Int64) {
+        openedAt = now
+        lastBytes = now
+    }
+
+    mutating func add(_ bytes: Int64, of serviceClass: ServiceClass, worker: Int64, now: Int64) {
+        guard bytes > 0 else { return }
+        lastBytes = now
+        parts[worker, default: Part()].bytes += Double(bytes)
+        switch serviceClass {
+        case .high: parts[worker, default: Part()].high += Double(bytes)
+        case .middle: break
+        case .low: parts[worker, default: Part()].low += Double(bytes)
+        }
+    }
+
+    mutating func sent(_ bytes: Int64, again: Int64) {
+        sent += Double(bytes)
+        resent += Double(again)
+    }
+
+    mutating func cover(_ span: Int64, worker: Int64) { parts[worker, default: Part()].span += span.seconds }
+
+    /// Nothing is in flight: silence counts from the next transfer on.
+    mutating func idle(now: Int64) { lastBytes = now }
+
+    /// Closes the tick, if it is long enough and all workers with transfers have reported.
+    mutating func close(_ view: LinkView, isAwaited: Bool, baseRTT: Double?, now: Int64) -> LinkTick? {
+        let length = min(max(2 * (baseRTT ?? 0), 0.25), 1) - 0.03
+        let elapsed = (now - openedAt).seconds
+        guard elapsed >= length else { return nil }
+        guard elapsed < Self.longest else {
+            // Nobody used the link for long, or the caller stood still.
+            self = LinkMeter(now: now)
+            inFlightBefore = view.inFlight
+            return nil
+        }
+        let isComplete = view.workers.allSatisfy { parts[$0]?.span ?? 0 > 0 }
+        guard isComplete || elapsed > 3 * length else { return nil }
+        var tick = LinkTick()
+        tick.duration = elapsed
+        for part in parts.values where part.span > 0 {
+            let span = max(part.span, 0.05)
+            tick.rate += part.bytes / span
+            tick.highRate += part.high / span
+            tick.lowRate += part.low / span
+        }
+        tick.fewest = min(view.inFlight, inFlightBefore)
+        tick.most = max(view.inFlight, inFlightBefore)
+        tick.isAwaited = isAwaited
+        tick.hasHigh = view.highInFlight > 0
+        tick.flowing = view.flowing(since: openedAt)
+        tick.stalled = view.stalled
+        tick.isSteered = view.isSteered
+        tick.srtt = Self.median(view.srtts)
+        tick.minRTT = view.leastRTT
+        tick.timeToFirstByte = Self.median(view.firstBytes)
+        tick.loss = resent / max(sent + resent, 1)
+        tick.completed = completed
+        tick.failed = failed
+        inFlightBefore = view.inFlight
+        parts = [:]
+        sent = 0
+        resent = 0
+        openedAt = now
+        completed = 0
+        failed = 0
+        return tick
+    }
+
+    private static func median(_ values: [Int64]) -> Double? {
+        values.isEmpty ? nil : values.sorted()[values.count / 2].seconds
+    }
+}

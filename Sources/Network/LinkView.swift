@@ -1,0 +1,40 @@
+internal import Commands
+
+/// The transfers of one link at one moment.
+struct LinkView: Sendable {
+    var transfers: [TransferSample] = []
+    var workers: Set<Int64> = []
+    /// Of middle and low quality.
+    var inFlight = 0
+    var highInFlight = 0
+    var counts = [0, 0, 0]
+    var stalled = 0
+    var isSteered = false
+    var srtts: [Int64] = []
+    var firstBytes: [Int64] = []
+    var leastRTT: Double?
+    private var flowingSince: [Int64] = []
+
+    private static let shortestStall: Int64 = 2_000_000_000
+
+    mutating func add(_ transfer: TrackedTransfer, now: Int64) {
+        let sample = transfer.sample
+        transfers.append(sample)
+        workers.insert(transfer.worker)
+        counts[sample.qos.serviceClass.rawValue] += 1
+        if sample.qos.serviceClass == .high { highInFlight += 1 } else { inFlight += 1 }
+        if sample.state != .running { isSteered = true }
+        if let since = transfer.flowingSince {
+            flowingSince.append(since)
+            if now - transfer.progressAt > max(Self.shortestStall, 4 * (sample.srtt ?? 0)) { stalled += 1 }
+        }
+        if let srtt = sample.srtt { srtts.append(srtt) }
+        if let first = sample.timeToFirstByte { firstBytes.append(first) }
+        if let rtt = sample.minRTT?.seconds { leastRTT = min(leastRTT ?? rtt, rtt) }
+    }
+
+    /// Transfers that have had bytes to send since then.
+    func flowing(since: Int64) -> Int { flowingSince.count { $0 <= since } }
+    var hasFlow: Bool { !flowingSince.isEmpty }
+    var medianRTT: Int64? { srtts.isEmpty ? nil : srtts.sorted()[srtts.count / 2] }
+}

@@ -1,0 +1,32 @@
+/// An exponential average weighted by time. What is short of its half-life is not drawn towards zero (after shaka-player's
+/// `Ewma`, which divides by the weight it has seen).
+struct MovingAverage: Sendable {
+    /// Seconds.
+    let halfLife: Double
+    private var sum = 0.0
+    private var weight = 0.0
+
+    init(halfLife: Double) { self.halfLife = halfLife }
+
+    var value: Double? { weight > 0 ? sum / weight : nil }
+
+    mutating func add(_ value: Double, duration: Double) {
+        let kept = power(-duration / halfLife)
+        sum = sum * kept + value * (1 - kept)
+        weight = weight * kept + (1 - kept)
+    }
+
+    mutating func reset(to value: Double) {
+        sum = value
+        weight = 1
+    }
+
+    /// 2 to the given power, without Foundation: a square per halving and four terms of the series.
+    private func power(_ exponent: Double) -> Double {
+        guard exponent > -32 else { return 0 }
+        var x = exponent * 0.693_147_180_559_945_3 / 64
+        x = 1 + x * (1 + x / 2 * (1 + x / 3 * (1 + x / 4)))
+        for _ in 0..<6 { x *= x }
+        return x
+    }
+}

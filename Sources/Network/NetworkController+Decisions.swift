@@ -1,0 +1,308 @@
+package import Commands
+
+extension NetworkController {
+    /// What holds as things stand.
+    package mutating func decide(now: Int64) -> NetworkDecisions {
+        var decisions = NetworkDecisions()
+        var rulings: [LinkKey: Ruling] = [:]
+        let keys = orderedKeys
+        for key in keys { rulings[key] = rule(key, now: now) }
+        sharePlaces()
+        for key in keys {
+            let level = level(of: key)
+            if published[key] ?? .unknown != level { decisions.changed.append(key) }
+            published[key] = level
+            guard key.destination != nil else { continue }
+            let above = uplink(of: key).flatMap { rulings[$0] }
+            guard let own = rulings[key] else { continue }
+            let governed = Governed(key: key, level: level, own: own, above: above)
+            decisions.allowances[key] = govern(governed, pacing: &decisions.pacing, now: now)
+        }
+        decisions.orders = orders.values.sorted { $0.id < $1.id }
+        return decisions
+    }
+
+    /// The level that counts for a link: its own, or that of the uplink above it, where that is worse.
+    package func level(of key: LinkKey) -> LinkLevel {
+        chain(key).compactMap { links[$0]?.level }.max() ?? .unknown
+    }
+
+    // MARK: Rulings
+
+    private mutating func rule(_ key: LinkKey, now: Int64) -> Ruling? {
+        guard var link = links[key] else { return nil }
+        let view = views[key] ?? LinkView()
+        let row = policy[link.level]
+        let capacity = link.capacity(now: now)
+        let plan = link.planner.plan(
+            contest(key, link, view, capacity: capacity, now: now), rules: policy.preemption,
+            standstill: policy.longestStandstill, mayCut: mayCut(key, now: now), now: now,
+            restarts: { restarts[$0, default: 0] })
+        links[key] = link
+        if !plan.cuts.isEmpty {
+            order(
+                plan.cuts, .cut, "high quality needs the link, and what these had under way would delay it", key,
+                now: now)
+        }
+        let verbs = QualityOfService.allCases.map { qos -> PolicyVerb in
+            var verb = row[qos]
+            // Who waits for a place is not helped by others' writing less.
+            if case .throttle = verb, !isOutrun(qos, on: key, view) { verb = .run }
+            return plan.isContended ? .stricter(verb, policy.contended[qos]) : verb
+        }
+        return Ruling(
+            verbs: verbs, key: key, capacity: capacity ?? Ruling.unknownCapacity, counts: view.counts, plan: plan)
+    }
+
+    private func contest(
+        _ key: LinkKey, _ link: LinkController, _ view: LinkView, capacity: Double?, now: Int64
+    ) -> PreemptionPlanner.Contest {
+        var contest = PreemptionPlanner.Contest()
+        contest.capacity = capacity
+        contest.isSaturated = link.isSaturated(now: now)
+        contest.isPoor = link.level == .poor
+        contest.highRate = link.lastTick.highRate
+        contest.lowRate = link.lastTick.lowRate
+        var remaining: Int64? = 0
+        for transfer in view.transfers {
+            if transfer.qos.serviceClass == .high {
+                contest.highCount += 1
+                remaining = transfer.remaining.flatMap { rest in remaining.map { $0 + rest } }
+            } else if orders[transfer.id] == nil {
+                contest.others.append(transfer)
+            }
+        }
+        for arrival in arrivals.values where chain(arrival.key).contains(key) {
+            contest.highCount += 1
+            remaining = arrival.bytes.flatMap { bytes in remaining.map { $0 + bytes } }
+        }
+        contest.highRemaining = remaining
+        return contest
+    }
+
+    /// Something of a higher quality runs there, or is about to.
+    private func isOutrun(_ qos: QualityOfService, on key: LinkKey, _ view: LinkView) -> Bool {
+        view.transfers.contains { $0.qos > qos }
+            || arrivals.values.contains { $0.qos > qos && chain($0.key).contains(key) }
+    }
+
+    /// No wave of cuts touched the link, the uplink above it or links below it within the interval.
+    private func mayCut(_ key: LinkKey, now: Int64) -> Bool {
+        !waves.contains { other, at in
+            now - at < policy.preemption.waveInterval.nanoseconds
+                && (other == key || uplink(of: other) == key || uplink(of: key) == other)
+        }
+    }
+
+    private func reason(of key: LinkKey, now: Int64) -> String {
+        guard let link = links[key] else { return key.name }
+        return "\(key.name) is \(link.level.name): \(link.explanation(now: now).reason)"
+    }
+
+    private mutating func order(
+        _ ids: [CommandID], _ verb: TransferOrder.Verb, _ reason: String, _ wave: LinkKey?, now: Int64
+    ) {
+        for id in ids where orders[id] == nil {
+            orders[id] = TransferOrder(id: id, verb: verb, reason: reason)
+            if verb == .cut, transfers[id]?.sample.isResumable == false { restarts[id, default: 0] += 1 }
+        }
+        if let wave, !ids.isEmpty { waves[wave] = now }
+    }
+
+    // MARK: Places
+
+    /// Max-min shares of what the level of each uplink allows, and of the global limit. A link that is idle keeps its limit
+    /// for the moment in which it begins; the next tick counts it.
+    private mutating func sharePlaces() {
+        places = links.mapValues { $0.level == .offline ? 0 : $0.concurrency.limit }
+        let active = links.keys.filter { $0.destination != nil && isActive($0) }
+        for key in links.keys where key.destination == nil {
+            guard let level = links[key]?.level, level > .good else { continue }
+            share(policy[level].limit, among: active.filter { uplink(of: $0) == key })
+        }
+        let high = transfers.values.count { $0.sample.qos.serviceClass == .high }
+        share(max(policy.globalLimit - high, 1), among: active)
+    }
+
+    private mutating func share(_ total: Int, among keys: [LinkKey]) {
+        let keys = keys.sorted { $0.name < $1.name }
+        guard keys.reduce(0, { $0 + places[$1, default: 0] }) > total else { return }
+        let demands = keys.map { key -> Int in
+            let wanted = waiting[key]?.reduce(0) { $0 + ($1.key.serviceClass == .high ? 0 : $1.value) } ?? 0
+            return min(places[key, default: 0], (views[key]?.inFlight ?? 0) + wanted)
+        }
+        for (key, share) in zip(keys, SlotSharing.shares(of: total, demands: demands)) {
+            places[key] = min(places[key, default: 0], max(share, 1))
+        }
+    }
+
+    // MARK: Governing a link
+
+    /// A link, its ruling, and that of the uplink above it.
+    private struct Governed {
+        var key: LinkKey
+        var level: LinkLevel
+        var own: Ruling
+        var above: Ruling?
+        /// The stricter of both.
+        let verbs: [PolicyVerb]
+
+        init(key: LinkKey, level: LinkLevel, own: Ruling, above: Ruling?) {
+            self.key = key
+            self.level = level
+            self.own = own
+            self.above = above
+            verbs = above.map { zip(own.verbs, $0.verbs).map(PolicyVerb.stricter) } ?? own.verbs
+        }
+
+        func verb(_ qos: QualityOfService) -> PolicyVerb { verbs[qos.rawValue] }
+        /// Whose ruling the verb is.
+        func author(_ qos: QualityOfService) -> LinkKey {
+            verb(qos) == own.verbs[qos.rawValue] ? own.key : above?.key ?? own.key
+        }
+        var isLowClosed: Bool { own.plan.isLowClosed || above?.plan.isLowClosed ?? false }
+        var capacity: Double { min(own.capacity, above?.capacity ?? .infinity) }
+        var isFree: Bool { verbs.allSatisfy { $0 == .run } }
+    }
+
+    private mutating func govern(_ link: Governed, pacing: inout [Pacing], now: Int64) -> LinkAllowance {
+        let view = views[link.key] ?? LinkView()
+        if link.level == .offline { return close(link, view, now: now) }
+        var allowance = LinkAllowance(level: link.level, places: places[link.key, default: 1], lowPlaces: 0)
+        allowance.lowPlaces = allowance.places
+        if link.isLowClosed { allowance.lowPlaces = 0 }
+        if !link.isFree || maxRate(of: link.key) != nil {
+            let spared = stop(link, view, &allowance, now: now)
+            for qos in QualityOfService.allCases {
+                let rate = rate(qos, link, view, hasFloor: spared?.qos == qos, now: now)
+                if let rate { pacing.append(Pacing(key: link.key, qos: qos, bytesPerSecond: Int64(rate))) }
+            }
+        }
+        let limits = link.key.destination.flatMap { policy.destinations[$0] }
+        if let hours = limits?.backgroundHours, !hours.contains(minute: minuteOfDay) {
+            allowance.closed.insert(.background)
+        }
+        return allowance
+    }
+
+    /// Offline: what can go on elsewhere is released. What starts over from 0 is left to its connection, which survives a
+    /// short outage, where a cut would send all of it twice.
+    private mutating func close(_ link: Governed, _ view: LinkView, now: Int64) -> LinkAllowance {
+        let isForced = links[link.key]?.isForcedOffline == true
+        for transfer in view.transfers where links[link.key]?.probe.isProbe(transfer.id) != true {
+            if link.verb(transfer.qos) == .cancel {
+                order([transfer.id], .cancel, reason(of: link.key, now: now), nil, now: now)
+            } else if transfer.isIdempotent && (transfer.isResumable || isForced) {
+                order([transfer.id], .cut, reason(of: link.key, now: now), nil, now: now)
+            }
+        }
+        return LinkAllowance(level: .offline, places: 0, lowPlaces: 0, closed: Set(QualityOfService.allCases))
+    }
+
+    /// Carries out `pause`, `preempt` and `cancel`. One transfer is spared where nothing else may run, so that the link is
+    /// used, its recovery is seen and everything ends at last; where something higher runs, from half of the longest
+    /// standstill after the cut on, and at the floor.
+    /// - Returns: the spared one.
+    private mutating func stop(
+        _ link: Governed, _ view: LinkView, _ allowance: inout LinkAllowance, now: Int64
+    ) -> TransferSample? {
+        let verbs = link.verbs
+        let stopped = QualityOfService.allCases.filter { verbs[$0.rawValue].strictness >= PolicyVerb.pause.strictness }
+        guard !stopped.isEmpty else { return nil }
+        allowance.closed.formUnion(stopped)
+        for transfer in view.transfers where verbs[transfer.qos.rawValue] == .cancel {
+            order([transfer.id], .cancel, reason(of: link.author(transfer.qos), now: now), nil, now: now)
+        }
+        let preempted = stopped.filter { verbs[$0.rawValue] == .preempt }
+        guard let lowest = preempted.max() else { return nil }
+        let isOutranked = isOutrun(lowest, on: link.key, view) || waits(link.key) { $0 > lowest }
+        let lastWave = waves[link.key]
+        let isFloorDue = lastWave.map { now - $0 >= policy.longestStandstill.nanoseconds / 2 } ?? false
+        var victims = PreemptionPlanner.victims(
+            view.transfers.filter { preempted.contains($0.qos) && orders[$0.id] == nil })
+        var spared: TransferSample?
+        if !isOutranked || isFloorDue {
+            spared = victims.popLast()
+            allowance.lowPlaces = min(allowance.lowPlaces, 1)
+            // The place is free: one of them may have it.
+            if spared == nil { allowance.closed.subtract(preempted) }
+        }
+        victims.removeAll { !$0.isResumable && restarts[$0.id, default: 0] >= policy.preemption.mostRestarts }
+        if !victims.isEmpty, mayCut(link.key, now: now) {
+            let reason = reason(of: link.author(victims[0].qos), now: now)
+            order(victims.map(\.id), .cut, reason, link.key, now: now)
+        }
+        return isOutranked ? spared : nil
+    }
+
+    /// Bytes per second for each transfer of a quality: the least of what the rulings, the person's rate and a pause say.
+    private mutating func rate(
+        _ qos: QualityOfService, _ link: Governed, _ view: LinkView, hasFloor: Bool, now: Int64
+    ) -> Double? {
+        var rates = [link.own.rate(qos), link.above?.rate(qos)].compactMap { $0 }
+        let floor = link.capacity * Double(policy.floorPercent) / 100
+        if hasFloor { rates.append(floor) }
+        if link.verb(qos) == .pause {
+            let since = pausedSince[link.key]?[qos] ?? now
+            pausedSince[link.key, default: [:]][qos] = since
+            let isLong = now - since >= policy.longestStandstill.nanoseconds / 2
+            rates.append(isLong ? floor / Double(max(view.counts[qos.serviceClass.rawValue], 1)) : 0)
+        } else {
+            pausedSince[link.key]?[qos] = nil
+        }
+        if let most = maxRate(of: link.key) {
+            let tick = links[link.key]?.lastTick ?? LinkTick()
+            let middle = tick.rate - tick.highRate - tick.lowRate
+            let above: Double
+            switch qos.serviceClass {
+            case .high: above = 0
+            case .middle: above = tick.highRate
+            case .low: above = tick.highRate + middle
+            }
+            let share = max(Double(most) - above, Double(most) * Double(policy.floorPercent) / 100)
+            rates.append(share / Double(max(view.counts[qos.serviceClass.rawValue], 1)))
+        }
+        return rates.min()
+    }
+
+    // MARK: What people see
+
+    package func state(of key: LinkKey, now: Int64) -> LinkState? {
+        guard let link = links[key] else { return nil }
+        let view = views[key] ?? LinkView()
+        let worst = chain(key).compactMap { links[$0] }.max { $0.level < $1.level } ?? link
+        let explanation = (worst.level > link.level ? worst : link).explanation(now: now)
+        let isAbove = worst.level > link.level
+        return LinkState(
+            key: key, level: level(of: key), isForced: link.isForcedOffline, limit: places[key, default: 0],
+            inFlight: view.inFlight, highInFlight: view.highInFlight, rate: link.lastTick.rate,
+            goodput: link.estimator.estimate, reference: link.estimator.reference(now: now),
+            srtt: link.lastTick.srtt, baseRTT: link.estimator.baseRTT,
+            reason: isAbove ? "the uplink \(worst.key.name): \(explanation.reason)" : explanation.reason,
+            remedy: explanation.remedy, since: explanation.since, nextProbe: link.probe.nextProbe)
+    }
+
+    /// Which gate of the link holds a quality back, for `explain`; nil where none does.
+    package func gate(of qos: QualityOfService, to key: LinkKey, now: Int64) -> String? {
+        if let destination = key.destination, let gate = credentials[destination], gate.isClosed {
+            return "\(destination) refuses the credential: \(gate.reason ?? "401"); a probe goes once a minute"
+        }
+        if let hours = key.destination.flatMap({ policy.destinations[$0]?.backgroundHours }), qos == .background,
+            !hours.contains(minute: minuteOfDay)
+        {
+            return "\(key.name) takes background only at its hours"
+        }
+        guard let state = state(of: key, now: now) else { return nil }
+        if qos.serviceClass != .high, state.level != .offline,
+            let contended = chain(key).first(where: { links[$0]?.planner.since != nil })
+        {
+            return
+                "\(contended.name) is full and high quality has it; \(qos.name) has “\(policy.contended[qos].name)” until "
+                + "that is over"
+        }
+        let verb = chain(key).compactMap { links[$0] }.map { policy[$0.level][qos] }.reduce(.run, PolicyVerb.stricter)
+        guard state.level == .offline || verb != .run else { return nil }
+        let lift = state.remedy.map { "; what lifts it: \($0)" } ?? ""
+        return "\(key.name) is \(state.level.name): \(state.reason); \(qos.name) has “\(verb.name)” there\(lift)"
+    }
+}

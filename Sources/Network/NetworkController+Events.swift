@@ -1,0 +1,97 @@
+package import Commands
+
+/// What happens to commands, routes and settings. It shows in the next decisions.
+extension NetworkController {
+    /// An execution ended. What it says shows in the next decisions.
+    package mutating func ended(_ id: CommandID, to key: LinkKey, outcome: TransferOutcome, now: Int64) {
+        _ = touch(key, now: now)
+        arrivals[id] = nil
+        if case .unreachable(let reason) = outcome {
+            unreachable(id, key, reason, now: now)
+            return
+        }
+        if case .withdrawn = outcome {
+            links[key]?.probe.withdrawn(id, now: now)
+            if let destination = key.destination { credentials[destination]?.withdrawn(id, now: now) }
+            return
+        }
+        if case .pushedBack(let reason) = outcome {
+            let isLast = links[key].map { $0.level == .offline || $0.concurrency.limit <= 1 } ?? false
+            if isLast {
+                unreachable(id, key, reason, now: now)
+                return
+            }
+            links[key]?.pushedBack(now: now)
+        }
+        restarts[id] = nil
+        links[key]?.meter.completed += 1
+        if links[key]?.probe.answered(id, now: now) == .opened { links[key]?.reopened(now: now) }
+        guard let destination = key.destination else { return }
+        if case .unauthorized(let reason) = outcome {
+            _ = credentials[destination, default: CredentialGate()].refused(id, reason: reason, now: now)
+        } else {
+            credentials[destination] = nil
+        }
+    }
+
+    private mutating func unreachable(_ id: CommandID, _ key: LinkKey, _ reason: String, now: Int64) {
+        links[key]?.meter.failed += 1
+        _ = links[key]?.probe.failed(id, reason: reason, chance: jitter.chance(), now: now)
+    }
+
+    /// What the kernel says of a destination's route. Unknown ones go by the main uplink; files are local.
+    package mutating func routeChanged(_ destination: Destination, to route: Route, now: Int64) {
+        guard route != self.route(of: destination) else { return }
+        routes[destination] = route
+        for direction in Direction.allCases {
+            let key = LinkKey(destination, direction)
+            guard links[key] != nil else { continue }
+            if let reason = missingRoute(key) {
+                _ = links[key]?.probe.routeLost(reason, chance: jitter.chance(), now: now)
+            } else {
+                links[key]?.rerouted(now: now)
+                links[key]?.probe.routeFound(now: now)
+            }
+        }
+    }
+
+    /// A default route or its interface is gone: everything behind it is offline at once.
+    package mutating func uplinkLost(_ route: String, reason: String, now: Int64) {
+        lostUplinks[route] = reason
+        for key in orderedKeys where uplink(of: key)?.scope == .uplink(route) || key.scope == .uplink(route) {
+            _ = links[key]?.probe.routeLost(reason, chance: jitter.chance(), now: now)
+        }
+    }
+
+    /// It is back: probe now.
+    package mutating func uplinkFound(_ route: String, now: Int64) {
+        guard lostUplinks.removeValue(forKey: route) != nil else { return }
+        for key in links.keys {
+            if key.scope == .uplink(route) {
+                _ = links[key]?.probe.answered(nil, now: now)
+                links[key]?.rerouted(now: now)
+            } else if uplink(of: key)?.scope == .uplink(route) {
+                links[key]?.probe.routeFound(now: now)
+            }
+        }
+    }
+
+    /// What a person set; also what the store kept of it.
+    package mutating func override(_ destination: Destination, _ value: LinkOverride, now: Int64) {
+        overrides[destination] = value == LinkOverride() ? nil : value
+        for direction in Direction.allCases {
+            links[LinkKey(destination, direction)]?.force(offline: value.isOffline, now: now)
+        }
+    }
+
+    package func memory(of key: LinkKey, now: Int64) -> LinkMemory? { links[key]?.memory(now: now) }
+
+    package mutating func restore(_ memory: LinkMemory, of key: LinkKey, now: Int64) {
+        _ = touch(key, now: now)
+        links[key]?.restore(memory, now: now)
+    }
+
+    package mutating func restore(_ gate: CredentialGate, of destination: Destination) {
+        credentials[destination] = gate
+    }
+}

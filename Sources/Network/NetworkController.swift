@@ -1,0 +1,321 @@
+package import Commands
+
+/// All links, the host's uplinks above them, and who may send how much. Pure: told the time, never asks for it.
+///
+/// The caller's day, on one thread:
+/// ```
+/// network.report(worker:transfers:counters:now:)      each report of a worker, 4 times a second
+/// network.arrived(id, to:qos:bytes:now:)              high quality is about to be offered: decisions at once
+/// network.ended(id, to:outcome:now:)                  each end of an execution, read from its transition
+/// network.routeChanged(destination, to:now:)          what the kernel says of routes
+/// network.setWaiting(_:for:)                          how many commands wait for a link
+/// let decisions = network.tick(now:)                  4 times a second; publish, order, dispatch by them
+/// ```
+package struct NetworkController: Sendable {
+    /// What a worker has reported.
+    private struct Worker: Sendable {
+        var at: Int64
+        var ids: Set<CommandID> = []
+        var bytes: [CounterKey: Int64] = [:]
+    }
+
+    private struct CounterKey: Hashable {
+        var link: LinkKey
+        var serviceClass: ServiceClass
+    }
+
+    /// High quality that was offered and is in no report yet.
+    struct Arrival: Sendable {
+        var key: LinkKey
+        var qos: QualityOfService
+        var bytes: Int64?
+        var at: Int64
+    }
+
+    package let policy: NetworkPolicy
+    package internal(set) var links: [LinkKey: LinkController] = [:]
+    package internal(set) var credentials: [Destination: CredentialGate] = [:]
+    /// Minutes after midnight, local time, for the hours of `background`. The caller sets it now and then.
+    package var minuteOfDay = 0
+    var transfers: [CommandID: TrackedTransfer] = [:]
+    var waiting: [LinkKey: [QualityOfService: Int]] = [:]
+    var arrivals: [CommandID: Arrival] = [:]
+    var orders: [CommandID: TransferOrder] = [:]
+    var views: [LinkKey: LinkView] = [:]
+    /// Since when a pause has lasted, by link and quality.
+    var pausedSince: [LinkKey: [QualityOfService: Int64]] = [:]
+    /// When low transfers of a link were cut last.
+    var waves: [LinkKey: Int64] = [:]
+    /// How often transfers were cut that start over from 0.
+    var restarts: [CommandID: Int] = [:]
+    var places: [LinkKey: Int] = [:]
+    var published: [LinkKey: LinkLevel] = [:]
+    var overrides: [Destination: LinkOverride] = [:]
+    var routes: [Destination: Route] = [:]
+    var lostUplinks: [String: String] = [:]
+    private var workers: [Int64: Worker] = [:]
+    var jitter: Jitter
+    private var lastTick: Int64?
+    private let tuning: ConcurrencyController.Tuning
+
+    /// A worker that is silent for so long counts for nothing, and is forgotten after ten times that.
+    private static let workerPatience: Int64 = 1_000_000_000
+    private static let arrivalPatience: Int64 = 5_000_000_000
+    /// The caller stood still: what was measured meanwhile is his, not the link's.
+    private static let longestTick: Int64 = 2_000_000_000
+    /// A link that nobody used for so long is forgotten.
+    private static let memory: Int64 = 900_000_000_000
+
+    /// - Parameters:
+    ///   - policy: validated.
+    ///   - seed: of the jitter of probes.
+    package init(
+        policy: NetworkPolicy = NetworkPolicy(), tuning: ConcurrencyController.Tuning = .init(), seed: UInt64
+    ) {
+        self.policy = policy
+        self.tuning = tuning
+        jitter = Jitter(seed: seed)
+    }
+
+    // MARK: Reports
+
+    /// Takes a worker's report in, which replaces its last.
+    /// - Parameters:
+    ///   - worker: its incarnation.
+    ///   - transfers: all that it runs.
+    ///   - counters: of all links that it has used since it started.
+    package mutating func report(
+        worker: Int64, transfers samples: [TransferSample], counters: [LinkCounter], now: Int64
+    ) {
+        var track = workers[worker] ?? Worker(at: now)
+        // The first report is a starting point: nobody knows over which time those bytes came.
+        let isKnown = workers[worker] != nil
+        var covered: Set<LinkKey> = []
+        for counter in counters {
+            let key = LinkKey(counter.destination, counter.direction)
+            let counted = CounterKey(link: key, serviceClass: counter.serviceClass)
+            let gained = counter.bytes - track.bytes[counted, default: 0]
+            covered.insert(key)
+            guard gained != 0 else { continue }
+            track.bytes[counted] = counter.bytes
+            for link in touch(key, now: now) where isKnown {
+                links[link]?.meter.add(gained, of: counter.serviceClass, worker: worker, now: now)
+            }
+        }
+        var ids: Set<CommandID> = []
+        for sample in samples {
+            ids.insert(sample.id)
+            covered.insert(sample.key)
+            _ = touch(sample.key, now: now)
+            follow(sample, worker: worker, now: now)
+        }
+        for link in Set(covered.flatMap { chain($0) }) { links[link]?.meter.cover(now - track.at, worker: worker) }
+        for id in track.ids.subtracting(ids) where transfers[id]?.worker == worker { forget(id) }
+        track.at = now
+        track.ids = ids
+        workers[worker] = track
+    }
+
+    private mutating func follow(_ sample: TransferSample, worker: Int64, now: Int64) {
+        arrivals[sample.id] = nil
+        var transfer = TrackedTransfer(sample, worker: worker, now: now)
+        var (gained, resent) = (sample.acknowledged, sample.retransmitted)
+        if let known = transfers[sample.id], known.worker == worker {
+            transfer = known
+            (gained, resent) = transfer.update(sample, now: now)
+        }
+        transfers[sample.id] = transfer
+        for key in chain(sample.key) { links[key]?.meter.sent(gained, again: resent) }
+        if gained > 0, links[sample.key]?.probe.progressed(gained, now: now) == .opened {
+            links[sample.key]?.reopened(now: now)
+        }
+    }
+
+    /// It is dead or gone, with all that it ran.
+    package mutating func workerLost(_ worker: Int64) {
+        for id in workers[worker]?.ids ?? [] where transfers[id]?.worker == worker { forget(id) }
+        workers[worker] = nil
+    }
+
+    private mutating func forget(_ id: CommandID) {
+        transfers[id] = nil
+        orders[id] = nil
+    }
+
+    /// How many commands of each quality wait for a link.
+    package mutating func setWaiting(_ counts: [QualityOfService: Int], for key: LinkKey, now: Int64) {
+        waiting[key] = counts.values.contains { $0 > 0 } ? counts : nil
+        if waiting[key] != nil { _ = touch(key, now: now) }
+    }
+
+    /// High quality became runnable: others make way before it has sent a byte.
+    /// - Parameter bytes: what it will send; nil where unknown.
+    /// - Returns: nil where nobody is in its way or they have made way already.
+    package mutating func arrived(
+        _ id: CommandID, to key: LinkKey, qos: QualityOfService, bytes: Int64?, now: Int64
+    ) -> NetworkDecisions? {
+        guard qos.serviceClass == .high, transfers[id] == nil else { return nil }
+        arrivals[id] = Arrival(key: key, qos: qos, bytes: bytes, at: now)
+        let isInTheWay = touch(key, now: now).contains {
+            links[$0]?.planner.since == nil && views[$0]?.inFlight ?? 0 > 0
+        }
+        return isInTheWay ? decide(now: now) : nil
+    }
+
+    // MARK: Dispatch
+
+    /// Whether the gates let a command go: the link's, or one probe at a time; and the credential's likewise.
+    /// ``LinkAllowance`` says how many of those that may go.
+    package func admits(_ qos: QualityOfService, to key: LinkKey, now: Int64) -> Bool {
+        guard links[key]?.isForcedOffline != true, links[key]?.probe.admits(now: now) ?? true else { return false }
+        if qos.serviceClass != .high, links[key]?.concurrency.isPausing(now: now) == true { return false }
+        return key.destination.flatMap { credentials[$0]?.admits(now: now) } ?? true
+    }
+
+    /// It goes out; where a gate is closed it is the probe.
+    package mutating func offered(_ id: CommandID, to key: LinkKey, now: Int64) {
+        links[key]?.probe.offered(id, now: now)
+        if let destination = key.destination { credentials[destination]?.offered(id, now: now) }
+    }
+
+    /// When the next probe may go to a link for which something waits.
+    package var nextProbe: Int64? {
+        waiting.keys.compactMap { key in
+            links[key]?.isForcedOffline == true
+                ? nil : links[key]?.probe.nextProbe ?? key.destination.flatMap { credentials[$0]?.nextProbe }
+        }.min()
+    }
+
+    // MARK: Time
+
+    /// Takes in what was reported since the last tick. Call it 4 times a second.
+    package mutating func tick(now: Int64) -> NetworkDecisions {
+        if let lastTick, now - lastTick > Self.longestTick {
+            for key in links.keys { links[key]?.meter = LinkMeter(now: now) }
+        }
+        lastTick = now
+        for (worker, track) in workers where now - track.at > 10 * Self.workerPatience { workerLost(worker) }
+        arrivals = arrivals.filter { now - $0.value.at < Self.arrivalPatience }
+        refreshViews(now: now)
+        for key in orderedKeys { advance(key, now: now) }
+        return decide(now: now)
+    }
+
+    private mutating func advance(_ key: LinkKey, now: Int64) {
+        let isFull = isUplinkFull(above: key)
+        guard var link = links.removeValue(forKey: key) else { return }
+        let view = views[key] ?? LinkView()
+        if !view.transfers.isEmpty || waiting[key] != nil { link.lastUsed = now }
+        if now - link.lastUsed > Self.memory && link.level <= .good && published[key] ?? .unknown <= .good {
+            published[key] = nil
+            places[key] = nil
+            waves[key] = nil
+            return
+        }
+        if link.level == .unknown, link.probe.state == .open, !isActive(key) {
+            links[key] = link
+            return
+        }
+        if link.probe.tick(chance: jitter.chance(), now: now) == .opened { link.reopened(now: now) }
+        let isAwaited = waits(key) { $0.serviceClass != .high }
+        let tick = link.meter.close(view, isAwaited: isAwaited, baseRTT: link.estimator.baseRTT, now: now)
+        if let tick { link.observe(tick, highest: highest(link), mayRise: !isFull, now: now) }
+        if !view.hasFlow { link.meter.idle(now: now) }
+        if key.destination != nil, view.hasFlow {
+            _ = link.probe.silent(
+                for: now - link.meter.lastBytes, srtt: view.medianRTT, chance: jitter.chance(), now: now)
+        }
+        links[key] = link
+    }
+
+    private func highest(_ link: LinkController) -> Int {
+        let most = link.key.destination.map { policy.destinations[$0]?.maxConcurrency ?? .max } ?? .max
+        guard link.level != .offline else { return 1 }
+        if link.key.destination == nil && link.level <= .good { return policy.globalLimit }
+        return min(policy[link.level].limit, most)
+    }
+
+    /// Several destinations share an uplink, and all of them see a queue: so it is the uplink's, it is full, and more
+    /// transfers of one only take from the others. Left alone, each would climb to its highest, because its own share rises
+    /// with every step.
+    private func isUplinkFull(above key: LinkKey) -> Bool {
+        guard let uplink = uplink(of: key) else { return false }
+        let members = links.values.filter { self.uplink(of: $0.key) == uplink && isActive($0.key) }
+        return members.count > 1 && members.allSatisfy(\.hasQueue)
+    }
+
+    func isActive(_ key: LinkKey) -> Bool { views[key]?.transfers.isEmpty == false || waiting[key] != nil }
+
+    mutating func refreshViews(now: Int64) {
+        views = [:]
+        for transfer in transfers.values {
+            guard let worker = workers[transfer.worker], now - worker.at <= Self.workerPatience else { continue }
+            for key in chain(transfer.sample.key) { views[key, default: LinkView()].add(transfer, now: now) }
+        }
+    }
+
+    // MARK: Links and routes
+
+    package func route(of destination: Destination) -> Route {
+        routes[destination] ?? (destination == .file ? .local : .uplink(""))
+    }
+
+    package func uplink(of key: LinkKey) -> LinkKey? {
+        guard let destination = key.destination, case .uplink(let route) = route(of: destination) else { return nil }
+        return LinkKey(.uplink(route), key.direction)
+    }
+
+    /// The link and the uplink above it.
+    func chain(_ key: LinkKey) -> [LinkKey] { uplink(of: key).map { [key, $0] } ?? [key] }
+
+    func maxRate(of key: LinkKey) -> Int64? {
+        key.destination.flatMap { overrides[$0]?.maxRate ?? policy.destinations[$0]?.maxRate }
+    }
+
+    /// Whether commands of such qualities wait for the link, or for one below it.
+    func waits(_ key: LinkKey, where isMeant: (QualityOfService) -> Bool) -> Bool {
+        waiting.contains { other, counts in
+            (other == key || uplink(of: other) == key) && counts.contains { $0.value > 0 && isMeant($0.key) }
+        }
+    }
+
+    /// What the kernel said of the route that is missing; nil where there is one.
+    func missingRoute(_ key: LinkKey) -> String? {
+        switch key.scope {
+        case .uplink(let name): return lostUplinks[name]
+        case .destination(let destination):
+            switch route(of: destination) {
+            case .uplink(let name): return lostUplinks[name]
+            case .local: return nil
+            case .missing(let reason): return reason
+            }
+        }
+    }
+
+    /// Uplinks first, so that what they decide covers the links below; then by name, so that a seed repeats a run.
+    var orderedKeys: [LinkKey] {
+        links.keys.sorted {
+            let isUplink = ($0.destination == nil, $1.destination == nil)
+            if isUplink.0 != isUplink.1 { return isUplink.0 }
+            return ($0.name, $0.direction.rawValue) < ($1.name, $1.direction.rawValue)
+        }
+    }
+
+    /// Makes the link and its uplink known. Commands that talk to nobody have none. - Returns: both.
+    mutating func touch(_ key: LinkKey, now: Int64) -> [LinkKey] {
+        if key.destination?.text.isEmpty == true { return [] }
+        let chain = chain(key)
+        for key in chain where links[key] == nil {
+            let isLocal = key.destination.map { route(of: $0) == .local } ?? false
+            var link = LinkController(key: key, policy: policy, tuning: tuning, isLocal: isLocal, now: now)
+            if let destination = key.destination, overrides[destination]?.isOffline == true {
+                link.force(offline: true, now: now)
+            }
+            if let reason = missingRoute(key) {
+                _ = link.probe.routeLost(reason, chance: jitter.chance(), now: now)
+            }
+            links[key] = link
+        }
+        return chain
+    }
+}

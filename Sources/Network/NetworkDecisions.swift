@@ -1,0 +1,57 @@
+package import Commands
+
+/// What workers and the dispatcher are to do, as it stands now: state to be sent again, never a change to it.
+package struct NetworkDecisions: Sendable, Equatable {
+    package var allowances: [LinkKey: LinkAllowance] = [:]
+    package var pacing: [Pacing] = []
+    /// They stand until the transfer is gone from its worker's reports.
+    package var orders: [TransferOrder] = []
+    /// Links whose level is another than in the last decisions.
+    package var changed: [LinkKey] = []
+
+    package init() {}
+}
+
+/// What may begin on a link. High quality takes no places; it is held back by `closed` alone.
+package struct LinkAllowance: Sendable, Equatable {
+    package var level: LinkLevel
+    /// Transfers of middle and low quality at once, in all workers together.
+    package var places: Int
+    /// Of these, low ones at most.
+    package var lowPlaces: Int
+    /// Qualities that begin nothing now.
+    package var closed: Set<QualityOfService> = []
+
+    /// - Parameters:
+    ///   - others: transfers of middle and low quality that are in hand.
+    ///   - low: of these, low ones.
+    package func admits(_ qos: QualityOfService, others: Int, low: Int) -> Bool {
+        guard !closed.contains(qos) else { return false }
+        switch qos.serviceClass {
+        case .high: return true
+        case .middle: return others < places
+        case .low: return others < places && low < lowPlaces
+        }
+    }
+}
+
+/// How fast a worker may send. What has no entry is not held back.
+package struct Pacing: Sendable, Equatable {
+    package var key: LinkKey
+    package var qos: QualityOfService
+    /// Bytes per second for each transfer; a worker gives those that it has so much together. 0: stop writing.
+    package var bytesPerSecond: Int64
+}
+
+package struct TransferOrder: Sendable, Equatable {
+    package enum Verb: Sendable, Equatable {
+        /// Reset the connection and release the command; nothing is charged.
+        case cut
+        /// End it in status 5.
+        case cancel
+    }
+
+    package var id: CommandID
+    package var verb: Verb
+    package var reason: String
+}

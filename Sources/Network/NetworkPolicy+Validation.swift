@@ -1,0 +1,121 @@
+internal import Commands
+
+extension NetworkPolicy {
+    /// - Throws: ``PolicyError`` for the first key that makes no sense.
+    package func validate() throws(PolicyError) {
+        try validateRows()
+        try validateThresholds()
+        try validatePreemption()
+        try validateDestinations()
+    }
+
+    private func validateRows() throws(PolicyError) {
+        let rows = [
+            ("good", good), ("degraded", degraded), ("poor", poor), ("offline", offline), ("contended", contended),
+        ]
+        for (name, row) in rows {
+            var least = PolicyVerb.run
+            for qos in QualityOfService.allCases {
+                let key = "levels.\(name).\(qos.name)"
+                if case .throttle(let percent) = row[qos] {
+                    try check((1...100).contains(percent), key, "throttle takes 1 to 100 percent, not \(percent)")
+                }
+                if name == "contended" && qos.serviceClass == .high {
+                    try check(row[qos] == .run, key, "high quality is what the others make way for; it takes run")
+                }
+                if name == "offline" {
+                    let ends = row[qos] == .preempt || row[qos] == .cancel
+                    try check(ends, key, "nothing runs on a link that is offline; it takes preempt or cancel")
+                } else {
+                    try check(
+                        row[qos].strictness >= least.strictness, key,
+                        "\(row[qos].name) lets it do more than a higher quality, which has \(least.name)")
+                }
+                least = row[qos]
+            }
+        }
+        try check((1...1024).contains(globalLimit), "globalLimit", "takes 1 to 1024, not \(globalLimit)")
+        for (name, row, above) in [
+            ("good", good, globalLimit), ("degraded", degraded, good.limit), ("poor", poor, degraded.limit),
+        ] {
+            try check(
+                (1...max(above, 1)).contains(row.limit), "levels.\(name).limit",
+                "takes 1 to \(above), which the next better level allows, not \(row.limit)")
+        }
+        try check(
+            offline.limit == 0, "levels.offline.limit", "nothing but probes goes to a link that is offline; it takes 0")
+    }
+
+    private func validateThresholds() throws(PolicyError) {
+        let limits = thresholds
+        try check(limits.poorRate >= 0, "thresholds.poorRate", "takes no negative rate")
+        try check(
+            limits.degradedRate >= limits.poorRate, "thresholds.degradedRate",
+            "lies below poorRate (\(limits.degradedRate) and \(limits.poorRate) bytes per second)")
+        for (name, share) in [
+            ("degradedShare", limits.degradedShare), ("degradedErrors", limits.degradedErrors),
+            ("poorErrors", limits.poorErrors), ("poorStalls", limits.poorStalls),
+        ] {
+            try check(share > 0 && share <= 1, "thresholds.\(name)", "takes a share above 0 and up to 1, not \(share)")
+        }
+        try check(
+            limits.poorErrors >= limits.degradedErrors, "thresholds.poorErrors", "lies below degradedErrors")
+        try check(
+            limits.leaveFactor >= 1 && limits.leaveFactor <= 10, "thresholds.leaveFactor",
+            "takes 1 to 10, not \(limits.leaveFactor): a level is left where things are better than where it is entered"
+        )
+        try check(
+            limits.degradedShare * limits.leaveFactor < 1, "thresholds.degradedShare",
+            "times leaveFactor is 1 or more, so a degraded link would never be good again")
+        try check(
+            limits.poorRoundTrip >= limits.degradedRoundTrip, "thresholds.poorRoundTrip", "lies below degradedRoundTrip"
+        )
+        for (name, time, longest) in [
+            ("enterAfter", limits.enterAfter, 60), ("leaveAfter", limits.leaveAfter, 600),
+            ("unknownAfter", limits.unknownAfter, 86_400), ("degradedQueue", limits.degradedQueue, 60),
+            ("degradedRoundTrip", limits.degradedRoundTrip, 60),
+        ] {
+            try check(
+                time > .zero && time <= .seconds(longest), "thresholds.\(name)",
+                "takes more than 0 and up to \(longest) s")
+        }
+    }
+
+    private func validatePreemption() throws(PolicyError) {
+        let rules = preemption
+        for (name, time) in [
+            ("tolerable", rules.tolerable), ("headStart", rules.headStart), ("escalateAfter", rules.escalateAfter),
+            ("idleAfter", rules.idleAfter),
+        ] {
+            try check(time >= .zero && time <= .seconds(30), "preemption.\(name)", "takes 0 to 30 s")
+        }
+        try check(
+            rules.waveInterval >= .seconds(1) && rules.waveInterval <= .seconds(600), "preemption.waveInterval",
+            "takes 1 s to 600 s")
+        try check((1...50).contains(floorPercent), "floor.percent", "takes 1 to 50 percent, not \(floorPercent)")
+        try check(
+            longestStandstill >= .seconds(10) && longestStandstill <= .seconds(3600), "floor.after",
+            "takes 10 s to 3600 s")
+    }
+
+    private func validateDestinations() throws(PolicyError) {
+        for (destination, limits) in destinations.sorted(by: { $0.key.text < $1.key.text }) {
+            let key = "destinations.\(destination.text)"
+            if let most = limits.maxConcurrency {
+                try check(
+                    (1...globalLimit).contains(most), "\(key).maxConcurrency", "takes 1 to \(globalLimit), not \(most)")
+            }
+            if let rate = limits.maxRate {
+                try check(rate >= 1000, "\(key).maxRate", "takes 1000 bytes per second or more, not \(rate)")
+            }
+            if let hours = limits.backgroundHours {
+                let isTime = (0..<1440).contains(hours.from) && (1...1440).contains(hours.to) && hours.from != hours.to
+                try check(isTime, "\(key).backgroundHours", "takes two different times of the day from 00:00 to 24:00")
+            }
+        }
+    }
+
+    private func check(_ holds: Bool, _ key: String, _ problem: @autoclosure () -> String) throws(PolicyError) {
+        guard holds else { throw PolicyError(key: key, problem: problem()) }
+    }
+}

@@ -1,0 +1,36 @@
+package import Commands
+
+/// What the network allows: the default is the table of the design. Values come from `sluice.yaml`; ``validate()`` refuses
+/// what makes no sense.
+package struct NetworkPolicy: Sendable, Equatable {
+    /// Also for `unknown`.
+    package var good = PolicyRow(.run, .run, .run, .run, .run, limit: 32)
+    package var degraded = PolicyRow(
+        .run, .run, .run, .throttle(percent: 25), .throttle(percent: 10), limit: 4)
+    package var poor = PolicyRow(.run, .run, .throttle(percent: 25), .preempt, .preempt, limit: 2)
+    /// Running ones are released, or cancelled where a verb says so.
+    package var offline = PolicyRow(.preempt, .preempt, .preempt, .preempt, .preempt, limit: 0)
+    /// At any level, while high quality is active and the link is saturated. Its limit counts for nothing.
+    package var contended = PolicyRow(
+        .run, .run, .throttle(percent: 25), .throttle(percent: 10), .throttle(percent: 10), limit: 32)
+    package var thresholds = LevelThresholds()
+    package var preemption = PreemptionRules()
+    /// Transfers at once over all links.
+    package var globalLimit = 64
+    /// Share of the link, in percent, that a class keeps which nothing else would let run.
+    package var floorPercent = 5
+    /// The longest that a low transfer may stand still.
+    package var longestStandstill: Duration = .seconds(60)
+    package var destinations: [Destination: DestinationLimits] = [:]
+
+    package init() {}
+
+    package subscript(level: LinkLevel) -> PolicyRow {
+        switch level {
+        case .unknown, .good: good
+        case .degraded: degraded
+        case .poor: poor
+        case .offline: offline
+        }
+    }
+}

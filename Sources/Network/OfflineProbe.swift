@@ -1,0 +1,196 @@
+package import Commands
+
+/// Whether a link is there at all, and who may find out. Pure.
+///
+/// It takes the place of the core's `DestinationGate` for destinations that are *broken*: what was a gate of its own becomes
+/// the level `offline`, so that there is one reason, one schedule of probes and one event. The core's rule stays, five
+/// failures of the link in a row with no answer between, because slow time-outs never make three in 5 s; what is new is the
+/// faster rule for fast failures, silence while bytes are in flight, and the kernel's word about routes. Destinations that
+/// are *paused* for their credential are ``CredentialGate``'s: the link is well there.
+///
+/// ```
+///            3 connects failed in 5 s · 5 in a row · silence · no route
+///      open ───────────────────────────────────────────────────────────► closed ◄──┐ failed: next probe later
+///        ▲                                                                 │  │     │ cancelled: next probe at once
+///        │ answered, or 64 kB acknowledged, or 5 s of progress             │  └─────┘
+///        └──────────────────────── half-open ◄─────────────────────────────┘ first byte acknowledged
+/// ```
+///
+/// Probes start a twentieth of the outage's age apart, at least 1 s and at most 30 s, ±20 %. So the end of an outage is
+/// noticed within a twentieth of its length more. The usual 1, 2, 4, 8, 16, 30 s found the end of a 30 s blackout after up
+/// to 16 s, where 3 s are the target.
+package struct OfflineProbe: Sendable, Equatable {
+    package enum State: Sendable, Equatable {
+        case open
+        case closed
+        /// Bytes got through; waiting for enough of them.
+        case halfOpen
+    }
+
+    package enum Event: Sendable, Equatable {
+        case closed
+        case opened
+    }
+
+    package private(set) var state = State.open
+    /// What happened, in a sentence.
+    package private(set) var reason: String?
+    /// When it closed, in nanoseconds of the monotonic clock.
+    package private(set) var since: Int64 = 0
+    /// Connects that failed, without an answer between.
+    private var failures: [Int64] = []
+    private var permit = ProbePermit(dueAt: 0)
+    private var halfOpenSince: Int64 = 0
+    private var lastProgress: Int64 = 0
+    private var acknowledged: Int64 = 0
+
+    package static let failuresToClose = 3
+    package static let failureWindow: Int64 = 5_000_000_000
+    package static let failuresInARow = 5
+    package static let shortestSilence: Int64 = 3_000_000_000
+    package static let silentRoundTrips: Int64 = 8
+    package static let shortestInterval: Int64 = 1_000_000_000
+    package static let longestInterval: Int64 = 30_000_000_000
+    package static let ageShare: Int64 = 20
+    package static let jitter = 0.2
+    package static let bytesToOpen: Int64 = 64_000
+    package static let halfOpenPatience: Int64 = 5_000_000_000
+    /// A probe that has not connected by then has failed, so that the next may go: a second SYN is sent after 1 s.
+    package static let connectTimeout: Duration = .seconds(2)
+
+    package init() {}
+
+    /// As another coordinator left it; the first probe goes at once.
+    package init(closedFor reason: String, now: Int64) { close(reason, now: now, firstProbe: now) }
+
+    // MARK: Whether a command may go
+
+    package func admits(now: Int64) -> Bool {
+        switch state {
+        case .open: true
+        case .closed: permit.isFree(now: now)
+        case .halfOpen: false
+        }
+    }
+
+    /// When the next probe may go; nil while the link is open or one is under way.
+    package var nextProbe: Int64? { state == .closed ? permit.nextAt : nil }
+
+    /// The command goes out; where the link is closed it is the probe.
+    package mutating func offered(_ id: CommandID, now: Int64) { if state == .closed { permit.take(id, now: now) } }
+
+    /// It was cancelled, preempted or not taken, and says nothing of the link. The permit is free at once.
+    package mutating func withdrawn(_ id: CommandID, now: Int64) {
+        guard permit.giveBack(id) else { return }
+        permit.dueAt = now
+        if state == .halfOpen { state = .closed }
+    }
+
+    /// It is the probe that is under way.
+    package func isProbe(_ id: CommandID) -> Bool { state != .open && permit.holder == id }
+
+    // MARK: Evidence
+
+    /// The destination answered, whatever it said.
+    package mutating func answered(_ id: CommandID?, now: Int64) -> Event? {
+        failures = []
+        if let id { _ = permit.giveBack(id) }
+        return open()
+    }
+
+    /// A connect failed, or a transfer for the link's fault.
+    /// - Parameter chance: in 0..<1, decides the jitter.
+    package mutating func failed(_ id: CommandID, reason: String, chance: Double, now: Int64) -> Event? {
+        guard state == .open else {
+            self.reason = reason
+            if permit.giveBack(id) || state == .halfOpen { schedule(chance: chance, now: now) }
+            state = .closed
+            return nil
+        }
+        failures.append(now)
+        let recent = failures.count { now - $0 <= Self.failureWindow }
+        guard recent >= Self.failuresToClose || failures.count >= Self.failuresInARow else { return nil }
+        let count = recent >= Self.failuresToClose ? "\(recent) in 5 s" : "\(failures.count) in a row"
+        close(
+            "\(reason) (\(count), with no answer between)", now: now,
+            firstProbe: now + Self.interval(age: 0, chance: chance))
+        return .closed
+    }
+
+    /// Nothing was acknowledged for so long, with bytes in flight: a blackhole, which no error tells of.
+    /// - Parameters:
+    ///   - silence: nanoseconds.
+    ///   - srtt: nanoseconds; nil where unknown.
+    package mutating func silent(for silence: Int64, srtt: Int64?, chance: Double, now: Int64) -> Event? {
+        let patience = max(Self.shortestSilence, Self.silentRoundTrips * (srtt ?? 0))
+        guard state == .open, silence >= patience else { return nil }
+        close(
+            "no byte was acknowledged for \(MeasureText.time(silence.seconds)) with transfers in flight", now: now,
+            firstProbe: now + Self.interval(age: 0, chance: chance))
+        return .closed
+    }
+
+    /// The kernel has no route or the interface is down: nobody waits for a time-out.
+    package mutating func routeLost(_ reason: String, chance: Double, now: Int64) -> Event? {
+        guard state == .open else {
+            self.reason = reason
+            return nil
+        }
+        close(reason, now: now, firstProbe: now + Self.interval(age: 0, chance: chance))
+        return .closed
+    }
+
+    /// The kernel has a route again, or another one: probe now.
+    package mutating func routeFound(now: Int64) {
+        guard state != .open else { return }
+        permit = ProbePermit(dueAt: now)
+    }
+
+    /// Bytes were acknowledged, the probe's or those of a transfer that sat the outage out.
+    package mutating func progressed(_ bytes: Int64, now: Int64) -> Event? {
+        failures = []
+        guard bytes > 0, state != .open else { return nil }
+        if state == .closed {
+            state = .halfOpen
+            halfOpenSince = now
+            acknowledged = 0
+        }
+        lastProgress = now
+        acknowledged += bytes
+        return acknowledged >= Self.bytesToOpen ? open() : nil
+    }
+
+    /// Ends half-open by time: a link that is merely slow is not offline.
+    package mutating func tick(chance: Double, now: Int64) -> Event? {
+        guard state == .halfOpen, now - halfOpenSince >= Self.halfOpenPatience else { return nil }
+        if now - lastProgress < Self.shortestSilence { return open() }
+        state = .closed
+        if let holder = permit.holder { _ = permit.giveBack(holder) }
+        schedule(chance: chance, now: now)
+        return nil
+    }
+
+    /// Nanoseconds from the start of one probe to the next.
+    package static func interval(age: Int64, chance: Double) -> Int64 {
+        let plain = min(max(age / ageShare, shortestInterval), longestInterval)
+        return min(Int64(Double(plain) * (1 + jitter * (2 * chance - 1))), longestInterval)
+    }
+
+    private mutating func close(_ reason: String, now: Int64, firstProbe: Int64) {
+        state = .closed
+        self.reason = reason
+        since = now
+        failures = []
+        permit = ProbePermit(dueAt: firstProbe)
+    }
+
+    private mutating func open() -> Event? {
+        guard state != .open else { return nil }
+        self = OfflineProbe()
+        return .opened
+    }
+
+    private mutating func schedule(chance: Double, now: Int64) {
+        permit.dueAt = max(permit.takenAt + Self.interval(age: now - since, chance: chance), now)
+    }
+}

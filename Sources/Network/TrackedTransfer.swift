@@ -1,0 +1,27 @@
+internal import Commands
+
+/// A transfer over several samples.
+struct TrackedTransfer: Sendable {
+    private(set) var sample: TransferSample
+    let worker: Int64
+    /// Since when it has had bytes to send and was held back by nothing of ours.
+    private(set) var flowingSince: Int64?
+    private(set) var progressAt: Int64
+
+    init(_ sample: TransferSample, worker: Int64, now: Int64) {
+        self.sample = sample
+        self.worker = worker
+        flowingSince = sample.isFlowing ? now : nil
+        progressAt = now
+    }
+
+    /// - Returns: bytes acknowledged and bytes sent again since the last sample.
+    mutating func update(_ sample: TransferSample, now: Int64) -> (gained: Int64, resent: Int64) {
+        let resent = max(sample.retransmitted - self.sample.retransmitted, 0)
+        let gained = max(sample.acknowledged - self.sample.acknowledged, 0)
+        if gained > 0 || self.sample.state != .running { progressAt = now }
+        if !sample.isFlowing { flowingSince = nil } else if flowingSince == nil { flowingSince = now }
+        self.sample = sample
+        return (gained, resent)
+    }
+}

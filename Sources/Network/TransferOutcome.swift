@@ -1,0 +1,13 @@
+/// What the end of an execution says of the link and the destination. The coordinator reads it from the transitions.
+package enum TransferOutcome: Sendable, Equatable {
+    /// The destination answered: a success, or a failure that is the command's own.
+    case answered
+    /// 401.
+    case unauthorized(reason: String)
+    /// 429 or 503: too many at once. At a limit of 1 it counts as unreachable.
+    case pushedBack(reason: String)
+    /// The link's fault: DNS, refused, unreachable, connect or TLS time-out, stall. The sentence tells them apart.
+    case unreachable(reason: String)
+    /// Cancelled, preempted, drained, or never begun: says nothing.
+    case withdrawn
+}

@@ -1,0 +1,182 @@
+import Testing
+
+@testable import Network
+
+/// Scenario tables in the manner of Vector's: a curve of goodput over the limit, and ranges for the limits that come of it.
+@Suite struct ConcurrencyControllerTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var name: String
+        /// Goodput at a limit, after so many seconds.
+        var goodput: @Sendable (Int, Double) -> Double
+        var seconds = 120.0
+        var highest = 32
+        /// Of the last two thirds.
+        var mean: ClosedRange<Double>
+        var least: ClosedRange<Int>
+        var most: ClosedRange<Int>
+
+        var testDescription: String { name }
+    }
+
+    static let rows: [Row] = [
+        Row(
+            name: "one transfer fills the link", goodput: { _, _ in 100 }, mean: 1...5, least: 1...4, most: 1...8),
+        Row(
+            name: "ten fill it", goodput: { limit, _ in Double(min(limit, 10)) * 10 }, mean: 9...14, least: 7...10,
+            most: 10...17),
+        Row(
+            name: "more is always better", goodput: { limit, _ in Double(limit) * 10 }, mean: 28...32, least: 16...32,
+            most: 32...32),
+        Row(
+            name: "a shallow knee at eight",
+            goodput: { limit, _ in limit <= 8 ? Double(limit) * 12 : 96 + Double(limit - 8) * 0.1 }, mean: 7...12,
+            least: 6...8, most: 8...12),
+        Row(
+            name: "collapse above twelve",
+            goodput: { limit, _ in limit <= 12 ? Double(limit) * 8 : max(96 - Double(limit - 12) * 10, 10) },
+            mean: 9...13, least: 6...12, most: 12...16),
+        Row(
+            name: "the policy allows six", goodput: { limit, _ in Double(limit) * 10 }, highest: 6, mean: 5...6,
+            least: 4...6, most: 6...6),
+        Row(
+            name: "100 to 2 to 100 with ten needed",
+            goodput: { limit, time in (40..<80).contains(time) ? 2 : Double(min(limit, 10)) * 10 }, mean: 3...12,
+            least: 1...4, most: 10...24),
+    ]
+
+    @Test(arguments: rows) func `finds the limit`(row: Row) {
+        var controller = ConcurrencyController()
+        var limits: [Int] = []
+        for step in 0..<Int(row.seconds * 4) {
+            let time = Double(step) / 4
+            let one = tick(row.goodput(controller.limit, time), transfers: controller.limit)
+            controller.add(one, highest: row.highest, baseRTT: 0.05, now: Int64(step) * quarter)
+            if time > row.seconds / 3 { limits.append(controller.limit) }
+        }
+        let mean = Double(limits.reduce(0, +)) / Double(limits.count)
+        #expect(row.mean.contains(mean), "mean \(mean)")
+        #expect(row.least.contains(limits.min() ?? 0), "least \(limits.min() ?? 0)")
+        #expect(row.most.contains(limits.max() ?? 0), "most \(limits.max() ?? 0)")
+    }
+
+    private func run(
+        _ controller: inout ConcurrencyController, seconds: Double, from: Double = 0, highest: Int = 32,
+        _ one: (Int) -> LinkTick
+    ) {
+        for step in 0..<Int64(seconds * 4) {
+            let now = Int64(from * 1e9) + step * quarter
+            controller.add(one(controller.limit), highest: highest, baseRTT: 0.05, now: now)
+        }
+    }
+
+    @Test func `doubles while that gains a quarter`() {
+        var controller = ConcurrencyController()
+        run(&controller, seconds: 7) { tick(Double($0) * 10, transfers: $0) }
+        #expect(controller.limit == 32)
+    }
+
+    @Test func `never rises while fewer run than it allows`() {
+        var controller = ConcurrencyController()
+        run(&controller, seconds: 120) { tick(100, transfers: $0 - 1) }
+        #expect(controller.limit == 4)
+    }
+
+    @Test func `a free place between two short transfers is saturation all the same`() {
+        var one = tick(100, transfers: 15)
+        one.most = 16
+        #expect(!one.isSaturated(at: 16))
+        one.isAwaited = true
+        #expect(one.isSaturated(at: 16))
+        one.fewest = 13
+        #expect(!one.isSaturated(at: 16))
+    }
+
+    @Test func `ticks of high quality and of pacing are not credited`() {
+        for change in [{ $0.hasHigh = true }, { $0.highRate = 1 }, { $0.isSteered = true }]
+            as [(inout LinkTick) -> Void]
+        {
+            var controller = ConcurrencyController()
+            run(&controller, seconds: 120) {
+                var one = tick(Double($0) * 10, transfers: $0)
+                change(&one)
+                return one
+            }
+            #expect(controller.limit == 4)
+        }
+    }
+
+    @Test func `a fall lowers the limit within two seconds, and recovery comes back to it at once`() {
+        var controller = ConcurrencyController()
+        run(&controller, seconds: 40) { tick(Double(min($0, 16)) * 10, transfers: $0) }
+        let good = controller.limit
+        #expect(good >= 14)
+        run(&controller, seconds: 2, from: 40) { tick(3, transfers: $0) }
+        #expect(controller.limit <= 4)
+        run(&controller, seconds: 20, from: 42) { tick(3, transfers: $0) }
+        run(&controller, seconds: 1.5, from: 62) { tick(Double(min($0, 16)) * 10, transfers: $0) }
+        #expect(controller.limit >= good)
+    }
+
+    @Test func `a fall by loss is answered with more, not fewer`() {
+        var controller = ConcurrencyController()
+        run(&controller, seconds: 20) { tick(100, transfers: $0) }
+        let before = controller.limit
+        var most = 0
+        for step in 0..<Int64(120) {
+            var one = tick(Double(controller.limit), transfers: controller.limit)
+            one.loss = 0.05
+            controller.add(one, highest: 32, baseRTT: 0.05, isLossy: true, now: 20 * second + step * quarter)
+            #expect(controller.limit >= before / 2)
+            most = max(most, controller.limit)
+        }
+        #expect(most == 32)
+    }
+
+    @Test func `a level caps it and gives it back`() {
+        var controller = ConcurrencyController()
+        run(&controller, seconds: 20) { tick(Double(min($0, 16)) * 10, transfers: $0) }
+        let good = controller.limit
+        run(&controller, seconds: 5, from: 20, highest: 4) { tick(Double($0) * 10, transfers: $0) }
+        #expect(controller.limit <= 4)
+        // Not before the link is saturated.
+        run(&controller, seconds: 5, from: 25) { _ in tick(10, transfers: 1) }
+        #expect(controller.limit <= 4)
+        run(&controller, seconds: 0.5, from: 30) { tick(Double($0) * 10, transfers: $0) }
+        #expect(controller.limit == good)
+    }
+
+    @Test func `a destination that pushes back gets fewer at once, and not as many for longer each time`() {
+        var controller = ConcurrencyController()
+        run(&controller, seconds: 2) { tick(Double($0) * 10, transfers: $0) }
+        #expect(controller.limit == 8)
+        controller.pushedBack(now: 2 * second)
+        #expect(controller.limit == 4)
+        #expect(controller.isPausing(now: 2 * second + 1))
+        controller.pushedBack(now: 2 * second + 1)
+        #expect(controller.limit == 4, "the others that were under way")
+        var most = 0
+        run(&controller, seconds: 9, from: 2.25) {
+            most = max(most, $0)
+            return tick(Double($0) * 10, transfers: $0)
+        }
+        #expect(most <= 7)
+    }
+
+    @Test func `a long queue keeps it from rising`() {
+        var controller = ConcurrencyController()
+        for step in 0..<Int64(200) {
+            let one = tick(Double(controller.limit) * 10, transfers: controller.limit)
+            controller.add(one, highest: 32, baseRTT: 0.05, mayRise: false, now: step * quarter)
+            #expect(controller.limit <= 4)
+        }
+    }
+
+    @Test func `a link that is back starts from half of what was good`() {
+        var controller = ConcurrencyController()
+        run(&controller, seconds: 20) { tick(Double(min($0, 16)) * 10, transfers: $0) }
+        let good = controller.limit
+        controller.restart()
+        #expect(controller.limit == good / 2)
+        #expect(controller.phase == .slowStart(base: nil))
+    }
+}

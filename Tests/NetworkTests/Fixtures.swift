@@ -1,0 +1,42 @@
+import Commands
+
+@testable import Network
+
+let second: Int64 = 1_000_000_000
+let quarter: Int64 = 250_000_000
+/// Bytes per second.
+let megabit = 125_000.0
+
+func id(_ number: UInt64) -> CommandID { CommandID(high: number, low: number) }
+func destination(_ name: String) -> Destination { Destination(scheme: "http", host: name, port: 80) }
+
+/// A tick of a saturated link, unless said otherwise.
+func tick(
+    _ rate: Double, transfers: Int = 4, flowing: Int? = nil, srtt: Double? = 0.06, minRTT: Double? = 0.05
+) -> LinkTick {
+    var tick = LinkTick()
+    tick.rate = rate
+    tick.fewest = transfers
+    tick.most = transfers
+    tick.flowing = flowing ?? transfers
+    tick.srtt = srtt
+    tick.minRTT = minRTT
+    return tick
+}
+
+func sample(
+    _ number: UInt64, to name: String = "a", _ qos: QualityOfService = .utility, acknowledged: Int64 = 1_000_000,
+    remaining: Int64? = 10_000_000, resumable: Bool = true, sinceDurable: Int64 = 0
+) -> TransferSample {
+    var sample = TransferSample(id: id(number), destination: destination(name), qos: qos)
+    sample.acknowledged = acknowledged
+    sample.remaining = remaining
+    sample.srtt = 60_000_000
+    sample.minRTT = 50_000_000
+    sample.isResumable = resumable
+    sample.sinceDurable = sinceDurable
+    return sample
+}
+
+/// Evaluates a mutating call before the expectation takes it apart.
+func value<Value>(_ value: Value) -> Value { value }

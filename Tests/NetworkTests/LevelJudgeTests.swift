@@ -1,0 +1,160 @@
+import Testing
+
+@testable import Network
+
+/// Transitions of levels: what is measured for how long, and what comes of it.
+@Suite struct LevelJudgeTests {
+    private static let capacity = 100 * megabit
+
+    /// Feeds seconds of one tick. - Returns: levels entered and the seconds after which they were.
+    @discardableResult private func feed(
+        _ judge: inout LevelJudge, _ seconds: Double, _ one: LinkTick, expected: Double? = capacity,
+        queueDelay: Double? = nil, from: Double = 0
+    ) -> [(LinkLevel, Double)] {
+        var entered: [(LinkLevel, Double)] = []
+        for step in 1...Int(seconds * 4) {
+            let before = judge.level
+            let now = Int64(from * 1e9) + Int64(step) * quarter
+            judge.add(one, estimate: one.rate, expected: expected, queueDelay: queueDelay, now: now)
+            if judge.level != before { entered.append((judge.level, Double(step) / 4)) }
+        }
+        return entered
+    }
+
+    private func judge(at level: LinkLevel) -> LevelJudge {
+        var judge = LevelJudge(now: 0)
+        feed(&judge, 1, tick(Self.capacity))
+        switch level {
+        case .unknown, .good: break
+        case .degraded: feed(&judge, 2, tick(10 * megabit), from: 1)
+        case .poor, .offline: feed(&judge, 2, tick(0.2 * megabit), from: 1)
+        }
+        return judge
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        var from: LinkLevel
+        /// Mbit/s; 100 are usual.
+        var rate: Double
+        var entered: [(LinkLevel, Double)]
+        var testDescription: String { "\(from) at \(rate) Mbit/s" }
+    }
+
+    static let rows: [Row] = [
+        Row(from: .good, rate: 51, entered: []),
+        Row(from: .good, rate: 49, entered: [(.degraded, 1)]),
+        Row(from: .good, rate: 1.9, entered: [(.degraded, 1)]),
+        Row(from: .good, rate: 0.25, entered: [(.poor, 1)]),
+        Row(from: .degraded, rate: 49, entered: []),
+        Row(from: .degraded, rate: 64, entered: []),
+        Row(from: .degraded, rate: 66, entered: [(.good, 3)]),
+        Row(from: .degraded, rate: 0.25, entered: [(.poor, 1)]),
+        Row(from: .poor, rate: 0.3, entered: []),
+        Row(from: .poor, rate: 0.34, entered: [(.degraded, 3)]),
+        Row(from: .poor, rate: 100, entered: [(.degraded, 3), (.good, 6)]),
+    ]
+
+    @Test(arguments: rows) func `enters and leaves`(row: Row) {
+        var judge = judge(at: row.from)
+        #expect(judge.level == row.from)
+        let entered = feed(&judge, 10, tick(row.rate * megabit), from: 3)
+        #expect(entered.map(\.0) == row.entered.map(\.0))
+        #expect(entered.map(\.1) == row.entered.map(\.1))
+    }
+
+    @Test func `less than a second changes nothing`() {
+        var judge = judge(at: .good)
+        for round in 0..<20 {
+            feed(&judge, 0.75, tick(megabit), from: 3 + Double(round))
+            feed(&judge, 0.25, tick(Self.capacity), from: 3.75 + Double(round))
+        }
+        #expect(judge.level == .good)
+    }
+
+    @Test func `the mildest of what it saw is entered`() {
+        var judge = judge(at: .good)
+        feed(&judge, 0.5, tick(10 * megabit), from: 3)
+        feed(&judge, 0.5, tick(0.1 * megabit), from: 3.5)
+        #expect(judge.level == .degraded)
+    }
+
+    @Test func `without demand the level stays, and is unknown after a minute`() {
+        var judge = judge(at: .degraded)
+        feed(&judge, 50, tick(0, flowing: 0, srtt: nil), from: 3)
+        #expect(judge.level == .degraded)
+        feed(&judge, 15, tick(0, flowing: 0, srtt: nil), from: 53)
+        #expect(judge.level == .unknown)
+    }
+
+    @Test func `silence is not judged here`() {
+        var judge = judge(at: .good)
+        feed(&judge, 5, tick(0), from: 3)
+        #expect(judge.level == .good)
+    }
+
+    @Test func `a late first byte with a flat round trip is the server`() {
+        var judge = LevelJudge(now: 0)
+        var one = tick(20_000, flowing: 0, srtt: 0.05)
+        one.timeToFirstByte = 3
+        feed(&judge, 10, one)
+        #expect(judge.level == .good)
+        #expect(judge.evidence == .slowServer(timeToFirstByte: 3, srtt: 0.05))
+        #expect(judge.evidence.sentence.contains("the server takes 3.0 s"))
+    }
+
+    @Test func `small requests with long round trips are the network`() {
+        var judge = judge(at: .good)
+        feed(&judge, 2, tick(20_000, flowing: 0, srtt: 0.8), from: 3)
+        #expect(judge.level == .degraded)
+        feed(&judge, 2, tick(20_000, flowing: 0, srtt: 1.6), from: 5)
+        #expect(judge.level == .poor)
+    }
+
+    @Test func `loss alone is no worse level`() {
+        var judge = judge(at: .good)
+        var one = tick(5 * megabit, srtt: 0.051)
+        one.loss = 0.05
+        feed(&judge, 10, one, queueDelay: 0.001, from: 3)
+        #expect(judge.level == .good)
+        // With a queue it is a link that has become slow.
+        feed(&judge, 2, one, queueDelay: 0.3, from: 13)
+        #expect(judge.level == .degraded)
+    }
+
+    @Test func `a queue is degraded only where goodput fell too`() {
+        var judge = judge(at: .good)
+        feed(&judge, 5, tick(Self.capacity), queueDelay: 1, from: 3)
+        #expect(judge.level == .good)
+        feed(&judge, 1, tick(0.7 * Self.capacity), queueDelay: 1, from: 8)
+        #expect(judge.level == .degraded)
+    }
+
+    @Test func `one failure is a retry, many are the link`() {
+        var judge = judge(at: .good)
+        var one = tick(Self.capacity)
+        one.failed = 1
+        feed(&judge, 0.25, one, from: 3)
+        feed(&judge, 5, tick(Self.capacity), from: 3.25)
+        #expect(judge.level == .good)
+        one.failed = 2
+        feed(&judge, 1.25, one, from: 9)
+        #expect(judge.level >= .degraded)
+        #expect(judge.evidence.sentence.contains("failed for the link"))
+    }
+
+    @Test func `half of the transfers without progress are poor`() {
+        var judge = judge(at: .good)
+        var one = tick(Self.capacity)
+        one.stalled = 2
+        feed(&judge, 1, one, from: 3)
+        #expect(judge.level == .poor)
+    }
+
+    @Test func `says the measure, the threshold and what lifts it`() {
+        let judge = judge(at: .degraded)
+        #expect(
+            judge.evidence.sentence == "goodput 10.0 Mbit/s is below 50.0 Mbit/s, where 100 Mbit/s was usual")
+        #expect(judge.remedy == "65.0 Mbit/s for 3.0 s")
+        #expect(judge.since == 2 * second)
+    }
+}

@@ -1,0 +1,354 @@
+import Commands
+import Testing
+
+@testable import Network
+
+@Suite struct NetworkControllerTests {
+    /// A worker that moves bytes at given rates, and a controller that hears of it 4 times a second.
+    private struct Rig {
+        var network: NetworkController
+        var now: Int64 = 0
+        var transfers: [TransferSample] = []
+        private var decisions = NetworkDecisions()
+        private var counters: [LinkKey: [LinkCounter]] = [:]
+
+        init(policy: NetworkPolicy = NetworkPolicy()) { network = NetworkController(policy: policy, seed: 1) }
+
+        /// Lets seconds pass in which the running transfers of a destination share a rate in bytes per second.
+        @discardableResult mutating func run(_ seconds: Double, _ rates: [String: Double]) -> NetworkDecisions {
+            for _ in 0..<Int(seconds * 4) {
+                now += quarter
+                for (name, rate) in rates {
+                    let running = transfers.indices.filter { transfers[$0].destination == destination(name) }
+                    var left = rate / 4
+                    for (done, index) in running.sorted(by: { pace($0) < pace($1) }).enumerated() {
+                        let bytes = min(left / Double(running.count - done), pace(index) / 4)
+                        left -= bytes
+                        transfers[index].acknowledged += Int64(bytes)
+                        count(transfers[index], Int64(bytes))
+                    }
+                }
+                network.report(worker: 1, transfers: transfers, counters: counters.values.flatMap { $0 }, now: now)
+                decisions = network.tick(now: now)
+            }
+            return decisions
+        }
+
+        private func pace(_ index: Int) -> Double {
+            pace(decisions, transfers[index].qos, key: transfers[index].key) ?? .infinity
+        }
+
+        private mutating func count(_ transfer: TransferSample, _ bytes: Int64) {
+            if counters[transfer.key] == nil {
+                counters[transfer.key] = ServiceClass.allCases.map {
+                    LinkCounter(destination: transfer.destination, serviceClass: $0, bytes: 0)
+                }
+            }
+            counters[transfer.key]?[transfer.qos.serviceClass.rawValue].bytes += bytes
+        }
+
+        func pace(
+            _ decisions: NetworkDecisions, _ qos: QualityOfService, key: LinkKey = NetworkControllerTests.key("a")
+        ) -> Double? {
+            decisions.pacing.first { $0.key == key && $0.qos == qos }.map { Double($0.bytesPerSecond) }
+        }
+    }
+
+    static func key(_ name: String) -> LinkKey { LinkKey(destination(name), .up) }
+    private func key(_ name: String) -> LinkKey { Self.key(name) }
+
+    private func all(_ to: String = "a") -> [TransferSample] {
+        QualityOfService.allCases.map { sample(UInt64($0.rawValue) + 1, to: to, $0) }
+    }
+
+    // MARK: Levels and what they allow
+
+    @Test func `each quality does what the table says of its level`() {
+        var rig = Rig()
+        rig.transfers = all()
+        var decisions = rig.run(5, ["a": 100 * megabit])
+        let good = decisions.allowances[key("a")]
+        #expect(good?.level == .good && good?.closed == [])
+
+        decisions = rig.run(1.5, ["a": 1.9 * megabit])
+        let degraded = decisions.allowances[key("a")]
+        #expect(degraded?.level == .degraded)
+        #expect(degraded?.places ?? 9 <= 4 && degraded?.closed == [])
+        #expect(rig.pace(decisions, .userInteractive) == nil && rig.pace(decisions, .userInitiated) == nil)
+        #expect(decisions.orders.isEmpty)
+
+        decisions = rig.run(1.5, ["a": 0.2 * megabit])
+        let poor = decisions.allowances[key("a")]
+        #expect(poor?.level == .poor)
+        #expect(poor?.places ?? 9 <= 2 && poor?.closed == [.utility, .background])
+        #expect(Set(decisions.orders.map(\.id)) == [id(4), id(5)])
+        #expect(decisions.orders.allSatisfy { $0.verb == .cut })
+        #expect(rig.pace(decisions, .default) ?? 1e9 <= 0.25 * 0.2 * megabit * 1.1)
+    }
+
+    @Test func `a quality whose verb is cancel ends with the reason`() {
+        var policy = NetworkPolicy()
+        policy.degraded[.background] = .cancel
+        var rig = Rig(policy: policy)
+        rig.transfers = all()
+        rig.run(5, ["a": 100 * megabit])
+        let decisions = rig.run(1.5, ["a": 1.9 * megabit])
+        #expect(decisions.orders.map(\.id) == [id(5)])
+        #expect(decisions.orders.first?.verb == .cancel)
+        #expect(decisions.orders.first?.reason.contains("goodput 1.9 Mbit/s is below") == true)
+        #expect(decisions.allowances[key("a")]?.closed == [.background])
+        // The order stands until the worker has let it go.
+        rig.transfers.removeLast()
+        #expect(rig.run(0.25, ["a": 1.9 * megabit]).orders.isEmpty)
+    }
+
+    @Test func `a pause ends at the floor before anybody stands still too long`() {
+        var policy = NetworkPolicy()
+        policy.degraded[.utility] = .pause
+        policy.degraded[.background] = .pause
+        var rig = Rig(policy: policy)
+        rig.transfers = [sample(1, .default), sample(2, .utility)]
+        rig.run(5, ["a": 100 * megabit])
+        #expect(rig.pace(rig.run(1.5, ["a": 1.9 * megabit]), .utility) == 0)
+        rig.transfers[1].state = .paused
+        #expect(rig.pace(rig.run(20, ["a": 1.9 * megabit]), .utility) == 0)
+        let floor = rig.pace(rig.run(11, ["a": 1.9 * megabit]), .utility) ?? 0
+        #expect((0.09 * megabit...0.1 * megabit).contains(floor))
+    }
+
+    @Test func `on a poor link with nothing else one low transfer goes on`() {
+        var rig = Rig()
+        rig.transfers = [sample(1, .utility), sample(2, .background), sample(3, .utility, resumable: false)]
+        rig.run(5, ["a": 100 * megabit])
+        let decisions = rig.run(1.5, ["a": 0.2 * megabit])
+        #expect(decisions.orders.map(\.id) == [id(1), id(2)], "the one that would lose most is spared")
+        #expect(rig.pace(decisions, .utility) == nil)
+    }
+
+    @Test func `explains the gate with level, measure, threshold and remedy`() {
+        var rig = Rig()
+        rig.transfers = all().filter { $0.qos.serviceClass == .low }
+        rig.run(5, ["a": 100 * megabit])
+        rig.run(1.5, ["a": 0.2 * megabit])
+        let gate = rig.network.gate(of: .utility, to: key("a"), now: rig.now)
+        #expect(
+            gate == "http://a:80 is poor: goodput 200 kbit/s is below 256 kbit/s; utility has “preempt” there; "
+                + "what lifts it: 333 kbit/s for 3.0 s")
+        #expect(rig.network.gate(of: .userInitiated, to: key("a"), now: rig.now) == nil)
+        let state = rig.network.state(of: key("a"), now: rig.now)
+        #expect(state?.since ?? 0 > 5 * second && state?.inFlight == 2 && state?.highInFlight == 0)
+    }
+
+    // MARK: High quality
+
+    @Test func `high quality is made way for before it has sent a byte`() {
+        var rig = Rig()
+        rig.transfers = (1...4).map { sample($0) }
+        rig.run(5, ["a": 20 * megabit])
+        let decisions = rig.network.arrived(
+            id(9), to: key("a"), qos: .userInteractive, bytes: 2_500_000, now: rig.now)
+        #expect(decisions?.pacing.filter { $0.qos.serviceClass == .low }.map(\.bytesPerSecond) == [0, 0])
+        #expect(decisions?.allowances[key("a")]?.lowPlaces == 0)
+        #expect(rig.network.gate(of: .utility, to: key("a"), now: rig.now)?.contains("high quality has it") == true)
+        // The next finds that they have made way.
+        #expect(
+            value(rig.network.arrived(id(10), to: key("a"), qos: .userInitiated, bytes: 1, now: rig.now)) == nil)
+        // After the head start, a tenth for all of them.
+        for index in rig.transfers.indices { rig.transfers[index].state = .throttled }
+        rig.transfers.append(sample(9, .userInteractive))
+        let later = rig.pace(rig.run(3, ["a": 20 * megabit]), .utility) ?? 0
+        #expect((0.4 * megabit...0.6 * megabit).contains(later))
+    }
+
+    @Test func `low transfers to another destination make way on a shared uplink`() {
+        var rig = Rig()
+        rig.transfers = (1...4).map { sample($0, to: "b") }
+        rig.run(5, ["b": 20 * megabit])
+        let decisions = rig.network.arrived(id(9), to: key("a"), qos: .userInteractive, bytes: 2_500_000, now: rig.now)
+        #expect(decisions.map { rig.pace($0, .utility, key: key("b")) } == 0)
+        // But not where it takes another way.
+        var other = Rig()
+        other.network.routeChanged(destination("a"), to: .uplink("lte"), now: 0)
+        other.transfers = (1...4).map { sample($0, to: "b") }
+        other.run(5, ["b": 20 * megabit])
+        #expect(
+            value(other.network.arrived(id(9), to: key("a"), qos: .userInteractive, bytes: nil, now: other.now)) == nil)
+    }
+
+    // MARK: Offline
+
+    @Test func `a lost route is offline at once, and a found one is probed at once`() {
+        var rig = Rig()
+        rig.transfers = [sample(1), sample(2, resumable: false)]
+        rig.run(3, ["a": 100 * megabit])
+        rig.network.uplinkLost("", reason: "no default route", now: rig.now)
+        let decisions = rig.network.decide(now: rig.now)
+        #expect(decisions.allowances[key("a")]?.closed == Set(QualityOfService.allCases))
+        #expect(decisions.orders.map(\.id) == [id(1)], "what starts over from 0 is left to its connection")
+        #expect(
+            rig.network.gate(of: .userInteractive, to: key("a"), now: rig.now)?.contains("no default route") == true)
+        #expect(!rig.network.admits(.userInteractive, to: key("a"), now: rig.now))
+        rig.network.uplinkFound("", now: rig.now)
+        #expect(rig.network.admits(.utility, to: key("a"), now: rig.now))
+        rig.network.offered(id(9), to: key("a"), now: rig.now)
+        #expect(!rig.network.admits(.utility, to: key("a"), now: rig.now), "one probe at a time")
+        rig.network.ended(id(9), to: key("a"), outcome: .answered, now: rig.now)
+        #expect(rig.network.level(of: key("a")) == .unknown)
+    }
+
+    @Test func `refused connects are offline with their reason, and the probe is not cut`() {
+        var rig = Rig()
+        for number in UInt64(1)...3 {
+            rig.network.ended(
+                id(number), to: key("a"), outcome: .unreachable(reason: "connection refused"), now: rig.now)
+        }
+        rig.network.setWaiting([.utility: 5], for: key("a"), now: rig.now)
+        #expect(rig.network.level(of: key("a")) == .offline)
+        let probeAt = rig.network.nextProbe ?? 0
+        #expect((800_000_000...1_200_000_000).contains(probeAt))
+        rig.network.offered(id(4), to: key("a"), now: probeAt)
+        rig.now = probeAt
+        rig.transfers = [sample(4, acknowledged: 0)]
+        #expect(rig.run(1, [:]).orders.isEmpty)
+        rig.run(0.5, ["a": 100 * megabit])
+        #expect(rig.network.level(of: key("a")) <= .good)
+    }
+
+    @Test func `a person's offline holds until a person lifts it`() {
+        var rig = Rig()
+        rig.transfers = [sample(1, resumable: false)]
+        rig.run(3, ["a": 100 * megabit])
+        rig.network.override(destination("a"), LinkOverride(isOffline: true), now: rig.now)
+        let decisions = rig.run(0.25, ["a": 100 * megabit])
+        #expect(decisions.orders.map(\.id) == [id(1)])
+        #expect(rig.network.state(of: key("a"), now: rig.now)?.isForced == true)
+        #expect(!rig.network.admits(.userInteractive, to: key("a"), now: rig.now + 3600 * second))
+        rig.network.override(destination("a"), LinkOverride(), now: rig.now)
+        #expect(rig.network.level(of: key("a")) == .good)
+        // It also holds for a link that nobody has used yet.
+        rig.network.override(destination("b"), LinkOverride(isOffline: true), now: rig.now)
+        rig.network.setWaiting([.utility: 1], for: key("b"), now: rig.now)
+        #expect(!rig.network.admits(.utility, to: key("b"), now: rig.now))
+    }
+
+    @Test func `503 at a limit of one is a destination that is not there`() {
+        var rig = Rig()
+        for number in UInt64(1)...20 {
+            rig.now += second
+            rig.network.ended(id(number), to: key("a"), outcome: .pushedBack(reason: "503"), now: rig.now)
+        }
+        #expect(rig.network.level(of: key("a")) == .offline)
+    }
+
+    @Test func `a refused credential closes the destination and not the link`() {
+        var rig = Rig()
+        for number in UInt64(1)...3 {
+            rig.network.ended(id(number), to: key("a"), outcome: .unauthorized(reason: "401"), now: rig.now)
+        }
+        #expect(rig.network.level(of: key("a")) == .unknown)
+        #expect(!rig.network.admits(.utility, to: key("a"), now: rig.now))
+        #expect(rig.network.gate(of: .utility, to: key("a"), now: rig.now)?.contains("refuses the credential") == true)
+        rig.network.ended(id(4), to: key("a"), outcome: .answered, now: rig.now)
+        #expect(rig.network.admits(.utility, to: key("a"), now: rig.now))
+    }
+
+    // MARK: Limits that people set
+
+    @Test func `a rate is kept, by the lowest first`() {
+        var rig = Rig()
+        rig.network.override(destination("a"), LinkOverride(maxRate: 1_000_000), now: 0)
+        rig.transfers = [sample(2, .default), sample(3, .utility)]
+        let decisions = rig.run(2, ["a": 900_000])
+        #expect(rig.pace(decisions, .userInitiated) == 1_000_000)
+        #expect(rig.pace(decisions, .default) == 1_000_000)
+        #expect(abs((rig.pace(decisions, .utility) ?? 0) - 550_000) < 20_000)
+        rig.transfers = [sample(1, .userInitiated), sample(3, .utility)]
+        #expect((49_000...51_000).contains(rig.pace(rig.run(5, ["a": 2_000_000]), .utility) ?? 0), "the floor")
+    }
+
+    @Test func `concurrency and hours of a destination`() {
+        var policy = NetworkPolicy()
+        policy.destinations[destination("a")] = DestinationLimits(
+            maxConcurrency: 2, backgroundHours: AllowedHours(from: 0, to: 60))
+        var rig = Rig(policy: policy)
+        rig.transfers = [sample(1), sample(2)]
+        #expect(rig.run(2, ["a": 100 * megabit]).allowances[key("a")]?.places == 2)
+        #expect(rig.network.decide(now: rig.now).allowances[key("a")]?.closed == [])
+        rig.network.minuteOfDay = 60
+        #expect(rig.network.decide(now: rig.now).allowances[key("a")]?.closed == [.background])
+    }
+
+    @Test func `all links together have 64 places, shared fairly`() {
+        var rig = Rig()
+        var allowances: [LinkKey: LinkAllowance] = [:]
+        for name in ["a", "b", "c"] {
+            rig.network.restore(LinkMemory(reference: 0, flows: 1, limit: 32), of: key(name), now: 0)
+            rig.network.setWaiting([.utility: name == "a" ? 10 : 100], for: key(name), now: 0)
+        }
+        allowances = rig.network.tick(now: quarter).allowances
+        #expect(["a", "b", "c"].map { allowances[key($0)]?.places } == [10, 27, 27])
+    }
+
+    // MARK: Workers and restarts
+
+    @Test func `files are local and begin at the limit, others at four`() {
+        var rig = Rig()
+        let file = LinkKey(.file, .up)
+        rig.network.setWaiting([.utility: 9], for: file, now: 0)
+        rig.network.setWaiting([.utility: 9], for: key("a"), now: 0)
+        let allowances = rig.network.tick(now: quarter).allowances
+        #expect(allowances[file]?.places == 32)
+        #expect(allowances[key("a")]?.places == 4)
+        #expect(rig.network.uplink(of: file) == nil)
+    }
+
+    @Test func `a dead worker's transfers are forgotten, a silent one's do not make a link offline`() {
+        var rig = Rig()
+        rig.transfers = [sample(1)]
+        rig.run(3, ["a": 100 * megabit])
+        for step in 1...20 { _ = rig.network.tick(now: rig.now + Int64(step) * quarter) }
+        #expect(rig.network.level(of: key("a")) == .good)
+        rig.network.workerLost(1)
+        #expect(rig.network.transfers.isEmpty)
+    }
+
+    @Test func `another coordinator knows degraded from always so`() {
+        var rig = Rig()
+        rig.transfers = [sample(1)]
+        rig.run(10, ["a": 50 * megabit])
+        let memory = rig.network.memory(of: key("a"), now: rig.now)
+        #expect(memory?.flows == 1)
+        var next = Rig()
+        if let memory { next.network.restore(memory, of: key("a"), now: 0) }
+        next.transfers = rig.transfers
+        #expect(next.run(2, ["a": 10 * megabit]).allowances[key("a")]?.level == .degraded)
+        var forgetful = Rig()
+        forgetful.transfers = rig.transfers
+        #expect(forgetful.run(2, ["a": 10 * megabit]).allowances[key("a")]?.level == .good)
+    }
+
+    @Test func `an offline link is still offline for the next coordinator, which probes at once`() {
+        var network = NetworkController(seed: 1)
+        network.restore(LinkMemory(reference: 0, flows: 1, limit: 8, offline: "refused"), of: key("a"), now: 0)
+        #expect(network.level(of: key("a")) == .offline)
+        #expect(network.admits(.utility, to: key("a"), now: 0))
+    }
+
+    @Test func `what happened while the caller stood still is not the link's doing`() {
+        var rig = Rig()
+        rig.transfers = [sample(1)]
+        rig.run(5, ["a": 100 * megabit])
+        rig.now += 30 * second
+        #expect(rig.run(2, ["a": 100 * megabit]).allowances[key("a")]?.level == .good)
+        #expect(rig.network.links[key("a")]?.probe.state == .open)
+    }
+
+    @Test func `changes of level are told once`() {
+        var rig = Rig()
+        rig.transfers = all()
+        var changed: [LinkKey] = []
+        for _ in 0..<20 { changed += rig.run(0.25, ["a": 100 * megabit]).changed }
+        #expect(changed.filter { $0 == key("a") }.count == 1)
+        #expect(changed.filter { $0 == LinkKey(.uplink(""), .up) }.count == 1)
+    }
+}

@@ -1,0 +1,90 @@
+import Commands
+import Testing
+
+@testable import Network
+
+@Suite struct NetworkPolicyTests {
+    private func key(_ change: (inout NetworkPolicy) -> Void) -> String? {
+        var policy = NetworkPolicy()
+        change(&policy)
+        do {
+            try policy.validate()
+            return nil
+        } catch {
+            return error.key
+        }
+    }
+
+    @Test func `the default is the table of the design, and makes sense`() throws {
+        let policy = NetworkPolicy()
+        try policy.validate()
+        let rows: [(PolicyRow, String, Int)] = [
+            (policy[.unknown], "run, run, run, run, run", 32),
+            (policy[.good], "run, run, run, run, run", 32),
+            (policy.contended, "run, run, throttle 25%, throttle 10%, throttle 10%", 32),
+            (policy[.degraded], "run, run, run, throttle 25%, throttle 10%", 4),
+            (policy[.poor], "run, run, throttle 25%, preempt, preempt", 2),
+            (policy[.offline], "preempt, preempt, preempt, preempt, preempt", 0),
+        ]
+        for (row, verbs, limit) in rows {
+            #expect(QualityOfService.allCases.map { row[$0].name }.joined(separator: ", ") == verbs)
+            #expect(row.limit == limit)
+        }
+        #expect(policy.globalLimit == 64)
+    }
+
+    @Test func `what makes no sense is refused by its key`() {
+        #expect(key { $0.degraded[.utility] = .throttle(percent: 0) } == "levels.degraded.utility")
+        #expect(key { $0.degraded[.background] = .throttle(percent: 101) } == "levels.degraded.background")
+        #expect(key { $0.poor[.default] = .cancel } == "levels.poor.utility", "a lower one may do more")
+        #expect(key { $0.degraded[.userInitiated] = .pause } == "levels.degraded.default")
+        #expect(key { $0.contended[.userInteractive] = .throttle(percent: 50) } == "levels.contended.userInteractive")
+        #expect(key { $0.offline[.background] = .run } == "levels.offline.background")
+        #expect(key { $0.good.limit = 65 } == "levels.good.limit")
+        #expect(key { $0.degraded.limit = 33 } == "levels.degraded.limit")
+        #expect(key { $0.poor.limit = 0 } == "levels.poor.limit")
+        #expect(key { $0.offline.limit = 1 } == "levels.offline.limit")
+        #expect(key { $0.globalLimit = 0 } == "globalLimit")
+        #expect(key { $0.thresholds.degradedRate = 1 } == "thresholds.degradedRate")
+        #expect(key { $0.thresholds.degradedShare = 0.8 } == "thresholds.degradedShare")
+        #expect(key { $0.thresholds.poorErrors = 0.1 } == "thresholds.poorErrors")
+        #expect(key { $0.thresholds.poorStalls = .nan } == "thresholds.poorStalls")
+        #expect(key { $0.thresholds.leaveFactor = 0.9 } == "thresholds.leaveFactor")
+        #expect(key { $0.thresholds.enterAfter = .zero } == "thresholds.enterAfter")
+        #expect(key { $0.preemption.waveInterval = .zero } == "preemption.waveInterval")
+        #expect(key { $0.preemption.headStart = .seconds(31) } == "preemption.headStart")
+        #expect(key { $0.floorPercent = 0 } == "floor.percent")
+        #expect(key { $0.longestStandstill = .seconds(1) } == "floor.after")
+        let limits: [(DestinationLimits, String)] = [
+            (DestinationLimits(maxConcurrency: 0), "maxConcurrency"), (DestinationLimits(maxRate: 999), "maxRate"),
+            (DestinationLimits(backgroundHours: AllowedHours(from: 60, to: 60)), "backgroundHours"),
+        ]
+        for (limit, name) in limits {
+            #expect(key { $0.destinations[destination("a")] = limit } == "destinations.http://a:80.\(name)")
+        }
+    }
+
+    @Test func `what a person may want is let through`() {
+        #expect(key { $0.degraded[.background] = .cancel } == nil)
+        #expect(key { $0.offline[.background] = .cancel } == nil)
+        #expect(key { $0.poor[.utility] = .pause } == nil)
+        #expect(key { $0.destinations[destination("a")] = DestinationLimits(maxConcurrency: 1, maxRate: 1000) } == nil)
+    }
+
+    @Test func `hours go over midnight`() {
+        let night = AllowedHours(from: 22 * 60, to: 6 * 60)
+        #expect(night.contains(minute: 23 * 60) && night.contains(minute: 0) && !night.contains(minute: 6 * 60))
+        let day = AllowedHours(from: 8 * 60, to: 24 * 60)
+        #expect(day.contains(minute: 8 * 60) && !day.contains(minute: 7 * 60) && day.contains(minute: 1439))
+    }
+
+    @Test func `an error reads as a sentence`() {
+        var policy = NetworkPolicy()
+        policy.poor.limit = 9
+        #expect(throws: PolicyError.self) { try policy.validate() }
+        let error = #expect(throws: PolicyError.self) { try policy.validate() }
+        #expect(
+            error?.description
+                == "network.levels.poor.limit: takes 1 to 4, which the next better level allows, not 9")
+    }
+}

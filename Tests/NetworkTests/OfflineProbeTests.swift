@@ -1,0 +1,167 @@
+import Commands
+import TestSupport
+import Testing
+
+@testable import Network
+
+@Suite struct OfflineProbeTests {
+    private func failed(_ probe: inout OfflineProbe, _ number: UInt64, at seconds: Double) -> OfflineProbe.Event? {
+        probe.failed(id(number), reason: "connection refused", chance: 0.5, now: Int64(seconds * 1e9))
+    }
+
+    private func closed() -> OfflineProbe {
+        var probe = OfflineProbe()
+        _ = probe.silent(for: 3 * second, srtt: nil, chance: 0.5, now: 0)
+        return probe
+    }
+
+    @Test func `three failures in five seconds close it`() {
+        var probe = OfflineProbe()
+        #expect(failed(&probe, 1, at: 0) == nil)
+        #expect(failed(&probe, 2, at: 2) == nil)
+        #expect(failed(&probe, 3, at: 4) == .closed)
+        #expect(probe.reason == "connection refused (3 in 5 s, with no answer between)")
+        #expect(probe.since == 4 * second)
+    }
+
+    @Test func `slow failures close it by the fifth in a row`() {
+        var probe = OfflineProbe()
+        for number in 0..<4 { #expect(failed(&probe, UInt64(number), at: Double(number) * 10) == nil) }
+        #expect(failed(&probe, 4, at: 40) == .closed)
+    }
+
+    @Test func `an answer between begins the count anew`() {
+        var probe = OfflineProbe()
+        for number in 0..<20 {
+            #expect(failed(&probe, UInt64(number), at: Double(number)) == nil)
+            if number % 2 == 1 { _ = probe.answered(id(99), now: 0) }
+        }
+    }
+
+    @Test func `silence closes it after three seconds or eight round trips`() {
+        var probe = OfflineProbe()
+        #expect(value(probe.silent(for: 3 * second - 1, srtt: nil, chance: 0, now: 0)) == nil)
+        #expect(value(probe.silent(for: 7 * second, srtt: second, chance: 0, now: 0)) == nil)
+        #expect(value(probe.silent(for: 8 * second, srtt: second, chance: 0, now: 0)) == .closed)
+        #expect(probe.reason == "no byte was acknowledged for 8.0 s with transfers in flight")
+    }
+
+    @Test func `exactly one probe at a time`() {
+        var probe = closed()
+        #expect(!probe.admits(now: second - 1))
+        #expect(probe.admits(now: second))
+        probe.offered(id(1), now: second)
+        #expect(!probe.admits(now: 20 * second))
+        #expect(probe.nextProbe == nil)
+        _ = failed(&probe, 1, at: 3)
+        #expect(probe.admits(now: 3 * second))
+    }
+
+    @Test func `a cancelled probe gives its permit back`() {
+        var probe = closed()
+        probe.offered(id(1), now: second)
+        probe.withdrawn(id(2), now: 2 * second)
+        #expect(!probe.admits(now: 2 * second), "somebody else's")
+        probe.withdrawn(id(1), now: 2 * second)
+        #expect(probe.admits(now: 2 * second))
+        // Also half-open.
+        probe.offered(id(3), now: 2 * second)
+        _ = probe.progressed(1000, now: 2 * second)
+        probe.withdrawn(id(3), now: 3 * second)
+        #expect(probe.state == .closed)
+        #expect(probe.admits(now: 3 * second))
+    }
+
+    @Test func `a probe whose end nobody reports is forgotten after thirty seconds`() {
+        var probe = closed()
+        probe.offered(id(1), now: second)
+        #expect(!probe.admits(now: 31 * second - 1))
+        #expect(probe.admits(now: 31 * second))
+    }
+
+    @Test func `intervals are a twentieth of the outage, from one second to thirty, give or take a fifth`() {
+        for (age, plain) in [(0, 1.0), (20, 1), (40, 2), (300, 15), (600, 30), (86_400, 30)] {
+            let shortest = OfflineProbe.interval(age: Int64(age) * second, chance: 0).seconds
+            let longest = OfflineProbe.interval(age: Int64(age) * second, chance: 0.999_999).seconds
+            #expect(abs(shortest - 0.8 * plain) < 0.001)
+            #expect(abs(longest - min(1.2 * plain, 30)) < 0.001)
+        }
+    }
+
+    @Test func `probes are at most thirty seconds apart, whatever happens to them`() {
+        for seed in UInt64(1)...20 {
+            var random = SeededRandom(seed: seed)
+            var probe = closed()
+            var last: Int64 = 0
+            var now: Int64 = 0
+            var number: UInt64 = 0
+            while now < 3600 * second {
+                now += Int64(random.number(in: 1..<1000)) * 1_000_000
+                guard probe.admits(now: now) else {
+                    #expect(now - last <= 31 * second, "seed \(seed)")
+                    continue
+                }
+                number += 1
+                probe.offered(id(number), now: now)
+                last = now
+                switch random.number(in: 0..<4) {
+                case 0: _ = probe.failed(id(number), reason: "refused", chance: random.fraction(), now: now)
+                case 1:
+                    now += 2 * second
+                    _ = probe.failed(id(number), reason: "timed out", chance: random.fraction(), now: now)
+                case 2: probe.withdrawn(id(number), now: now)
+                default: break
+                }
+            }
+        }
+    }
+
+    @Test func `64 kB open it, an answer too, and slow progress after five seconds`() {
+        var probe = closed()
+        probe.offered(id(1), now: second)
+        #expect(value(probe.progressed(1000, now: second)) == nil)
+        #expect(probe.state == .halfOpen)
+        #expect(!probe.admits(now: second), "one at a time")
+        #expect(value(probe.progressed(63_000, now: 2 * second)) == .opened)
+        #expect(probe == OfflineProbe())
+
+        probe = closed()
+        probe.offered(id(1), now: second)
+        #expect(value(probe.answered(id(1), now: second)) == .opened)
+
+        probe = closed()
+        _ = probe.progressed(100, now: second)
+        _ = probe.progressed(100, now: 5 * second)
+        #expect(value(probe.tick(chance: 0.5, now: 6 * second)) == .opened)
+
+        probe = closed()
+        _ = probe.progressed(100, now: second)
+        #expect(value(probe.tick(chance: 0.5, now: 6 * second)) == nil)
+        #expect(probe.state == .closed)
+    }
+
+    @Test func `the kernel's word counts at once`() {
+        var probe = OfflineProbe()
+        #expect(value(probe.routeLost("network is unreachable", chance: 0.5, now: 0)) == .closed)
+        #expect(probe.reason == "network is unreachable")
+        #expect(!probe.admits(now: 100_000_000))
+        probe.routeFound(now: 100_000_000)
+        #expect(probe.admits(now: 100_000_000))
+    }
+
+    @Test func `three commands refused for their credential close the other gate`() {
+        var gate = CredentialGate()
+        #expect(!value(gate.refused(id(1), reason: "401", now: 0)))
+        #expect(!value(gate.refused(id(1), reason: "401", now: 0)))
+        #expect(!value(gate.refused(id(2), reason: "401", now: 0)))
+        #expect(value(gate.refused(id(3), reason: "401", now: 0)))
+        #expect(!gate.admits(now: 59 * second))
+        #expect(gate.admits(now: 60 * second))
+        gate.offered(id(4), now: 60 * second)
+        #expect(!gate.admits(now: 61 * second))
+        _ = gate.refused(id(4), reason: "401", now: 61 * second)
+        #expect(gate.nextProbe == 121 * second)
+        #expect(value(gate.accepted()))
+        #expect(gate == CredentialGate())
+    }
+}

@@ -1,0 +1,162 @@
+import Commands
+import Testing
+
+@testable import Network
+
+@Suite struct PreemptionPlannerTests {
+    private func contest(
+        megabits: Double, low: Int, highBytes: Int64?, poor: Bool = false,
+        _ change: (inout TransferSample) -> Void = { _ in }
+    ) -> PreemptionPlanner.Contest {
+        var contest = PreemptionPlanner.Contest()
+        contest.capacity = megabits * megabit
+        contest.isSaturated = true
+        contest.isPoor = poor
+        contest.highCount = 1
+        contest.highRemaining = highBytes
+        contest.others = (0..<low).map {
+            var one = sample(UInt64($0) + 10)
+            change(&one)
+            return one
+        }
+        return contest
+    }
+
+    private func plan(
+        _ planner: inout PreemptionPlanner, _ contest: PreemptionPlanner.Contest, mayCut: Bool = true, now: Int64 = 0,
+        restarts: Int = 0
+    ) -> PreemptionPlanner.Plan {
+        planner.plan(
+            contest, rules: PreemptionRules(), standstill: .seconds(60), mayCut: mayCut, now: now,
+            restarts: { _ in restarts })
+    }
+
+    private func first(_ contest: PreemptionPlanner.Contest, restarts: Int = 0) -> PreemptionPlanner.Plan {
+        var planner = PreemptionPlanner()
+        return plan(&planner, contest, restarts: restarts)
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        var megabits: Double
+        var low: Int
+        var bytes: Int64?
+        var contended: Bool
+        var cuts: Int
+        var testDescription: String { "\(low) low at \(megabits) Mbit/s, \(bytes ?? -1) bytes" }
+    }
+
+    static let rows: [Row] = [
+        // Sharing costs nothing worth speaking of.
+        Row(megabits: 100, low: 8, bytes: 250_000, contended: false, cuts: 0),
+        Row(megabits: 1000, low: 32, bytes: 900_000, contended: false, cuts: 0),
+        // Held back in place: what drains is a tenth of the time alone.
+        Row(megabits: 20, low: 8, bytes: 2_500_000, contended: true, cuts: 0),
+        Row(megabits: 20, low: 1, bytes: 2_500_000, contended: true, cuts: 0),
+        Row(megabits: 100, low: 8, bytes: nil, contended: true, cuts: 0),
+        // What drains lasts as long as the high transfer itself: as many are cut as it takes.
+        Row(megabits: 2, low: 8, bytes: 250_000, contended: true, cuts: 7),
+        Row(megabits: 2, low: 4, bytes: 250_000, contended: true, cuts: 3),
+        Row(megabits: 2, low: 1, bytes: 250_000, contended: true, cuts: 0),
+        // A long one can wait for the drain.
+        Row(megabits: 2, low: 4, bytes: 25_000_000, contended: true, cuts: 0),
+    ]
+
+    @Test(arguments: rows) func `leaves alone, holds back or cuts`(row: Row) {
+        let plan = first(contest(megabits: row.megabits, low: row.low, highBytes: row.bytes))
+        #expect(plan.isContended == row.contended)
+        #expect(plan.isHeadStart == row.contended)
+        #expect(plan.cuts.count == row.cuts)
+    }
+
+    @Test func `an idle link needs no room`() {
+        var contest = contest(megabits: 2, low: 4, highBytes: 250_000)
+        contest.isSaturated = false
+        #expect(first(contest) == PreemptionPlanner.Plan())
+    }
+
+    @Test func `on a poor link all go`() {
+        #expect(first(contest(megabits: 0.2, low: 4, highBytes: 250_000, poor: true)).cuts.count == 4)
+    }
+
+    @Test func `what is nearly done, may not run again, or is of middle quality stays`() {
+        func cuts(_ change: (inout TransferSample) -> Void) -> Int {
+            first(contest(megabits: 0.2, low: 4, highBytes: 250_000, poor: true, change)).cuts.count
+        }
+        #expect(cuts { $0.remaining = 5000 } == 0, "ends within a second")
+        #expect(cuts { $0.isIdempotent = false } == 0)
+        #expect(cuts { $0.qos = .default } == 0)
+        #expect(cuts { $0.isResumable = false } == 4)
+        #expect(
+            cuts {
+                $0.isResumable = false
+                $0.remaining = 100_000
+            } == 0, "nine tenths done")
+    }
+
+    @Test func `what starts over is cut where that wastes less than a second, and three times at most`() {
+        var contest = contest(megabits: 2, low: 4, highBytes: 250_000) {
+            $0.isResumable = false
+            $0.acknowledged = 200_000
+        }
+        #expect(first(contest).cuts.count == 3)
+        #expect(first(contest, restarts: 3).cuts.isEmpty)
+        for index in contest.others.indices { contest.others[index].acknowledged = 300_000 }
+        #expect(first(contest).cuts.isEmpty)
+    }
+
+    @Test func `victims are the lowest first, then the cheapest, then the longest`() {
+        let order = PreemptionPlanner.victims([
+            sample(1, .utility, sinceDurable: 5), sample(2, .background, sinceDurable: 9),
+            sample(3, .utility, remaining: 1, sinceDurable: 3), sample(4, .utility, remaining: 9, sinceDurable: 3),
+            sample(5, .default), sample(6, .background, acknowledged: 4, resumable: false),
+        ])
+        #expect(order.map(\.id) == [6, 2, 4, 3, 1].map(id))
+    }
+
+    @Test func `the head start lasts two seconds, and high quality is over after one of idleness`() {
+        var planner = PreemptionPlanner()
+        var contest = contest(megabits: 20, low: 4, highBytes: 25_000_000)
+        #expect(plan(&planner, contest, now: 0).isHeadStart)
+        #expect(plan(&planner, contest, now: 2 * second - 1).isHeadStart)
+        #expect(!plan(&planner, contest, now: 2 * second).isHeadStart)
+        contest.highCount = 0
+        #expect(plan(&planner, contest, now: 3 * second - 1).isContended)
+        #expect(!plan(&planner, contest, now: 3 * second).isContended)
+    }
+
+    @Test func `cut ones stay out for half of the longest standstill`() {
+        var planner = PreemptionPlanner()
+        let contest = contest(megabits: 2, low: 4, highBytes: 250_000)
+        #expect(!plan(&planner, contest).cuts.isEmpty)
+        var alone = contest
+        alone.others = []
+        #expect(plan(&planner, alone, now: 30 * second - 1).isLowClosed)
+        #expect(!plan(&planner, alone, now: 30 * second).isLowClosed)
+        #expect(plan(&planner, alone, now: 30 * second).isContended)
+    }
+
+    @Test func `without leave nobody is cut, but all are held back`() {
+        var planner = PreemptionPlanner()
+        let plan = plan(&planner, contest(megabits: 2, low: 4, highBytes: 250_000), mayCut: false)
+        #expect(plan.cuts.isEmpty && plan.isContended)
+    }
+
+    @Test func `what takes more than its percent is cut in the end`() {
+        var planner = PreemptionPlanner()
+        var contest = contest(megabits: 20, low: 4, highBytes: 25_000_000)
+        _ = plan(&planner, contest)
+        contest.highRate = 5 * megabit
+        #expect(plan(&planner, contest, now: 3 * second).cuts.isEmpty, "it is slow by itself")
+        contest.lowRate = 10 * megabit
+        #expect(plan(&planner, contest, now: 3 * second).cuts.isEmpty)
+        #expect(plan(&planner, contest, now: 5 * second).cuts.count == 4)
+    }
+
+    @Test func `shares are max-min fair`() {
+        #expect(SlotSharing.shares(of: 10, demands: [2, 8, 8]) == [2, 4, 4])
+        #expect(SlotSharing.shares(of: 64, demands: [32, 32]) == [32, 32])
+        #expect(SlotSharing.shares(of: 5, demands: [4, 4, 4]) == [1, 2, 2])
+        #expect(SlotSharing.shares(of: 3, demands: [0, 9]) == [0, 3])
+        #expect(SlotSharing.shares(of: 3, demands: []) == [])
+    }
+}
