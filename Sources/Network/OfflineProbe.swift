@@ -2,7 +2,7 @@ package import Commands
 
 /// Whether a link is there at all, and who may find out. Pure.
 ///
-/// It takes the place of the core's `DestinationGate` for destinations that are *broken*: what was a gate of its own becomes
+/// It is to take the place of the core's `DestinationGate` for destinations that are *broken*: what is a gate of its own becomes
 /// the level `offline`, so that there is one reason, one schedule of probes and one event. The core's rule stays, five
 /// failures of the link in a row with no answer between, because slow time-outs never make three in 5 s; what is new is the
 /// faster rule for fast failures, silence while bytes are in flight, and the kernel's word about routes. Destinations that
