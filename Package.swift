@@ -59,7 +59,9 @@ let package = Package(
 
         module("ZeroMQ", ["CZeroMQ", "CLinux"]),
         module("Commands"),
-        module("Network", ["Commands"]),
+        // Not “Network”: dependencies ask `canImport(Network)`, mean Apple's, and would find this one.
+        .target(
+            name: "NetworkControl", dependencies: ["Commands"], path: "Sources/Network", swiftSettings: swiftSettings),
         .target(name: "Wire", dependencies: ["Commands"], exclude: ["PROTOCOL.md"], swiftSettings: swiftSettings),
         module(
             "Store",
@@ -124,7 +126,9 @@ let package = Package(
             path: "Tests/Support", swiftSettings: swiftSettings),
         tests("ZeroMQ", ["ZeroMQ", "TestSupport"]),
         tests("Commands", ["Commands", "TestSupport"]),
-        tests("Network", ["Network", "Commands", "TestSupport"]),
+        .testTarget(
+            name: "NetworkControlTests", dependencies: ["NetworkControl", "Commands", "TestSupport"],
+            path: "Tests/NetworkTests", swiftSettings: swiftSettings),
         tests("Wire", ["Wire", "Commands", "TestSupport"]),
         tests("Store", ["Store", "Commands", "CLinux", "TestSupport"]),
         tests("Coordination", ["Coordination", "Commands", "Store", "Wire", "TestSupport"]),

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Network
+@testable import NetworkControl
 
 /// Scenario tables in the manner of Vector's: a curve of goodput over the limit, and ranges for the limits that come of it.
 @Suite struct ConcurrencyControllerTests {

@@ -1,6 +1,6 @@
 import Commands
 
-@testable import Network
+@testable import NetworkControl
 
 let second: Int64 = 1_000_000_000
 let quarter: Int64 = 250_000_000

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Network
+@testable import NetworkControl
 
 @Suite struct GoodputEstimatorTests {
     /// Feeds seconds of a rate.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Network
+@testable import NetworkControl
 
 /// Transitions of levels: what is measured for how long, and what comes of it.
 @Suite struct LevelJudgeTests {

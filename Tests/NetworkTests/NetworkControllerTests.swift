@@ -1,7 +1,7 @@
 import Commands
 import Testing
 
-@testable import Network
+@testable import NetworkControl
 
 @Suite struct NetworkControllerTests {
     /// A worker that moves bytes at given rates, and a controller that hears of it 4 times a second.

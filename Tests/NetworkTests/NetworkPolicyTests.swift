@@ -1,7 +1,7 @@
 import Commands
 import Testing
 
-@testable import Network
+@testable import NetworkControl
 
 @Suite struct NetworkPolicyTests {
     private func key(_ change: (inout NetworkPolicy) -> Void) -> String? {

@@ -2,7 +2,7 @@ import Commands
 import TestSupport
 import Testing
 
-@testable import Network
+@testable import NetworkControl
 
 @Suite struct OfflineProbeTests {
     private func failed(_ probe: inout OfflineProbe, _ number: UInt64, at seconds: Double) -> OfflineProbe.Event? {

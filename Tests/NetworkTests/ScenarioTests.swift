@@ -1,7 +1,7 @@
 import Commands
 import Testing
 
-@testable import Network
+@testable import NetworkControl
 
 #if canImport(Glibc)
     import Glibc

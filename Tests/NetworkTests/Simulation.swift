@@ -2,7 +2,7 @@ import Commands
 import TestSupport
 import Testing
 
-@testable import Network
+@testable import NetworkControl
 
 /// A shared link, two workers and a dispatcher on a virtual clock, governed by the network controller. Everything random comes
 /// from the seed.
