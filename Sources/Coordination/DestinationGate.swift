@@ -3,8 +3,8 @@ package import Commands
 /// Whether commands may go to a destination: open, broken by its link, or paused for its credential. Pure.
 ///
 /// Five failures of the link in a row, with no success between, break it; its commands wait, and one probe at a time goes
-/// out, 1 s to 30 s apart, until one succeeds (or is refused for what it is, 4xx, which the link has brought as well). A 401 for three different commands with no success between pauses it,
-/// with a probe every minute.
+/// out, 1 s to 30 s apart, until one succeeds (or is refused for what it is, 4xx, which the link has brought as well). A
+/// 401 for three different commands with no success between pauses it, with a probe every minute.
 package struct DestinationGate: Sendable, Equatable {
     package enum State: Sendable, Equatable {
         case open
