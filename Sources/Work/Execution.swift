@@ -25,6 +25,10 @@ public final class Execution: Sendable {
     /// Reports how far the destination has durably got, in bytes from the start, of `total` (0: not known).
     /// Shown as progress; stored at most 4 times a second.
     public func progress(offset: Int64, total: Int64) { meter.progress(offset: offset, total: total) }
+
+    /// Says that another execution can go on from the offset that was reported last. Until it is called, a cut means that
+    /// everything is sent again, and the planner of preemptions counts it so.
+    public func canResume() { meter.canResume() }
 }
 
 /// Counts what one execution moves. Written by the operation, read by the worker 4 times a second.
@@ -34,6 +38,8 @@ package final class TransferMeter: Sendable {
         package var bytes: Int64 = 0
         package var offset: Int64 = 0
         package var total: Int64 = 0
+        /// Another execution can go on from the offset.
+        package var isResumable = false
     }
 
     private let state = Mutex(Reading())
@@ -55,4 +61,6 @@ package final class TransferMeter: Sendable {
             $0.total = total
         }
     }
+
+    func canResume() { state.withLock { $0.isResumable = true } }
 }
