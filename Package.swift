@@ -73,7 +73,7 @@ let package = Package(
         module(
             "Coordination",
             [
-                "Commands", "Wire", "Store", "ZeroMQ", "CLinux", log, lifecycle,
+                "Commands", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", log, lifecycle,
                 .product(name: "Collections", package: "swift-collections"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ]),
@@ -131,7 +131,7 @@ let package = Package(
             path: "Tests/NetworkTests", swiftSettings: swiftSettings),
         tests("Wire", ["Wire", "Commands", "TestSupport"]),
         tests("Store", ["Store", "Commands", "CLinux", "TestSupport"]),
-        tests("Coordination", ["Coordination", "Commands", "Store", "Wire", "TestSupport"]),
+        tests("Coordination", ["Coordination", "NetworkControl", "Commands", "Store", "Wire", "TestSupport"]),
         tests("Work", ["Work", "Commands", "Store", "Wire", "ZeroMQ", "TestSupport"]),
         tests(
             "Operations",

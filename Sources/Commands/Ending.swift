@@ -32,6 +32,8 @@ public struct Failure: Error, Sendable, Equatable {
     public var ambiguous: Bool
     /// What the destination asked for; a lower bound of the wait.
     public var retryAfter: Duration?
+    /// The destination wants fewer requests at once: 429 or 503.
+    public var isPushback = false
 
     public init(_ fault: Fault, reason: String, ambiguous: Bool = false, retryAfter: Duration? = nil) {
         self.fault = fault

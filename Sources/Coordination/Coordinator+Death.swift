@@ -119,7 +119,7 @@ extension Coordinator {
             publish(event, now: now)
         }
         logger.notice("Commands of a dead worker were released.", metadata: ["transitions": "\(events.count)"])
-        dispatcher.insert(ready)
+        dispatcher.insert(ready, now: now)
         setNeedsDispatch()
         setNeedsControl()
     }

@@ -19,7 +19,8 @@ extension Coordinator {
                 take(state, from: head.seat, now: now)
                 take(reports, from: head.seat, now: now)
             case .transfers(let transfers):
-                for link in transfers.links { lastTransfers[link.destination] = (head.seat, link) }
+                for link in transfers.links where link.allBytes > 0 { lastTransfers[link.destination] = (head.seat, link) }
+                dispatcher.links.report(transfers, worker: head.epoch, now: now)
                 hub.transfers(transfers, worker: head.seat, at: .now)
             case .hello, .offers, .control, .hint, .submitted: break
             }
@@ -36,13 +37,12 @@ extension Coordinator {
     }
 
     private func take(_ reports: [StatusReport], from seat: Int, now: Int64) {
-        let at = Timestamp.now
         var released: [CommandID] = []
         for report in reports {
             var report = report
             report.event.transition.seat = seat
             let id = report.event.transition.id
-            if dispatcher.transition(report, at: at, now: now) { gateChanged(report.event.destination) }
+            dispatcher.transition(report, now: now)
             switch report.event.transition.status {
             case .new: released.append(id)
             case .queued, .sent, .blocked: break
@@ -66,7 +66,7 @@ extension Coordinator {
             case .hint(let hint): take(hint)
             case .submitted(let submitted):
                 for command in submitted.commands { dirtyShards.insert(command.id.shard(of: store.shardCount)) }
-                dispatcher.insert(submitted.commands)
+                dispatcher.insert(submitted.commands, now: Int64(clinux_monotonic()))
                 setNeedsDispatch()
             case .hello, .state, .statuses, .transfers, .offers, .control: break
             }

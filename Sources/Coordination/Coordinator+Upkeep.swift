@@ -128,55 +128,6 @@ extension Coordinator {
         }
     }
 
-    // MARK: Gates
-
-    /// A gate closed or opened: monitors hear of it, and `explain` reads it from the settings.
-    func gateChanged(_ destination: Destination) {
-        let gate = dispatcher.gates[destination] ?? DestinationGate()
-        logger.notice(
-            "The gate of a destination is \(gate.state.name)\(gate.reason.map { ": \($0)" } ?? ".")",
-            metadata: ["destination": "\(destination)"])
-        hub.link(destination, gate, at: .now)
-        let value = gate.setting
-        write { store throws(StoreError) in
-            try store.set(DestinationGate.settingPrefix + destination.text, to: value)
-        } then: { coordinator, result in
-            if case .failure(let error) = result { coordinator.report(error, "A gate cannot be recorded") }
-        }
-        setNeedsDispatch()
-    }
-
-    /// Commands of a destination that nobody has reached for 7 days are given up.
-    private func giveUpUnreachable() {
-        let now = Timestamp.now
-        for (destination, gate) in dispatcher.gates {
-            guard gate.state == .broken, let since = gate.since, now - since > DestinationGate.unreachable else {
-                continue
-            }
-            write { store throws(StoreError) -> [StatusEvent] in
-                var events: [StatusEvent] = []
-                for status in [CommandStatus.new, .error] {
-                    let filter = CommandFilter(status: status, destination: destination)
-                    for command in try store.list(filter, after: nil, limit: 1000)
-                    where now - command.createdAt > DestinationGate.unreachable {
-                        let reason =
-                            "\(destination) could not be reached for 7 days: \(gate.reason ?? "no reason known")"
-                        if case .cancelled(let event) = try store.cancel(command.id, reason: reason, now: now) {
-                            events.append(event)
-                        }
-                    }
-                }
-                return events
-            } then: { coordinator, result in
-                switch result {
-                case .success(let events):
-                    for event in events { coordinator.publish(event, now: Int64(clinux_monotonic())) }
-                case .failure(let error): coordinator.report(error, "Commands cannot be given up")
-                }
-            }
-        }
-    }
-
     // MARK: Events
 
     /// Reads from the store what nobody has reported: gaps, and what producers and people wrote.
@@ -225,7 +176,7 @@ extension Coordinator {
         for record in dispatcher.seats.values.sorted(by: { $0.seat < $1.seat }) {
             hub.worker(record, state: record.phaseName, at: at, snapshot: true)
         }
-        for (destination, gate) in dispatcher.gates { hub.link(destination, gate, at: at, snapshot: true) }
+        for report in linkReports(withHistory: true) { hub.link(report, at: at, snapshot: true) }
         for (_, last) in lastTransfers { hub.bandwidth(last.link, worker: last.worker, at: at) }
         read { store throws(StoreError) in
             (

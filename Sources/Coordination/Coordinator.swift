@@ -11,6 +11,8 @@ internal import ZeroMQ
 /// of the store and comes back.
 actor Coordinator {
     static let second: Int64 = 1_000_000_000
+    /// Workers report 20 ms after each quarter of a second; what they said is judged another 20 ms later.
+    private static let networkPhase: Int64 = 40_000_000
 
     let loop: PollLoop
     let store: any CommandStore
@@ -39,6 +41,7 @@ actor Coordinator {
     var dirtyShards: Set<Int> = []
     var timesAreSettling = false
     var lastTransfers: [Destination: (worker: Int, link: Transfers.Link)] = [:]
+    var linkLog = LinkLog()
     private var controlSequence: Int64 = 0
     var sequences: [Int: Int64] = [:]
     private var needsControl = true
@@ -68,7 +71,9 @@ actor Coordinator {
         self.context = context
         keeper = StoreKeeper(
             store: store, retention: configuration.retention, abandoned: configuration.abandoned, logger: logger)
-        dispatcher = Dispatcher(shardCount: store.shardCount, window: configuration.window)
+        dispatcher = Dispatcher(
+            shardCount: store.shardCount, window: configuration.window,
+            links: LinkGovernors(policy: configuration.network, seed: UInt64(bitPattern: incarnation)))
         sequencer = EventSequencer(newest: newest)
         let descriptor = clinux_open(runDirectory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
         guard descriptor >= 0 else {
@@ -98,8 +103,8 @@ actor Coordinator {
     }
 
     /// Starts listening.
-    func start(gates: [Destination: DestinationGate], pauses: [(destination: Destination?, qualities: UInt8)]) {
-        for (destination, gate) in gates { dispatcher.restore(gate, of: destination) }
+    func start(links: [String: String], pauses: [(destination: Destination?, qualities: UInt8)]) {
+        restore(links: links)
         dispatcher.pause(pauses)
         loop.whenReadable(reports) { [weak self] in self?.assumeIsolated { $0.receiveReports() } }
         loop.whenReadable(intake) { [weak self] in self?.assumeIsolated { $0.receiveHints() } }
@@ -123,6 +128,7 @@ actor Coordinator {
         if lastTick > 0 { dispatcher.waited(min(now - lastTick, Self.second / 2)) }
         lastTick = now
         if timers.beat.isDue(now, every: Self.second / 4) { beat(now: now) }
+        if timers.network.isDue(now, every: Self.second / 4, phase: Self.networkPhase) { governLinks(now: now) }
         if timers.sweep.isDue(now, every: configuration.sweep.nanoseconds) { sweep() }
         if timers.control.isDue(now, every: configuration.control.nanoseconds) {
             needsControl = true
@@ -133,7 +139,7 @@ actor Coordinator {
         if needsDispatch { dispatch(now: now) }
         if needsControl { publishControl() }
         let due = [
-            timers.beat.next, timers.sweep.next, timers.control.next, sequencer.deadline, dispatcher.nextProbe,
+            timers.beat.next, timers.network.next, timers.sweep.next, timers.control.next, sequencer.deadline, dispatcher.nextProbe,
             isWaiting ? now + Self.second / 200 : nil,
         ]
         return due.compactMap { $0 }.min().map { max($0, now + 100_000) }
@@ -171,7 +177,10 @@ actor Coordinator {
     private func dispatch(now: Int64) {
         needsDispatch = false
         for refill in dispatcher.refills() { read(refill) }
-        for dispatch in dispatcher.dispatch(at: .now, now: now) {
+        let dispatches = dispatcher.dispatch(at: .now, now: now)
+        // Who makes way hears of it before high quality has its first byte out.
+        if dispatcher.links.takeUrgent() { publishControl() }
+        for dispatch in dispatches {
             guard let connection = connections[dispatch.seat], connection.epoch == dispatch.epoch else { continue }
             sequences[dispatch.seat, default: 0] += 1
             let head = FrameHead(
@@ -195,7 +204,7 @@ actor Coordinator {
         } then: { coordinator, result in
             switch result {
             case .success(let commands):
-                coordinator.dispatcher.refilled(refill, commands)
+                coordinator.dispatcher.refilled(refill, commands, now: Int64(clinux_monotonic()))
                 coordinator.setNeedsDispatch()
             case .failure(let error):
                 coordinator.dispatcher.refillFailed(refill)
@@ -214,7 +223,7 @@ actor Coordinator {
                 switch result {
                 case .success(let commands):
                     guard !commands.isEmpty else { return }
-                    coordinator.dispatcher.insert(commands)
+                    coordinator.dispatcher.insert(commands, now: Int64(clinux_monotonic()))
                     coordinator.setNeedsDispatch()
                 case .failure(let error): coordinator.report(error, "Commands cannot be looked up")
                 }
@@ -231,6 +240,8 @@ actor Coordinator {
         state.greeted = dispatcher.seats.values.map { .init(seat: $0.seat, epoch: $0.epoch) }
         state.cancels = cancels.map { Hello.Held(id: $0.key, claim: $0.value) }
         state.pauses = dispatcher.pauses
+        state.paces = dispatcher.links.paces
+        state.orders = dispatcher.links.orders
         do {
             try control.send(
                 Message.control(state).encoded(FrameHead(epoch: incarnation, sequence: controlSequence)))
@@ -283,10 +294,18 @@ struct Timers {
             return true
         }
 
+        /// By the clock: at `phase` after each multiple of the interval.
+        mutating func isDue(_ now: Int64, every interval: Int64, phase: Int64) -> Bool {
+            guard now >= next else { return false }
+            next = (now - phase + interval) / interval * interval + phase
+            return true
+        }
+
         mutating func fireNow() { next = 0 }
     }
 
     var beat = Timer()
+    var network = Timer()
     var sweep = Timer()
     var control = Timer()
 }

@@ -1,3 +1,5 @@
+package import NetworkControl
+
 /// How the coordinator paces itself. The defaults are the contract's.
 package struct CoordinatorConfiguration: Sendable {
     /// The backstop: how often the store is looked through for what no hint told.
@@ -8,6 +10,8 @@ package struct CoordinatorConfiguration: Sendable {
     package var hang: Duration = .seconds(5)
     /// Ready commands kept in memory for each destination and class.
     package var window = 256
+    /// What the network allows.
+    package var network = NetworkPolicy()
     /// Finished commands are kept for so long.
     package var retention: Duration = .seconds(7 * 86_400)
     /// Called with the payload of each command that is pruned and was no success, on a thread that may block.

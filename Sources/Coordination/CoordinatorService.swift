@@ -40,7 +40,7 @@ package final class CoordinatorService: Service {
                     newest: recovered.newest, configuration: configuration, logger: logger)
             }
         }.get()
-        await coordinator.start(gates: recovered.gates, pauses: Pauses.parse(recovered.pauses))
+        await coordinator.start(links: recovered.links, pauses: Pauses.parse(recovered.pauses))
         logger.info("Coordinator ready.", metadata: ["shards": "\(store.shardCount)"])
         whenReady()
 
@@ -62,7 +62,7 @@ package final class CoordinatorService: Service {
 private struct Recovered: Sendable {
     var incarnation: Int64
     var newest: [Int64]
-    var gates: [Destination: DestinationGate] = [:]
+    var links: [String: String]
     var pauses: [String: String]
 
     private static let incarnationKey = "coordinator.incarnation"
@@ -75,10 +75,7 @@ private struct Recovered: Sendable {
         newest = try store.ofEachShard(or: 0) { shard throws(StoreError) in
             try store.transitionRange(shard: shard)?.upperBound ?? 0
         }
-        for (key, value) in try store.settings(prefix: DestinationGate.settingPrefix) {
-            guard let gate = DestinationGate(setting: value) else { continue }
-            gates[Destination(unchecked: String(key.dropFirst(DestinationGate.settingPrefix.count)))] = gate
-        }
+        links = try store.settings(prefix: LinkReport.settingPrefix)
         pauses = try store.settings(prefix: Pauses.prefix)
     }
 }

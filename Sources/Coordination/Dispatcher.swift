@@ -2,7 +2,7 @@ package import Commands
 package import Store
 package import Wire
 
-/// Decides who is offered what. Pure: knows the ready queue, the seats and their windows, the gates of destinations, and
+/// Decides who is offered what. Pure: knows the ready queue, the seats and their windows, what links allow, and
 /// what is in hand; times are passed in, and what must be done is returned.
 package struct Dispatcher: Sendable {
     package struct Dispatch: Sendable, Equatable {
@@ -65,7 +65,7 @@ package struct Dispatcher: Sendable {
     private let smallestLimit: Int
     package private(set) var queue: ReadyQueue
     package private(set) var seats: [Int: SeatRecord] = [:]
-    package private(set) var gates: [Destination: DestinationGate] = [:]
+    package var links: LinkGovernors
     package private(set) var pauses: [ControlState.Pause] = []
     private var pausedDestinations: [(destination: Destination?, qualities: UInt8)] = []
     private var inHand: [CommandID: InHand] = [:]
@@ -78,8 +78,9 @@ package struct Dispatcher: Sendable {
     /// A command of a lower class that has waited so long with nothing of its class running gets one place.
     package static let floor: Int64 = 60_000
 
-    package init(shardCount: Int, window: Int = 256) {
+    package init(shardCount: Int, window: Int = 256, links: LinkGovernors = LinkGovernors()) {
         self.shardCount = shardCount
+        self.links = links
         smallestLimit = window
         queue = ReadyQueue(shardCount: shardCount, limit: window)
     }
@@ -96,6 +97,7 @@ package struct Dispatcher: Sendable {
 
     /// The worker is dead or gone. - Returns: what it had been offered and may go elsewhere now.
     package mutating func leave(seat: Int) -> [CommandID] {
+        if let epoch = seats[seat]?.epoch { links.workerLost(epoch) }
         seats[seat] = nil
         let orphans = inHand.filter { $0.value.seat == seat }.map(\.key)
         for id in orphans { letGo(id) }
@@ -107,8 +109,9 @@ package struct Dispatcher: Sendable {
     // MARK: Ready commands
 
     /// Puts commands into the queue that a hint or the end of an execution told of.
-    package mutating func insert(_ commands: [ReadyCommand]) {
+    package mutating func insert(_ commands: [ReadyCommand], now: Int64) {
         for command in commands where inHand[command.id] == nil && isWanted(command) {
+            links.meet(command.destination, now: now)
             if let out = queue.insert(command) { lookAgain(shard: out.id.shard(of: shardCount), out) }
         }
     }
@@ -153,7 +156,8 @@ package struct Dispatcher: Sendable {
     }
 
     /// What a refill brought.
-    package mutating func refilled(_ refill: Refill, _ commands: [ReadyCommand]) {
+    package mutating func refilled(_ refill: Refill, _ commands: [ReadyCommand], now: Int64) {
+        links.meet(refill.key.destination, now: now)
         let source = Source(shard: refill.shard, key: refill.key)
         guard var cursor = cursors[source] else { return }
         cursor.isReading = false
@@ -190,59 +194,47 @@ package struct Dispatcher: Sendable {
 
     // MARK: What happens to commands
 
-    /// A transition was committed. - Returns: whether the gate of its destination changed.
-    package mutating func transition(_ report: StatusReport, at: Timestamp, now: Int64) -> Bool {
-        let event = report.event
-        let id = event.transition.id
-        switch event.transition.status {
+    /// A transition was committed.
+    package mutating func transition(_ report: StatusReport, now: Int64) {
+        let id = report.event.transition.id
+        switch report.event.transition.status {
         case .queued, .sent:
             queue.remove(id)
             if var hand = inHand[id], hand.offeredAt != nil {
                 hand.offeredAt = nil
                 inHand[id] = hand
             }
-            return false
+            return
         case .new, .blocked:
             letGo(id)
         case .error, .success, .cancelled, .inDoubt, .tooManyTimes:
             queue.remove(id)
             letGo(id)
         }
-        guard !event.destination.text.isEmpty else { return false }
-        return judge(report, id: id, at: at, now: now)
+        links.ended(report, now: now)
     }
 
-    private mutating func judge(_ report: StatusReport, id: CommandID, at: Timestamp, now: Int64) -> Bool {
-        let destination = report.event.destination
-        let before = gates[destination]
-        var gate = before ?? DestinationGate()
-        let changed: Bool
-        switch (report.event.transition.status, report.fault) {
-        case (_, .link): changed = gate.failed(id, reason: report.event.transition.reason, at: at, now: now)
-        case (_, .credential): changed = gate.refused(id, reason: report.event.transition.reason, at: at, now: now)
-        case (.success, nil), (_, .final): changed = gate.answered(id)
-        case (_, .command), (_, .reset):
-            gate.undecided(id, now: now)
-            changed = false
-        default:
-            gate.withdrawn(id)
-            changed = false
-        }
-        let after = gate == DestinationGate() ? nil : gate
-        if after != before { gates[destination] = after }
-        return changed
+    /// Lets the network decide anew. - Returns: whether a quality may go that was held back: the store must be asked for it.
+    package mutating func networkTick(minuteOfDay: Int, now: Int64) -> Bool {
+        let before = links.heldBack
+        links.tick(waiting: queue.waiting, minuteOfDay: minuteOfDay, now: now)
+        guard links.heldBack != before else { return false }
+        evictPaused()
+        return !before.isSubset(of: links.heldBack)
     }
-
-    package mutating func restore(_ gate: DestinationGate, of destination: Destination) { gates[destination] = gate }
 
     /// Sets what people have paused: a destination (nil: all) and qualities as bits. What is resumed comes with a sweep.
     package mutating func pause(_ pauses: [(destination: Destination?, qualities: UInt8)]) {
         pausedDestinations = pauses
-        let queued = self
-        queue.removeAll { queued.isPaused(ReadyKey(destination: $0.destination, qos: $0.qos)) }
+        evictPaused()
         self.pauses = pauses.map {
             ControlState.Pause(group: $0.destination.map { Offers.group(of: $0) } ?? 0, qualities: $0.qualities)
         }
+    }
+
+    private mutating func evictPaused() {
+        let queued = self
+        queue.removeAll { queued.isPaused(ReadyKey(destination: $0.destination, qos: $0.qos)) }
     }
 
     /// What the store says is claimed: the truth behind lost reports.
@@ -263,7 +255,7 @@ package struct Dispatcher: Sendable {
     package mutating func forgotten(now: Int64) -> [CommandID] {
         let stale = inHand.filter { $0.value.offeredAt.map { now - $0 > Self.patience } ?? false }.map(\.key)
         for id in stale {
-            if let destination = inHand[id]?.destination { gates[destination]?.withdrawn(id) }
+            if let destination = inHand[id]?.destination { links.withdrawn(id, from: destination, now: now) }
             letGo(id)
         }
         return stale
@@ -326,16 +318,25 @@ package struct Dispatcher: Sendable {
         where isMeant: (ReadyQueue.Lane) -> Bool = { _ in true }
     ) -> Bool {
         guard candidate.room(serviceClass) > 0 else { return false }
-        let types = candidate.record.types
         let mayBeSuspect = candidate.suspects < SeatRecord.mostSuspects
-        let gates = gates
-        let command = queue.take(serviceClass, shards: shards) { lane in
-            if lane.suspect && !mayBeSuspect || !isMeant(lane) { return false }
-            return types.contains(lane.type) && gates[lane.destination]?.admits(now: now) ?? true
+        let command = Self.take(serviceClass, from: &queue, shards: shards, links, running, now: now) { lane in
+            (mayBeSuspect || !lane.suspect) && isMeant(lane) && candidate.record.types.contains(lane.type)
         }
         guard let command else { return false }
         offer(command, to: &candidate, now: now)
         return true
+    }
+
+    /// Borrows what says where commands may go: a copy for each command would be felt.
+    private static func take(
+        _ serviceClass: ServiceClass, from queue: inout ReadyQueue, shards: [Int]?, _ links: borrowing LinkGovernors,
+        _ running: [ReadyQueue.Group: Int], now: Int64, where isMeant: (ReadyQueue.Lane) -> Bool
+    ) -> ReadyCommand? {
+        queue.take(serviceClass, shards: shards) { lane in
+            isMeant(lane)
+                && (lane.destination == .none
+                    || links.admits(serviceClass, to: lane.destination, running, now: now))
+        }
     }
 
     private mutating func offer(
@@ -350,20 +351,15 @@ package struct Dispatcher: Sendable {
         hold(
             command.id, seat: candidate.record.seat, destination: command.destination, qos: command.qos,
             suspect: command.suspect, offeredAt: now)
-        if var gate = gates[command.destination] {
-            gate.offered(command.id, now: now)
-            gates[command.destination] = gate
-        }
+        links.offered(command, now: now)
     }
 
-    /// When a closed gate may let its next probe out, while something waits for it.
-    package var nextProbe: Int64? {
-        gates.filter { gate in queue.allLanes.contains { $0.destination == gate.key } }.values.compactMap(\.nextProbe)
-            .min()
-    }
+    /// When a closed link may let its next probe out, while something waits for it.
+    package var nextProbe: Int64? { links.nextProbe }
 
     private func isPaused(_ key: ReadyKey) -> Bool {
-        pausedDestinations.contains { pause in
+        if links.heldBack.contains(key) { return true }
+        return pausedDestinations.contains { pause in
             (pause.destination == nil || pause.destination == key.destination)
                 && pause.qualities & (1 << UInt8(key.qos.rawValue)) != 0
         }
@@ -377,11 +373,12 @@ package struct Dispatcher: Sendable {
                 !lane.suspect && running[.init(destination: lane.destination, serviceClass: serviceClass)] == nil
             }
             for command in waiting where at.milliseconds - command.createdAt.milliseconds > Self.floor {
-                guard gates[command.destination]?.admits(now: now) ?? true,
+                guard links.isOpen(command, now: now),
                     !found.contains(where: { $0.0.destination == command.destination }),
                     let seat = seats.values.first(where: {
                         $0.types.contains(command.type) && $0.room(.high, now: now) > 0
-                            && $0.room(.middle, now: now) <= 0
+                            && ($0.room(.middle, now: now) <= 0
+                                || !links.admits(serviceClass, to: command.destination, running, now: now))
                     })?.seat
                 else { continue }
                 queue.remove(command.id)
@@ -405,5 +402,16 @@ package struct Dispatcher: Sendable {
         guard let hand = inHand.removeValue(forKey: id) else { return }
         running.count(.init(destination: hand.destination, serviceClass: hand.serviceClass), by: -1)
         if hand.suspect { seats[hand.seat]?.suspects.remove(id) }
+    }
+}
+
+extension LinkGovernors {
+    fileprivate func admits(
+        _ serviceClass: ServiceClass, to destination: Destination, _ running: [ReadyQueue.Group: Int], now: Int64
+    ) -> Bool {
+        func count(_ other: ServiceClass) -> Int {
+            running[.init(destination: destination, serviceClass: other)] ?? 0
+        }
+        return admits(serviceClass, to: destination, middle: count(.middle), low: count(.low), now: now)
     }
 }

@@ -15,6 +15,7 @@ struct EventHub: ~Copyable {
     private(set) var wantsProgress = false
     private(set) var wantsBandwidth = false
     private(set) var wantsCounts = false
+    private(set) var wantsLinks = false
 
     init(socket: consuming Socket, logger: Logger) {
         self.socket = socket
@@ -43,6 +44,7 @@ struct EventHub: ~Copyable {
         wantsProgress = wants("progress/")
         wantsBandwidth = wants("bandwidth/")
         wantsCounts = wants("counts")
+        wantsLinks = wants("link/")
         return isNew
     }
 
@@ -52,10 +54,14 @@ struct EventHub: ~Copyable {
 
     mutating func transfers(_ transfers: Transfers, worker: Int, at: Timestamp) {
         if wantsProgress {
-            for transfer in transfers.transfers { publish { Event.progress(transfer, at: at, to: &$0) } }
+            for transfer in transfers.transfers where transfer.hasMoved {
+                publish { Event.progress(transfer, at: at, to: &$0) }
+            }
         }
         if wantsBandwidth {
-            for link in transfers.links { publish { Event.bandwidth(link, worker: worker, at: at, to: &$0) } }
+            for link in transfers.links where link.allBytes > 0 {
+                publish { Event.bandwidth(link, worker: worker, at: at, to: &$0) }
+            }
         }
     }
 
@@ -71,11 +77,8 @@ struct EventHub: ~Copyable {
         }
     }
 
-    mutating func link(_ destination: Destination, _ gate: DestinationGate, at: Timestamp, snapshot: Bool = false) {
-        let level = gate.state == .open ? "unknown" : "offline"
-        publish {
-            Event.link(destination, level: level, reason: gate.reason, at: at, snapshot: snapshot, to: &$0)
-        }
+    mutating func link(_ report: LinkReport, at: Timestamp, snapshot: Bool = false) {
+        publish { Event.link(report.name, report.members, at: at, snapshot: snapshot, to: &$0) }
     }
 
     mutating func counts(_ counts: Counts, at: Timestamp, snapshot: Bool = false) {

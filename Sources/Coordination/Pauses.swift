@@ -27,28 +27,3 @@ package enum Pauses {
         }
     }
 }
-
-extension DestinationGate {
-    /// Gates stand in the settings as `link.<destination>`.
-    package static let settingPrefix = "link."
-
-    /// As JSON; nil while it is open.
-    package var setting: String? {
-        guard state != .open else { return nil }
-        let value = JSONValue.object([
-            .init("state", .string(state.name)), .init("reason", reason.map { .string($0) } ?? .null),
-            .init("since", .integer(since?.milliseconds ?? 0)),
-        ])
-        return value.text
-    }
-
-    /// Reads a setting back; nil for what is no gate.
-    package init?(setting: String) {
-        guard let value = try? JSONValue(parsing: setting.utf8), let name = value["state"]?.string,
-            let state = [State.broken, .paused].first(where: { $0.name == name })
-        else { return nil }
-        self.init(
-            state: state, reason: value["reason"]?.string,
-            since: value["since"]?.integer.map { Timestamp(milliseconds: $0) })
-    }
-}

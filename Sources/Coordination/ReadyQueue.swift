@@ -92,6 +92,14 @@ package struct ReadyQueue: Sendable {
         counts[Group(destination: destination, serviceClass: serviceClass), default: 0]
     }
     package func count(of key: ReadyKey) -> Int { keyCounts[key, default: 0] }
+    /// What waits in memory, by destination and quality.
+    package var waiting: [Destination: [QualityOfService: Int]] {
+        var waiting: [Destination: [QualityOfService: Int]] = [:]
+        for (key, count) in keyCounts where key.destination != .none {
+            waiting[key.destination, default: [:]][key.qos] = count
+        }
+        return waiting
+    }
     package func contains(_ id: CommandID) -> Bool { known.contains(id) }
 
     /// Smaller runs first within a class: when it was made, and a minute later for each step of quality that it stands

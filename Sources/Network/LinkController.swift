@@ -13,15 +13,19 @@ package struct LinkController: Sendable {
     var meter: LinkMeter
     /// When it last had a transfer or a command that waits.
     var lastUsed: Int64
+    /// No network lies between, so there is nothing to find out about one.
+    let isLocal: Bool
     private var forcedSince: Int64 = 0
 
-    /// - Parameter isLocal: no network lies between, so the limit starts at `highest`.
+    /// - Parameter isLocal: no network lies between: the limit is what the policy allows to all together, until the
+    ///   destination wants less.
     package init(
         key: LinkKey, policy: NetworkPolicy, tuning: ConcurrencyController.Tuning = .init(), isLocal: Bool = false,
         now: Int64
     ) {
         self.key = key
-        concurrency = ConcurrencyController(tuning: tuning, initial: isLocal ? policy.good.limit : nil)
+        self.isLocal = isLocal
+        concurrency = ConcurrencyController(tuning: tuning, initial: isLocal ? policy.globalLimit : nil)
         judge = LevelJudge(thresholds: policy.thresholds, now: now)
         meter = LinkMeter(now: now)
         lastUsed = now
@@ -54,6 +58,10 @@ package struct LinkController: Sendable {
         let expected = estimator.expected(flows: tick.flowing, now: now)
         let before = estimator.estimate
         estimator.add(tick, now: now)
+        if isLocal && concurrency.limit >= highest {
+            lastTick = tick
+            return
+        }
         judge.add(tick, estimate: estimator.estimate ?? before, expected: expected, queueDelay: queueDelay, now: now)
         let isQueueLong = queueDelay.map { $0 > judge.longestQueue } ?? false
         concurrency.add(

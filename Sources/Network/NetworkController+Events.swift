@@ -15,6 +15,11 @@ extension NetworkController {
             if let destination = key.destination { credentials[destination]?.withdrawn(id, now: now) }
             return
         }
+        if case .undecided = outcome {
+            links[key]?.probe.undecided(id, chance: jitter.chance(), now: now)
+            if let destination = key.destination { credentials[destination]?.withdrawn(id, now: now) }
+            return
+        }
         if case .pushedBack(let reason) = outcome {
             let isLast = links[key].map { $0.level == .offline || $0.concurrency.limit <= 1 } ?? false
             if isLast {
@@ -41,8 +46,13 @@ extension NetworkController {
 
     /// What the kernel says of a destination's route. Unknown ones go by the main uplink; files are local.
     package mutating func routeChanged(_ destination: Destination, to route: Route, now: Int64) {
-        guard route != self.route(of: destination) else { return }
+        let before = self.route(of: destination)
+        guard route != before else { return }
         routes[destination] = route
+        if (route == .local) != (before == .local) {
+            // Nothing that was known of the one is true of the other.
+            for direction in Direction.allCases { links[LinkKey(destination, direction)] = nil }
+        }
         for direction in Direction.allCases {
             let key = LinkKey(destination, direction)
             guard links[key] != nil else { continue }

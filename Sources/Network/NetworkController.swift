@@ -172,6 +172,14 @@ package struct NetworkController: Sendable {
         return key.destination.flatMap { credentials[$0]?.admits(now: now) } ?? true
     }
 
+    /// What a link may have of which nothing is known yet.
+    package func firstAllowance(of key: LinkKey) -> LinkAllowance {
+        let isLocal = key.destination.map { route(of: $0) == .local } ?? false
+        let most = key.destination.flatMap { policy.destinations[$0]?.maxConcurrency } ?? .max
+        let places = min(isLocal ? policy.globalLimit : tuning.initial, most)
+        return LinkAllowance(level: .unknown, places: places, lowPlaces: places)
+    }
+
     /// It goes out; where a gate is closed it is the probe.
     package mutating func offered(_ id: CommandID, to key: LinkKey, now: Int64) {
         links[key]?.probe.offered(id, now: now)
@@ -231,7 +239,7 @@ package struct NetworkController: Sendable {
     private func highest(_ link: LinkController) -> Int {
         let most = link.key.destination.map { policy.destinations[$0]?.maxConcurrency ?? .max } ?? .max
         guard link.level != .offline else { return 1 }
-        if link.key.destination == nil && link.level <= .good { return policy.globalLimit }
+        if (link.key.destination == nil || link.isLocal) && link.level <= .good { return min(policy.globalLimit, most) }
         return min(policy[link.level].limit, most)
     }
 
@@ -244,7 +252,7 @@ package struct NetworkController: Sendable {
         return members.count > 1 && members.allSatisfy(\.hasQueue)
     }
 
-    func isActive(_ key: LinkKey) -> Bool { views[key]?.transfers.isEmpty == false || waiting[key] != nil }
+    package func isActive(_ key: LinkKey) -> Bool { views[key]?.transfers.isEmpty == false || waiting[key] != nil }
 
     mutating func refreshViews(now: Int64) {
         views = [:]
@@ -253,6 +261,9 @@ package struct NetworkController: Sendable {
             for key in chain(transfer.sample.key) { views[key, default: LinkView()].add(transfer, now: now) }
         }
     }
+
+    /// It is in a worker's reports.
+    package func isRunning(_ id: CommandID) -> Bool { transfers[id] != nil }
 
     // MARK: Links and routes
 
@@ -268,7 +279,7 @@ package struct NetworkController: Sendable {
     /// The link and the uplink above it.
     func chain(_ key: LinkKey) -> [LinkKey] { uplink(of: key).map { [key, $0] } ?? [key] }
 
-    func maxRate(of key: LinkKey) -> Int64? {
+    package func maxRate(of key: LinkKey) -> Int64? {
         key.destination.flatMap { overrides[$0]?.maxRate ?? policy.destinations[$0]?.maxRate }
     }
 

@@ -86,6 +86,13 @@ package struct OfflineProbe: Sendable, Equatable {
         if state == .halfOpen { state = .closed }
     }
 
+    /// It ended in what says nothing of the link: the next probe waits its time.
+    package mutating func undecided(_ id: CommandID, chance: Double, now: Int64) {
+        guard permit.giveBack(id) else { return }
+        if state == .halfOpen { state = .closed }
+        schedule(chance: chance, now: now)
+    }
+
     /// It is the probe that is under way.
     package func isProbe(_ id: CommandID) -> Bool { state != .open && permit.holder == id }
 

@@ -2,6 +2,8 @@
 package enum TransferOutcome: Sendable, Equatable {
     /// The destination answered: a success, or a failure that is the command's own.
     case answered
+    /// It ended in what speaks neither for the destination nor against its link, such as a 500.
+    case undecided
     /// 401.
     case unauthorized(reason: String)
     /// 429 or 503: too many at once. At a limit of 1 it counts as unreachable.

@@ -46,29 +46,30 @@ package enum Event {
         writer.raw(link.destination.text)
         writer.raw(" ")
         writer.beginObject()
-        writer.member("direction", link.direction.name)
-        writer.member("bytes", link.bytes)
+        writer.member("direction", link.direction.rawValue)
+        writer.member("bytes", link.allBytes)
         writer.member("goodput", link.rate)
-        writer.member("srtt", nil as String?)
+        writer.member("srtt", link.roundTrip > 0 ? .number(Double(link.roundTrip / 100) / 10) : .null)
         writer.member("inFlight", link.inFlight)
         writer.member("worker", worker)
         writer.member("at", at)
         finish(&writer, snapshot: snapshot)
     }
 
+    /// - Parameters:
+    ///   - name: a destination, or `*` for the host's uplink.
+    ///   - members: what is known of the link.
     package static func link(
-        _ destination: Destination, level: String, reason: String?, at: Timestamp, snapshot: Bool = false,
+        _ name: String, _ members: [JSONValue.Member], at: Timestamp, snapshot: Bool = false,
         to writer: inout JSONWriter
     ) {
         writer.raw("link/")
-        writer.raw(destination.text)
+        writer.raw(name)
         writer.raw(" ")
-        writer.beginObject()
-        writer.member("direction", "up")
-        writer.member("level", level)
-        writer.member("reason", reason)
-        writer.member("at", at)
-        finish(&writer, snapshot: snapshot)
+        var members = members
+        members.append(.init("at", .string(at.description)))
+        if snapshot { members.append(.init("snapshot", true)) }
+        writer.value(.object(members))
     }
 
     package static func worker(

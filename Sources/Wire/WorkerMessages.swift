@@ -118,14 +118,18 @@ package struct WorkerState: Sendable, Equatable {
 package struct StatusReport: Sendable, Equatable {
     package var event: StatusEvent
     package var fault: Failure.Fault?
+    /// The destination asked for fewer requests at once: 429 or 503.
+    package var isPushback: Bool
 
     /// Reports in one frame at most.
     package static let most = 0xFFFF
     static let smallestSize = 54
+    private static let pushbackBit: UInt8 = 0x80
 
-    package init(event: StatusEvent, fault: Failure.Fault? = nil) {
+    package init(event: StatusEvent, fault: Failure.Fault? = nil, isPushback: Bool = false) {
         self.event = event
         self.fault = fault
+        self.isPushback = isPushback
     }
 
     func write(to writer: inout ByteWriter) {
@@ -135,7 +139,7 @@ package struct StatusReport: Sendable, Equatable {
         writer.uint16(event.shard)
         writer.append(UInt8(transition.status.rawValue))
         writer.append(UInt8(event.qos.rawValue))
-        writer.append(fault.map { UInt8($0.rawValue + 1) } ?? 0)
+        writer.append((fault.map { UInt8($0.rawValue + 1) } ?? 0) | (isPushback ? Self.pushbackBit : 0))
         writer.uint32(transition.claim)
         writer.uint16(event.retries)
         writer.append(transition.at.milliseconds)
@@ -155,7 +159,8 @@ package struct StatusReport: Sendable, Equatable {
         guard let qos = QualityOfService(rawValue: Int(try reader.uint8("qos"))) else {
             throw WireError(.badValue, "qos")
         }
-        let faultByte = Int(try reader.uint8("fault"))
+        let flags = try reader.uint8("fault")
+        let faultByte = Int(flags & ~Self.pushbackBit)
         let fault = Failure.Fault(rawValue: faultByte - 1)
         guard faultByte == 0 || fault != nil else { throw WireError(.badValue, "fault") }
         let claim = try reader.uint32("claim")
@@ -169,99 +174,6 @@ package struct StatusReport: Sendable, Equatable {
                 transition: Transition(
                     seq: seq, id: id, status: status, at: at, seat: nil, claim: claim, reason: reason),
                 type: type, qos: qos, destination: destination, retries: retries, shard: shard),
-            fault: fault)
-    }
-}
-
-/// What a worker moves: 4 times a second while bytes flow.
-package struct Transfers: Sendable, Equatable {
-    package enum Direction: UInt8, Sendable {
-        case up = 0
-        case down = 1
-
-        package var name: String { self == .up ? "up" : "down" }
-    }
-
-    package struct Link: Sendable, Equatable {
-        package var destination: Destination
-        package var direction: Direction
-        /// Cumulative of this worker.
-        package var bytes: Int64
-        /// Bytes per second since the last report.
-        package var rate: Int64
-        package var inFlight: Int
-
-        package init(destination: Destination, direction: Direction, bytes: Int64, rate: Int64, inFlight: Int) {
-            self.destination = destination
-            self.direction = direction
-            self.bytes = bytes
-            self.rate = rate
-            self.inFlight = inFlight
-        }
-    }
-
-    package struct Transfer: Sendable, Equatable {
-        package var id: CommandID
-        package var claim: Int
-        package var offset: Int64
-        package var total: Int64
-        package var rate: Int64
-
-        package init(id: CommandID, claim: Int, offset: Int64, total: Int64, rate: Int64) {
-            self.id = id
-            self.claim = claim
-            self.offset = offset
-            self.total = total
-            self.rate = rate
-        }
-    }
-
-    package var links: [Link]
-    package var transfers: [Transfer]
-
-    package init(links: [Link], transfers: [Transfer]) {
-        self.links = links
-        self.transfers = transfers
-    }
-
-    func write(to writer: inout ByteWriter) {
-        writer.uint16(min(links.count, 0xFFFF))
-        for link in links.prefix(0xFFFF) {
-            writer.text16(link.destination.text)
-            writer.append(link.direction.rawValue)
-            writer.uint64(link.bytes)
-            writer.uint64(link.rate)
-            writer.uint16(link.inFlight)
-        }
-        writer.uint16(min(transfers.count, 0xFFFF))
-        for transfer in transfers.prefix(0xFFFF) {
-            writer.append(transfer.id)
-            writer.uint32(transfer.claim)
-            writer.uint64(transfer.offset)
-            writer.uint64(transfer.total)
-            writer.uint64(transfer.rate)
-        }
-    }
-
-    init(from reader: inout ByteReader) throws(WireError) {
-        links = []
-        for _ in 0..<(try reader.uint16("links")) {
-            let destination = Destination(unchecked: try reader.text16("destination"))
-            guard let direction = Direction(rawValue: try reader.uint8("direction")) else {
-                throw WireError(.badValue, "direction")
-            }
-            links.append(
-                Link(
-                    destination: destination, direction: direction, bytes: try reader.count64("bytes"),
-                    rate: try reader.count64("rate"), inFlight: try reader.uint16("in flight")))
-        }
-        transfers = []
-        for _ in 0..<(try reader.uint16("transfers")) {
-            transfers.append(
-                Transfer(
-                    id: try reader.id("transfer"), claim: try reader.uint32("claim"),
-                    offset: try reader.count64("offset"), total: try reader.count64("total"),
-                    rate: try reader.count64("rate")))
-        }
+            fault: fault, isPushback: flags & Self.pushbackBit != 0)
     }
 }

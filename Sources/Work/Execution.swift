@@ -1,5 +1,4 @@
 public import Commands
-internal import Synchronization
 
 /// One execution of a command, in the hands of its operation.
 public final class Execution: Sendable {
@@ -7,19 +6,22 @@ public final class Execution: Sendable {
     public let command: Command
     /// JSON, as submitted.
     public let payload: [UInt8]
+    /// How fast it may send.
+    package let pace: Pace
     private let meter: TransferMeter
 
-    package init(command: Command, payload: [UInt8], meter: TransferMeter) {
+    package init(command: Command, payload: [UInt8], meter: TransferMeter, pace: Pace = Pace()) {
         self.command = command
         self.payload = payload
         self.meter = meter
+        self.pace = pace
     }
 
     public var id: CommandID { command.id }
     /// The fence of this execution; stands in the names of temporary files.
     public var claim: Int { command.claim }
 
-    /// Reports bytes that have just left (or arrived). Cheap: call it for every chunk.
+    /// Reports bytes that the peer has just acknowledged (or that have arrived). Cheap: call it for every chunk.
     public func transferred(_ bytes: Int) { meter.add(bytes) }
 
     /// Reports how far the destination has durably got, in bytes from the start, of `total` (0: not known).
@@ -29,38 +31,10 @@ public final class Execution: Sendable {
     /// Says that another execution can go on from the offset that was reported last. Until it is called, a cut means that
     /// everything is sent again, and the planner of preemptions counts it so.
     public func canResume() { meter.canResume() }
-}
 
-/// Counts what one execution moves. Written by the operation, read by the worker 4 times a second.
-package final class TransferMeter: Sendable {
-    package struct Reading: Sendable, Equatable {
-        /// Cumulative, of this execution.
-        package var bytes: Int64 = 0
-        package var offset: Int64 = 0
-        package var total: Int64 = 0
-        /// Another execution can go on from the offset.
-        package var isResumable = false
-    }
+    /// Reports what the kernel knows of the connection.
+    package func observed(_ connection: TransferMeter.Connection) { meter.observed(connection) }
 
-    private let state = Mutex(Reading())
-
-    package init(offset: Int64 = 0, total: Int64 = 0) {
-        state.withLock {
-            $0.offset = offset
-            $0.total = total
-        }
-    }
-
-    package var reading: Reading { state.withLock { $0 } }
-
-    func add(_ bytes: Int) { state.withLock { $0.bytes += Int64(bytes) } }
-
-    func progress(offset: Int64, total: Int64) {
-        state.withLock {
-            $0.offset = offset
-            $0.total = total
-        }
-    }
-
-    func canResume() { state.withLock { $0.isResumable = true } }
+    /// Says that its pace has made it wait.
+    package func waitedForPace() { meter.waited() }
 }

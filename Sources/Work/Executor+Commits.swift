@@ -43,7 +43,9 @@ extension Executor {
                     .end(id, claim: command.claim, .released(reason: "no operation here", ambiguous: false)))
                 return
             }
-            state.running[id] = Running(command: command, payload: payload, operation: operation)
+            state.running[id] = Running(
+                command: command, payload: payload, operation: operation,
+                bytesPerSecond: state.paces.rate(of: command))
             state.places.claimed(id, preemptible: command.idempotent, now: now)
             state.report(transitions, of: command, retries: command.retries, shard: shard)
             if state.places.state.phase == .draining { state.releaseUnbegun() }
@@ -63,7 +65,7 @@ extension Executor {
         case (.end(let id, _, _), .done(let transitions, let retries)):
             state.places.settled(id)
             guard let running = state.running.removeValue(forKey: id) else { return }
-            state.report(transitions, of: running.command, retries: retries, fault: running.fault, shard: shard)
+            state.report(transitions, of: running.command, retries: retries, failure: running.failure, shard: shard)
             state.retire(running)
         case (.offset, _):
             break
@@ -77,13 +79,14 @@ extension Executor {
 
 extension Executor.State {
     fileprivate mutating func report(
-        _ transitions: [Transition], of command: Command, retries: Int, fault: Failure.Fault? = nil, shard: Int
+        _ transitions: [Transition], of command: Command, retries: Int, failure: Failure? = nil, shard: Int
     ) {
         for transition in transitions {
             let event = StatusEvent(
                 transition: transition, type: command.type, qos: command.qos, destination: command.destination,
                 retries: retries, shard: shard)
-            reports.append(StatusReport(event: event, fault: fault))
+            reports.append(
+                StatusReport(event: event, fault: failure?.fault, isPushback: failure?.isPushback ?? false))
         }
     }
 
@@ -100,6 +103,8 @@ extension Executor.State {
     fileprivate mutating func retire(_ running: Running) {
         if let place = running.place { board?.clear(place) }
         let bytes = running.meter.reading.bytes
-        if bytes > 0 { tallies[running.command.destination, default: .init()].ended += bytes }
+        if bytes > 0 {
+            tallies[running.command.destination, default: LinkTally()].add(bytes, running.command.qos.serviceClass)
+        }
     }
 }

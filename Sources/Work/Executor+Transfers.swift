@@ -2,10 +2,10 @@ internal import Commands
 internal import Store
 internal import Wire
 
-/// What has moved.
+/// What moves.
 extension Executor {
     /// Calls `body`, on any thread, with what has moved since the last call: bytes by destination, and the transfers that
-    /// have got on. Their offsets ride along with the next commits.
+    /// run. Their offsets ride along with the next commits.
     /// - Parameter elapsed: seconds since then.
     func takeTransfers(elapsed: Double, _ body: @escaping @Sendable (Transfers) -> Void) {
         change { [self] state in
@@ -18,43 +18,74 @@ extension Executor {
 
 extension Executor.State {
     fileprivate mutating func takeTransfers(elapsed: Double) -> (Transfers, [ExecutionWrite]) {
-        var links: [Destination: Transfers.Link] = [:]
+        var links: [Transfers.Link] = []
+        var places: [Destination: Int] = [:]
+        var roundTrips: [[Int64]] = []
+        func place(of destination: Destination) -> Int {
+            if let place = places[destination] { return place }
+            let tally = tallies[destination] ?? LinkTally()
+            links.append(Transfers.Link(destination: destination, direction: .up, bytes: tally.ended))
+            roundTrips.append([])
+            places[destination] = links.count - 1
+            return links.count - 1
+        }
+        // What has ended since the last call counts too: the last bytes of a transfer belong to its link.
+        for (destination, tally) in tallies where tally.quietReports < LinkTally.repeats { _ = place(of: destination) }
+
         var transfers: [Transfers.Transfer] = []
         var offsets: [ExecutionWrite] = []
-        func rate(_ bytes: Int64) -> Int64 { Int64(Double(bytes) / elapsed) }
-        // What has ended since the last call counts too: the last bytes of a transfer belong to its link.
-        for (destination, tally) in tallies where tally.ended != tally.reported {
-            links[destination] = Transfers.Link(
-                destination: destination, direction: .up, bytes: tally.ended, rate: 0, inFlight: 0)
-        }
-        for (id, running) in running {
-            let reading = running.meter.reading
+        for (id, running) in running where running.task != nil {
+            let reading = running.meter.take()
             let before = running.reported
-            guard reading.bytes > 0 || reading.offset > 0 else { continue }
-            let destination = running.command.destination
-            var link =
-                links[destination]
-                ?? Transfers.Link(
-                    destination: destination, direction: .up, bytes: tallies[destination]?.ended ?? 0, rate: 0,
-                    inFlight: 0)
-            link.bytes += reading.bytes
-            link.inFlight += 1
-            links[destination] = link
-            guard reading != before else { continue }
             running.reported = reading
-            let claim = running.command.claim
-            transfers.append(
-                .init(
-                    id: id, claim: claim, offset: reading.offset, total: reading.total,
-                    rate: rate(reading.bytes - before.bytes)))
+            let command = running.command
+            // What talks to nobody and moves nothing is no transfer.
+            guard command.destination != .none || reading.bytes > 0 || reading.offset > 0 else { continue }
+            let link = place(of: command.destination)
+            links[link].bytes[command.qos.serviceClass.rawValue] += reading.bytes
+            links[link].inFlight += 1
+            if reading.connection.roundTrip > 0 { roundTrips[link].append(reading.connection.roundTrip) }
+            let rate = Int64(Double(max(reading.bytes - before.bytes, 0)) / elapsed)
+            let hasMoved = rate > 0 || reading.offset != before.offset
+            transfers.append(running.transfer(link: link, reading, rate: rate, hasMoved: hasMoved))
             if reading.offset != before.offset {
-                offsets.append(.offset(id, claim: claim, offset: reading.offset, total: reading.total))
+                offsets.append(.offset(id, claim: command.claim, offset: reading.offset, total: reading.total))
             }
         }
-        for (destination, link) in links {
-            links[destination]?.rate = rate(link.bytes - (tallies[destination]?.reported ?? 0))
-            tallies[destination, default: .init()].reported = link.bytes
+        for (index, link) in links.enumerated() {
+            var tally = tallies[link.destination] ?? LinkTally()
+            let bytes = link.allBytes
+            links[index].rate = Int64(Double(max(bytes - tally.reported, 0)) / elapsed)
+            links[index].roundTrip = roundTrips[index].sorted().middle ?? 0
+            tally.quietReports = bytes == tally.reported && link.inFlight == 0 ? tally.quietReports + 1 : 0
+            tally.reported = bytes
+            tallies[link.destination] = tally
         }
-        return (Transfers(links: Array(links.values), transfers: transfers), offsets)
+        return (Transfers(links: links, transfers: transfers), offsets)
     }
+}
+
+extension Running {
+    fileprivate func transfer(
+        link: Int, _ reading: TransferMeter.Reading, rate: Int64, hasMoved: Bool
+    ) -> Transfers.Transfer {
+        var transfer = Transfers.Transfer(id: command.id, claim: command.claim, link: link, qos: command.qos)
+        transfer.pacing = pace.bytesPerSecond == 0 ? .paused : reading.waited ? .throttled : .free
+        transfer.isResumable = reading.isResumable
+        transfer.isIdempotent = command.idempotent
+        transfer.hasMoved = hasMoved
+        transfer.offset = reading.offset
+        transfer.total = reading.total
+        transfer.rate = rate
+        transfer.acknowledged = reading.bytes
+        transfer.retransmitted = reading.connection.retransmitted
+        transfer.roundTrip = reading.connection.roundTrip
+        transfer.leastRoundTrip = reading.connection.leastRoundTrip
+        transfer.firstByte = reading.connection.firstByte
+        return transfer
+    }
+}
+
+extension [Int64] {
+    fileprivate var middle: Int64? { isEmpty ? nil : self[count / 2] }
 }

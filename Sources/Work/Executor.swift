@@ -11,18 +11,11 @@ internal import Wire
 /// tasks (what has ended). Each call is a change for the ``Combiner``: made by the caller, or by who is at work already,
 /// so that it may come into force a moment after the call has returned.
 final class Executor: Sendable {
-    /// Cumulative bytes to a destination.
-    struct Tally {
-        /// Of executions that have ended.
-        var ended: Int64 = 0
-        /// Of all, when it was last reported.
-        var reported: Int64 = 0
-    }
-
     struct State {
         var places: Places
         var running: [CommandID: Running] = [:]
-        var tallies: [Destination: Tally] = [:]
+        var tallies: [Destination: LinkTally] = [:]
+        var paces = Paces()
         /// When something last succeeded there, on the monotonic clock.
         var successes: [Destination: Int64] = [:]
         var whenIdle: [CheckedContinuation<Void, Never>] = []
@@ -78,6 +71,16 @@ final class Executor: Sendable {
                 guard let running = state.running[cancel.id], running.command.claim == cancel.claim else { continue }
                 Self.stop(running, .cancelled, &state)
             }
+            for order in control.orders {
+                guard let running = state.running[order.target.id], running.command.claim == order.target.claim else {
+                    continue
+                }
+                Self.stop(
+                    running, order.verb == .cut ? .cut(reason: order.reason) : .refused(reason: order.reason), &state)
+            }
+            state.paces.rates = control.paces
+            state.paces.isCoordinatorSilent = false
+            state.setPaces()
         }
     }
 
@@ -91,8 +94,15 @@ final class Executor: Sendable {
         }
     }
 
-    /// The coordinator is silent: nothing new is claimed.
-    func forgetOffers() { change { $0.places.forgetAll() } }
+    /// The coordinator is silent: nothing new is claimed, and low quality goes on at a safe rate.
+    func coordinatorIsSilent() {
+        change { state in
+            state.places.forgetAll()
+            guard !state.paces.isCoordinatorSilent else { return }
+            state.paces.isCoordinatorSilent = true
+            state.setPaces()
+        }
+    }
 
     /// What the coordinator is told in every report.
     var workerState: WorkerState { outbox.withLock { $0.state } }
@@ -146,7 +156,8 @@ final class Executor: Sendable {
     }
 
     private func execute(_ running: Running) async {
-        let execution = Execution(command: running.command, payload: running.payload, meter: running.meter)
+        let execution = Execution(
+            command: running.command, payload: running.payload, meter: running.meter, pace: running.pace)
         var began = false
         do {
             if running.operation.preparesBeforeSending {
@@ -246,7 +257,7 @@ extension Executor.State {
         case .failure(let failure):
             let judged = failure.judged(at: destination, othersSucceed: successes[destination] != nil)
             ending = .failure(judged)
-            running.fault = judged.fault
+            running.failure = judged
         case .success where destination != .none: successes[destination] = Int64(clinux_monotonic())
         case .success, .released, .cancelled: break
         }

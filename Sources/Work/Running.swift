@@ -6,16 +6,20 @@ internal import Commands
 /// several hundred bytes that a dictionary would move at each access.
 final class Running: @unchecked Sendable {
     /// Why an operation was told to stop.
-    enum Stop: Sendable {
+    enum Stop: Sendable, Equatable {
         case cancelled
         case preempted
         case drained
+        /// The network has it released, or ended in status 5.
+        case cut(reason: String)
+        case refused(reason: String)
 
         var reason: String {
             switch self {
             case .cancelled: "cancelled"
             case .preempted: "preempted by a command of high quality of service"
             case .drained: "released by a worker that was asked to stop"
+            case .cut(let reason), .refused(let reason): reason
             }
         }
     }
@@ -24,10 +28,12 @@ final class Running: @unchecked Sendable {
     let payload: [UInt8]
     let operation: any Operation
     let meter: TransferMeter
+    let pace: Pace
     /// Nil until it has begun. Who stops it later leaves the end to the task.
     var task: Task<Void, Never>?
     var stop: Stop?
-    var fault: Failure.Fault?
+    /// What it failed of.
+    var failure: Failure?
     /// On the board.
     var place: Int?
     var isEnding = false
@@ -35,19 +41,20 @@ final class Running: @unchecked Sendable {
     var sent: CheckedContinuation<Bool, Never>?
     var reported = TransferMeter.Reading()
 
-    init(command: Command, payload: [UInt8], operation: any Operation) {
+    init(command: Command, payload: [UInt8], operation: any Operation, bytesPerSecond: Int64?) {
         self.command = command
         self.payload = payload
         self.operation = operation
         meter = TransferMeter(offset: command.offset, total: command.total)
+        pace = Pace(bytesPerSecond: bytesPerSecond)
     }
 
     /// What an execution that was told to stop, or failed, comes to.
     func ending(of error: (any Error)?, began: Bool) -> Ending {
         let ambiguous = (error as? Failure)?.ambiguous ?? began
         switch stop {
-        case .cancelled: return .cancelled(reason: Stop.cancelled.reason)
-        case .preempted, .drained: return .released(reason: stop?.reason ?? "", ambiguous: ambiguous)
+        case .cancelled, .refused: return .cancelled(reason: stop?.reason ?? "")
+        case .preempted, .drained, .cut: return .released(reason: stop?.reason ?? "", ambiguous: ambiguous)
         case nil: break
         }
         switch error {

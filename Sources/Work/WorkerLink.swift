@@ -9,6 +9,7 @@ internal import ZeroMQ
 /// A worker's sockets, on its loop: offers and control come in; hello, state, statuses and transfers go out.
 actor WorkerLink {
     private static let beat: Int64 = 250_000_000
+    private static let beatPhase: Int64 = 20_000_000
     /// The first hello may leave before the connection stands, so it is repeated soon, then each second.
     private static let firstHelloInterval: Int64 = 10_000_000
     private static let helloInterval: Int64 = 1_000_000_000
@@ -108,7 +109,8 @@ actor WorkerLink {
     private func tick(now: Int64) -> Int64? {
         guard let executor else { return nil }
         if now >= nextBeat {
-            nextBeat = now + Self.beat
+            // By the clock: each transfer is measured once between two reports, which follow 20 ms later.
+            nextBeat = (now - Self.beatPhase + Self.beat) / Self.beat * Self.beat + Self.beatPhase
             executor.tick(now: now)
             send(.state(executor.workerState))
             let elapsed = max(Double(now - transfersAt) / 1e9, 0.001)
@@ -137,7 +139,7 @@ actor WorkerLink {
                 isGreeted = false
             }
         }
-        if silent { executor?.forgetOffers() }
+        if silent { executor?.coordinatorIsSilent() }
     }
 
     private func report(_ transfers: Transfers) {

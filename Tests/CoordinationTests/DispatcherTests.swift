@@ -1,4 +1,5 @@
 import Commands
+import NetworkControl
 import Store
 import Testing
 import Wire
@@ -19,8 +20,10 @@ import Wire
             turn: number, createdAt: Timestamp(milliseconds: at.milliseconds - age + number), suspect: suspect)
     }
 
-    private func dispatcher(seats: Int = 1, concurrency: Int = 4, types: [String] = ["noop"]) -> Dispatcher {
-        var dispatcher = Dispatcher(shardCount: 8)
+    private func dispatcher(
+        seats: Int = 1, concurrency: Int = 4, types: [String] = ["noop"], links: LinkGovernors = LinkGovernors()
+    ) -> Dispatcher {
+        var dispatcher = Dispatcher(shardCount: 8, links: links)
         for seat in 0..<seats {
             let hello = Hello(
                 pid: 1, startTime: 1, bootID: "b", concurrency: concurrency, grace: .seconds(1), types: types,
@@ -148,7 +151,7 @@ import Wire
         #expect(dispatcher.queue.count == 257)
         // What did not fit is read again from the store, from the first that was refused.
         _ = dispatcher.dispatch(at: at, now: 0)
-        for number in 1...4 { _ = dispatcher.transition(report(ready(Int64(number)), .success), at: at, now: 0) }
+        for number in 1...4 { dispatcher.transition(report(ready(Int64(number)), .success), now: 0) }
         #expect(value(dispatcher.refills()).isEmpty)
     }
 
@@ -183,10 +186,10 @@ import Wire
         var dispatcher = dispatcher()
         dispatcher.insert([ready(1)])
         _ = dispatcher.dispatch(at: at, now: 0)
-        _ = dispatcher.transition(report(ready(1), .queued), at: at, now: 1)
+        dispatcher.transition(report(ready(1), .queued), now: 1)
         #expect(value(dispatcher.forgotten(now: 10 * Self.second)).isEmpty)
         #expect(dispatcher.holder(of: ready(1).id) == 0)
-        _ = dispatcher.transition(report(ready(1), .success), at: at, now: 1)
+        dispatcher.transition(report(ready(1), .success), now: 1)
         #expect(dispatcher.holder(of: ready(1).id) == nil)
     }
 
@@ -204,74 +207,106 @@ import Wire
         let first = dispatcher.dispatch(at: at, now: 0)
         #expect(first.map(\.offers.offers.count) == [8, 8])
         let done = first[0].offers.offers[0].id
-        _ = dispatcher.transition(report(ready(Int64(done.high)), .success), at: at, now: 1)
+        dispatcher.transition(report(ready(Int64(done.high)), .success), now: 1)
         #expect(value(dispatcher.dispatch(at: at, now: 1)).map(\.offers.offers.count) == [1])
     }
 
-    @Test func `five failures of the link break a destination, one probe at a time mends it`() {
+    @Test func `three quick failures take a link offline, one probe at a time brings it back`() {
         var dispatcher = dispatcher(concurrency: 8)
         let commands = (1...8).map { ready(Int64($0), to: host) }
         dispatcher.insert(commands)
-        _ = dispatcher.dispatch(at: at, now: 0)
-        for command in commands.prefix(4) {
-            #expect(
-                value(dispatcher.transition(report(command, .new, fault: .link, reason: "refused"), at: at, now: 0))
-                    == false)
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)).count == 4, "what a link may have that nobody knows")
+        func fail(_ command: ReadyCommand, now: Int64) {
+            dispatcher.transition(report(command, .new, fault: .link, reason: "refused"), now: now)
         }
-        #expect(
-            value(dispatcher.transition(report(commands[4], .new, fault: .link, reason: "refused"), at: at, now: 0))
-                == true)
-        #expect(dispatcher.gates[host]?.state == .broken)
-        dispatcher.insert(Array(commands.prefix(5)))
+        for command in commands.prefix(2) { fail(command, now: 0) }
+        #expect(level(dispatcher) == .unknown)
+        fail(commands[2], now: 0)
+        #expect(level(dispatcher) == .offline)
+        fail(commands[3], now: 0)
+        dispatcher.insert(Array(commands.prefix(4)))
+        _ = dispatcher.networkTick(minuteOfDay: 0, now: 1)
         #expect(value(dispatcher.dispatch(at: at, now: 1)).isEmpty)
-        #expect(dispatcher.nextProbe == DestinationGate.shortestProbe)
+        let firstProbe = value(dispatcher.nextProbe ?? 0)
+        #expect((800_000_000...1_200_000_000).contains(firstProbe), "a second later, give or take a fifth")
         var state = WorkerState()
         state.coordinator = 9
-        state.seen = 8
-        state.resolved = 8
+        state.seen = 4
+        state.resolved = 4
         dispatcher.report(seat: 0, state: state, coordinator: 9, now: 1)
-        let probe = dispatcher.dispatch(at: at, now: DestinationGate.shortestProbe)
+        let probe = dispatcher.dispatch(at: at, now: firstProbe)
         #expect(numbers(probe).count == 1)
         #expect(value(dispatcher.dispatch(at: at, now: 5 * Self.second)).isEmpty, "one at a time")
         let failed = ready(Int64(numbers(probe)[0]), to: host)
-        #expect(
-            value(dispatcher.transition(report(failed, .error, fault: .command), at: at, now: 5 * Self.second)) == false
-        )
-        #expect(dispatcher.gates[host]?.state == .broken, "a 500 is no success")
-        state.seen = 9
-        state.resolved = 9
+        dispatcher.transition(report(failed, .error, fault: .command), now: 5 * Self.second)
+        #expect(level(dispatcher) == .offline, "a 500 is no success")
+        state.seen = 5
+        state.resolved = 5
         dispatcher.report(seat: 0, state: state, coordinator: 9, now: 5 * Self.second)
-        #expect(value(dispatcher.dispatch(at: at, now: 5 * Self.second)).isEmpty)
-        let next = dispatcher.dispatch(at: at, now: 5 * Self.second + DestinationGate.shortestProbe)
+        let again = value(dispatcher.nextProbe ?? 0)
+        #expect(again >= 5 * Self.second)
+        let next = dispatcher.dispatch(at: at, now: again)
         #expect(numbers(next).count == 1)
-        let probed = ready(Int64(numbers(next)[0]), to: host)
-        #expect(value(dispatcher.transition(report(probed, .success), at: at, now: 7 * Self.second)) == true)
-        #expect(dispatcher.gates[host] == nil)
-        #expect(numbers(dispatcher.dispatch(at: at, now: 7 * Self.second)).count == 3)
+        dispatcher.transition(report(ready(Int64(numbers(next)[0]), to: host), .success), now: 7 * Self.second)
+        #expect(level(dispatcher) != .offline)
+        #expect(numbers(dispatcher.dispatch(at: at, now: 7 * Self.second)).count == 4)
     }
 
-    @Test func `a broken destination hides nobody else's work`() {
+    @Test func `an offline destination hides nobody else's work`() {
         var dispatcher = dispatcher(concurrency: 2)
-        dispatcher.restore(DestinationGate(state: .broken, reason: "refused", since: at), of: host)
+        dispatcher.links.restore(
+            LinkMemory(reference: 0, flows: 1, limit: 4, offline: "refused"), of: LinkKey(host, .up), now: 0)
         dispatcher.insert((1...300).map { ready(Int64($0), to: host) } + [ready(900)])
         let offered = numbers(dispatcher.dispatch(at: at, now: 0))
         #expect(offered.contains(900))
         #expect(offered.count == 2, "the probe and the other")
     }
 
-    @Test func `three commands refused for their credential pause a destination`() {
+    @Test func `three commands refused for their credential close a destination, with a probe a minute`() {
         var dispatcher = dispatcher(concurrency: 8)
         for number in [1, 1, 2, 2] as [Int64] {
-            let refused = report(ready(number, to: host), .new, fault: .credential)
-            let closed = dispatcher.transition(refused, at: at, now: 0)
-            #expect(!closed)
+            dispatcher.transition(report(ready(number, to: host), .new, fault: .credential), now: 0)
+            #expect(dispatcher.links.controller.credentials[host]?.isClosed == false)
         }
-        #expect(
-            value(
-                dispatcher.transition(
-                    report(ready(3, to: host), .new, fault: .credential, reason: "401"), at: at, now: 0)) == true)
-        #expect(dispatcher.gates[host]?.state == .paused)
-        #expect(dispatcher.gates[host]?.nextProbe == DestinationGate.credentialProbe)
+        dispatcher.transition(report(ready(3, to: host), .new, fault: .credential, reason: "401"), now: 0)
+        #expect(dispatcher.links.controller.credentials[host]?.isClosed == true)
+        dispatcher.insert([ready(4, to: host)])
+        _ = dispatcher.networkTick(minuteOfDay: 0, now: 1)
+        #expect(value(dispatcher.dispatch(at: at, now: 1)).isEmpty)
+        #expect(dispatcher.nextProbe == CredentialGate.interval)
+        #expect(numbers(dispatcher.dispatch(at: at, now: CredentialGate.interval)) == [4])
+    }
+
+    @Test func `a link takes no more of middle and low quality than its limit, and high passes by`() {
+        var dispatcher = dispatcher(concurrency: 16)
+        dispatcher.insert((1...10).map { ready(Int64($0), to: host) })
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)).count == 4)
+        dispatcher.insert([ready(20, .userInitiated, to: host), ready(21)])
+        #expect(Set(numbers(dispatcher.dispatch(at: at, now: 0))) == [20, 21])
+    }
+
+    @Test func `loopback has places for all`() {
+        var dispatcher = dispatcher(concurrency: 16)
+        let local = Destination(scheme: "http", host: "127.0.0.1", port: 80)
+        dispatcher.insert((1...10).map { ready(Int64($0), to: local) })
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)).count == 10)
+        #expect(!Destination(scheme: "http", host: "127.evil.com", port: 80).isLoopback)
+    }
+
+    @Test func `a quality that may not begin is kept out of the way of its class`() {
+        var policy = NetworkPolicy()
+        policy.destinations[host] = DestinationLimits(backgroundHours: AllowedHours(from: 60, to: 120))
+        var dispatcher = dispatcher(concurrency: 8, links: LinkGovernors(policy: policy))
+        dispatcher.insert([ready(1, .background, to: host), ready(2, .utility, to: host)])
+        #expect(value(dispatcher.networkTick(minuteOfDay: 30, now: 0)) == false)
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [2])
+        #expect(value(dispatcher.networkTick(minuteOfDay: 60, now: Self.second)), "the store must be asked again")
+        dispatcher.insert([ready(1, .background, to: host)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: Self.second)) == [1])
+    }
+
+    private func level(_ dispatcher: Dispatcher) -> LinkLevel {
+        dispatcher.links.controller.level(of: LinkKey(host, .up))
     }
 
     @Test func `pauses hold back a quality, a destination, or everything`() {
@@ -316,3 +351,10 @@ import Wire
 
 /// Evaluates a mutating call before the expectation takes it apart.
 private func value<Value>(_ value: Value) -> Value { value }
+
+extension Dispatcher {
+    fileprivate mutating func insert(_ commands: [ReadyCommand]) { insert(commands, now: 0) }
+    fileprivate mutating func refilled(_ refill: Refill, _ commands: [ReadyCommand]) {
+        refilled(refill, commands, now: 0)
+    }
+}

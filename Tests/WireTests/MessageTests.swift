@@ -130,8 +130,9 @@ struct MessageTests {
         let reports = [StatusReport](repeating: StatusReport(event: event), count: 70_000)
         let transfers = Transfers(
             links: .init(
-                repeating: .init(destination: .none, direction: .up, bytes: 0, rate: 0, inFlight: 0), count: 70_000),
-            transfers: .init(repeating: .init(id: CommandID(), claim: 1, offset: 0, total: 0, rate: 0), count: 70_000))
+                repeating: .init(destination: .none, direction: .up), count: 70_000),
+            transfers: .init(
+                repeating: .init(id: CommandID(), claim: 1, link: 0, qos: .default), count: 70_000))
         for message in [Message.statuses(WorkerState(), reports), .transfers(transfers)] {
             #expect(throws: Never.self) { try Message.decode(message.encoded(FrameHead(epoch: 0, sequence: 0))) }
         }

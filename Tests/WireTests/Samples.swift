@@ -49,7 +49,7 @@ enum Samples {
                 transition: transition, type: "upload", qos: QualityOfService.allCases[random.number(in: 0..<5)],
                 destination: Destination(unchecked: text(&random)), retries: random.number(in: 0..<0x10000),
                 shard: random.number(in: 0..<256)),
-            fault: faults[random.number(in: 0..<faults.count)])
+            fault: faults[random.number(in: 0..<faults.count)], isPushback: random.chance(0.2))
     }
 
     static func held(_ random: inout SeededRandom) -> Hello.Held {
@@ -65,16 +65,34 @@ enum Samples {
     }
 
     static func transfers(_ random: inout SeededRandom) -> Transfers {
-        Transfers(
-            links: many(&random) { random in
-                Transfers.Link(
-                    destination: Destination(unchecked: text(&random)), direction: random.chance(0.5) ? .up : .down,
-                    bytes: number(&random), rate: number(&random), inFlight: random.number(in: 0..<0x10000))
-            },
+        func micros(_ random: inout SeededRandom) -> Int64 { Int64(UInt32(truncatingIfNeeded: random.next())) }
+        let links = many(&random) { random in
+            Transfers.Link(
+                destination: Destination(unchecked: text(&random)), direction: random.chance(0.5) ? .up : .down,
+                bytes: [number(&random), number(&random), number(&random)], rate: number(&random),
+                inFlight: random.number(in: 0..<0x10000), roundTrip: micros(&random))
+        }
+        guard !links.isEmpty else { return Transfers(links: [], transfers: []) }
+        return Transfers(
+            links: links,
             transfers: many(&random) { random in
-                Transfers.Transfer(
-                    id: random.id(), claim: Int(UInt32(truncatingIfNeeded: random.next())), offset: number(&random),
-                    total: number(&random), rate: number(&random))
+                var transfer = Transfers.Transfer(
+                    id: random.id(), claim: Int(UInt32(truncatingIfNeeded: random.next())),
+                    link: random.number(in: 0..<links.count),
+                    qos: QualityOfService.allCases[random.number(in: 0..<5)])
+                transfer.pacing = [.free, .throttled, .paused][random.number(in: 0..<3)]
+                transfer.isResumable = random.chance(0.5)
+                transfer.isIdempotent = random.chance(0.5)
+                transfer.hasMoved = random.chance(0.5)
+                transfer.offset = number(&random)
+                transfer.total = number(&random)
+                transfer.rate = number(&random)
+                transfer.acknowledged = number(&random)
+                transfer.retransmitted = number(&random)
+                transfer.roundTrip = micros(&random)
+                transfer.leastRoundTrip = micros(&random)
+                transfer.firstByte = micros(&random)
+                return transfer
             })
     }
 
@@ -98,6 +116,14 @@ enum Samples {
         control.pauses = many(&random) { random in
             ControlState.Pause(
                 group: UInt32(truncatingIfNeeded: random.next()), qualities: UInt8(truncatingIfNeeded: random.next()))
+        }
+        control.paces = many(&random) { random in
+            ControlState.Pace(
+                group: UInt32(truncatingIfNeeded: random.next()), direction: random.chance(0.5) ? .up : .down,
+                qos: QualityOfService.allCases[random.number(in: 0..<5)], bytesPerSecond: number(&random))
+        }
+        control.orders = many(&random) { random in
+            ControlState.Order(random.chance(0.5) ? .cut : .cancel, held(&random), reason: text(&random))
         }
         return control
     }

@@ -318,8 +318,15 @@ private final class Bench: Sendable {
         let transfers = await withCheckedContinuation { continuation in
             bench.executor.takeTransfers(elapsed: 0.5) { continuation.resume(returning: $0) }
         }
-        #expect(transfers.links == [.init(destination: .none, direction: .up, bytes: 1000, rate: 2000, inFlight: 1)])
-        #expect(transfers.transfers == [.init(id: id, claim: 1, offset: 1000, total: 2000, rate: 2000)])
+        #expect(
+            transfers.links == [
+                .init(destination: .none, direction: .up, bytes: [0, 1000, 0], rate: 2000, inFlight: 1)
+            ])
+        let transfer = try #require(transfers.transfers.first)
+        #expect(transfers.transfers.count == 1)
+        #expect(transfer.id == id)
+        #expect(transfer.claim == 1)
+        #expect([transfer.offset, transfer.total, transfer.rate, transfer.acknowledged] == [1000, 2000, 2000, 1000])
         go.continuation.yield()
         try await bench.reach(.success, id)
         await bench.close()

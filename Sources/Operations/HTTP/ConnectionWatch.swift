@@ -17,7 +17,8 @@ final class ConnectionBoard {
 
 /// Stands between the client's request handler and the HTTP codec of each connection, and does what the client leaves out:
 /// * sends the head together with the first bytes of the body, in one system call and one packet,
-/// * notices a stall by the peer's acknowledgements, so that slow is not taken for dead,
+/// * measures by the peer's acknowledgements, 4 times a second, and notices a stall by them, so that slow is not taken for
+///   dead,
 /// * tells the transfer when the channel takes more bytes, and when the response is complete,
 /// * closes a connection in mid-request with a reset, so that what the kernel still holds never reaches the peer.
 final class ConnectionWatch: ChannelDuplexHandler {
@@ -38,7 +39,19 @@ final class ConnectionWatch: ChannelDuplexHandler {
     private var holdsHead = false
     private var isTicking = false
     private var lastProgress = NIODeadline.now()
-    private var lastBytes = TCPProgress()
+    private var last = TCPInfo()
+    /// As it stood when the request began.
+    private var atStart = TCPInfo()
+    private var isGentle = false
+
+    /// Transfers are measured at multiples of this on the monotonic clock, and workers report soon after.
+    private static let beat: UInt64 = 250_000_000
+    /// What the kernel takes ahead of what it has sent.
+    private static let unsentLimit: CInt = 256 << 10
+    /// The same for what others must be able to overtake.
+    private static let gentleUnsentLimit: CInt = 16 << 10
+    /// A round trip in microseconds from which on a queue is worth keeping short: no loopback and no local network.
+    private static let longRoundTrip: Int64 = 5_000
 
     init(board: ConnectionBoard, idleTimeout: TimeAmount) {
         self.board = board
@@ -55,15 +68,42 @@ final class ConnectionWatch: ChannelDuplexHandler {
         // bandwidth and cancellation mean something.
         // One chunk waits here at most; the next is read when nearly all of it has gone to the kernel.
         try channel.syncOptions?.setOption(.writeBufferWaterMark, value: .init(low: 8 << 10, high: 24 << 10))
+        limitUnsent(in: channel, to: unsentLimit)
+    }
+
+    /// TCP_NOTSENT_LOWAT.
+    private static func limitUnsent(in channel: any Channel, to bytes: CInt) {
         guard let options = channel as? any SocketOptionProvider else { return }
-        _ = options.unsafeSetSocketOption(level: .tcp, name: .init(rawValue: 25), value: HTTPTransfer.unsentLimit)
+        _ = options.unsafeSetSocketOption(level: .tcp, name: .init(rawValue: 25), value: bytes)
+    }
+
+    /// Keeps what waits here and in the kernel as short as a pause, a cut or a higher transfer needs it. On loopback it
+    /// costs throughput, so it is for low quality and for round trips above 5 ms.
+    private func becomeGentle(_ context: ChannelHandlerContext) {
+        guard !isGentle else { return }
+        isGentle = true
+        Self.limitUnsent(in: context.channel, to: Self.gentleUnsentLimit)
+        try? context.channel.syncOptions?.setOption(.writeBufferWaterMark, value: .init(low: 1, high: 2))
     }
 
     /// Whether the channel takes more bytes without piling them up.
-    var isWritable: Bool { context?.channel.isWritable ?? false }
+    var isWritable: Bool {
+        // A head that is held back fills a short buffer by itself, and leaves with the first bytes of the body.
+        holdsHead || context?.channel.isWritable ?? false
+    }
+
+    /// Writes are to be small, because what waits to be sent is kept short.
+    var isShort: Bool { isGentle }
 
     /// Binds the request whose head has just been written.
-    func attach(_ transfer: HTTPTransfer) { self.transfer = transfer }
+    func attach(_ transfer: HTTPTransfer) {
+        self.transfer = transfer
+        guard let context else { return }
+        if transfer.makesWay { becomeGentle(context) }
+        // A connection that is used again has a past.
+        if requests > 1 { read(context) }
+        atStart = last
+    }
 
     // MARK: Life
 
@@ -148,16 +188,24 @@ final class ConnectionWatch: ChannelDuplexHandler {
     private func scheduleTick(_ context: ChannelHandlerContext) {
         guard !isTicking else { return }
         isTicking = true
-        let loop = context.eventLoop.assumeIsolated()
-        loop.scheduleTask(in: .nanoseconds(max(idleTimeout.nanoseconds / 4, 1_000_000))) { [weak self] in self?.tick() }
+        let now = NIODeadline.now().uptimeNanoseconds
+        let next = NIODeadline.uptimeNanoseconds((now / Self.beat + 1) * Self.beat)
+        let soon = NIODeadline.now() + .nanoseconds(max(idleTimeout.nanoseconds / 4, 1_000_000))
+        context.eventLoop.assumeIsolated().scheduleTask(deadline: min(next, soon)) { [weak self] in self?.tick() }
     }
 
     private func tick() {
         isTicking = false
         guard let context, isBusy else { return }
-        readProgress(context)
+        let before = last
+        read(context)
+        if last.acknowledged != before.acknowledged || last.received != before.received { noteProgress() }
+        if let transfer {
+            transfer.observed(last, since: atStart)
+            if last.roundTrip > Self.longRoundTrip { becomeGentle(context) }
+        }
         let allowance = idleTimeout + (transfer?.extraPatience ?? .zero)
-        if let transfer, transfer.isWaitingForSource {
+        if let transfer, transfer.isHeldBack {
             noteProgress()
         } else if .now() - lastProgress >= allowance {
             context.fireErrorCaught(StallError())
@@ -168,28 +216,10 @@ final class ConnectionWatch: ChannelDuplexHandler {
 
     /// Bytes count when the peer's kernel has acknowledged them: what this host has merely buffered is no progress, and a
     /// full buffer that drains slowly is no stall.
-    private func readProgress(_ context: ChannelHandlerContext) {
+    private func read(_ context: ChannelHandlerContext) {
         guard let provider = context.channel as? any SocketOptionProvider else { return }
-        let reading: EventLoopFuture<TCPProgress> = provider.unsafeGetSocketOption(
+        let reading: EventLoopFuture<TCPInfo> = provider.unsafeGetSocketOption(
             level: .tcp, name: .init(rawValue: 11))
-        reading.assumeIsolated().whenSuccess { bytes in
-            if bytes.acknowledged != self.lastBytes.acknowledged || bytes.received != self.lastBytes.received {
-                self.lastBytes = bytes
-                self.noteProgress()
-            }
-        }
+        reading.assumeIsolated().whenSuccess { self.last = $0 }
     }
-}
-
-/// The first 136 bytes of the kernel's `struct tcp_info` (linux/tcp.h), which only ever grows at its end. glibc's own
-/// declaration ends before these fields.
-struct TCPProgress: Sendable {
-    private var head: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
-    private var more: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0)
-    /// tcpi_bytes_acked, at byte 120.
-    private(set) var acknowledged: UInt64 = 0
-    /// tcpi_bytes_received, at byte 128.
-    private(set) var received: UInt64 = 0
-
-    init() {}
 }

@@ -62,8 +62,8 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
     /// Memory for chunks that all transfers share.
     static let chunkBudget = 2 << 20
     static let chunkSizes = (32 << 10)...(512 << 10)
-    /// TCP_NOTSENT_LOWAT.
-    static let unsentLimit: CInt = 256 << 10
+    /// Of a transfer that others must be able to overtake.
+    static let shortChunk = 8 << 10
     /// How long the rest of an early refusal is waited for.
     static let earlyAnswerPatience: TimeAmount = .seconds(2)
 
@@ -83,6 +83,12 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
     private var isPumpScheduled = false
     private var isReading = false
     private var isFinished = false
+    private var bucket = TokenBucket()
+    private var isPaceScheduled = false
+    private var connection = TransferMeter.Connection()
+    /// Bytes of the body that are known to be acknowledged.
+    private var acknowledged: Int64 = 0
+    private var requestEnded: NIODeadline?
 
     init(execution: Execution, body: Body, size: Int64, board: NIOLoopBoundBox<ConnectionBoard>, loop: any EventLoop) {
         self.execution = execution
@@ -105,8 +111,11 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         set { record.connectionWasStale = newValue }
     }
 
-    /// A disk, not the destination, is what is waited for.
-    var isWaitingForSource: Bool { isReading }
+    /// A disk or our own pace, not the destination, is what is waited for.
+    var isHeldBack: Bool { isReading || isPaceScheduled || execution.pace.bytesPerSecond == 0 }
+
+    /// Others may have to overtake it.
+    var makesWay: Bool { execution.command.qos.serviceClass == .low }
 
     /// A destination may need time to check and move a large file before it answers: a second for every 64 MiB.
     var extraPatience: TimeAmount { record.sentAll ? .milliseconds(size / (64 << 10)) : .zero }
@@ -125,6 +134,9 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
             if watch != nil { board.value.transfers -= 1 }
         }
         if case .failure(let error) = result { record.error = error } else { record.isComplete = true }
+        execution.pace.whenChanged(nil)
+        // An answer to the whole of it says more than the kernel's last word.
+        if record.isComplete, record.sentAll { acknowledge(offset) }
         bodySent?.fail(EarlyAnswer())
         bodySent = nil
         writer = nil
@@ -142,7 +154,29 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         board.value.latest = nil
         watch?.attach(self)
         if watch != nil { board.value.transfers += 1 }
-        if size == 0 { record.sentAll = true }
+        if size == 0 { sentAll() }
+        execution.pace.whenChanged { [weak self, loop] in loop.execute { [weak self] in self?.pump() } }
+    }
+
+    private func sentAll() {
+        record.sentAll = true
+        requestEnded = .now()
+    }
+
+    /// What the kernel says of the connection, and said when the request began.
+    func observed(_ now: TCPInfo, since start: TCPInfo) {
+        connection.roundTrip = now.roundTrip
+        connection.leastRoundTrip = now.leastRoundTrip
+        connection.retransmitted = now.retransmitted - start.retransmitted
+        execution.observed(connection)
+        acknowledge(min(now.acknowledged - start.acknowledged, offset))
+    }
+
+    private func acknowledge(_ bytes: Int64) {
+        guard bytes > acknowledged else { return }
+        execution.transferred(Int(bytes - acknowledged))
+        acknowledged = bytes
+        execution.progress(offset: bytes, total: size)
     }
 
     private func begin(_ writer: HTTPClient.Body.StreamWriter) -> EventLoopFuture<Void> {
@@ -163,11 +197,13 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         while offset < size, bodySent != nil, watch.isWritable, (record.head?.status.code ?? 0) < 300 {
             guard chunks < 4 else { return pumpInNextTurn() }
             chunks += 1
+            let allowed = allowance()
+            guard allowed > 0 else { return }
             let chunk: ByteBuffer
-            if let bytes = ready {
-                ready = nil
-                chunk = bytes
-            } else if let bytes = readCached() {
+            if var bytes = ready {
+                chunk = bytes.readSlice(length: min(allowed, bytes.readableBytes)) ?? bytes
+                ready = bytes.readableBytes > 0 ? bytes : nil
+            } else if let bytes = readCached(atMost: allowed) {
                 chunk = bytes
             } else {
                 return readInBackground()
@@ -178,14 +214,36 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
                 // Before the last byte is out, so that a receiver never has the whole of a file that changed.
                 do { try source.requireUnchanged() } catch { return endBody(error) }
             }
-            execution.transferred(chunk.readableBytes)
-            execution.progress(offset: offset, total: size)
             _ = writer.write(.byteBuffer(chunk))
         }
         if offset >= size {
-            record.sentAll = true
+            sentAll()
             endBody(nil)
         }
+    }
+
+    /// Bytes that the pace and the length of queues allow to be written now; 0 where nothing may be, and then the pump
+    /// runs again when something may.
+    private func allowance() -> Int {
+        let most = makesWay || watch?.isShort == true ? Self.shortChunk : Self.chunkSizes.upperBound
+        guard let rate = execution.pace.bytesPerSecond else { return most }
+        let now = Int64(clamping: NIODeadline.now().uptimeNanoseconds)
+        let wanted = Int(min(Int64(TokenBucket.portion), size - offset))
+        let available = bucket.available(rate: rate, now: now)
+        if rate > 0, available >= wanted {
+            let bytes = min(available, most)
+            bucket.take(bytes)
+            return bytes
+        }
+        execution.waitedForPace()
+        if let wait = bucket.wait(for: wanted, rate: rate), !isPaceScheduled {
+            isPaceScheduled = true
+            loop.scheduleTask(in: .nanoseconds(wait)) {
+                self.isPaceScheduled = false
+                self.pump()
+            }
+        }
+        return 0
     }
 
     private func pumpInNextTurn() {
@@ -202,15 +260,15 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         if let error { promise.fail(error) } else { promise.succeed(()) }
     }
 
-    private var nextChunk: Int {
+    private func nextChunk(atMost most: Int) -> Int {
         let share = Self.chunkBudget / max(board.value.transfers, 1)
-        let size = min(max(share, Self.chunkSizes.lowerBound), Self.chunkSizes.upperBound)
+        let size = min(max(share, Self.chunkSizes.lowerBound), Self.chunkSizes.upperBound, most)
         return Int(min(Int64(size), self.size - offset))
     }
 
-    private func readCached() -> ByteBuffer? {
+    private func readCached(atMost most: Int) -> ByteBuffer? {
         guard let source else { return nil }
-        let count = nextChunk
+        let count = nextChunk(atMost: most)
         spare.clear(minimumCapacity: count)
         var waits = false
         spare.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { buffer in
@@ -226,7 +284,7 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
     private func readInBackground() {
         guard let source else { return }
         isReading = true
-        let (offset, count) = (offset, nextChunk)
+        let (offset, count) = (offset, nextChunk(atMost: Self.chunkSizes.lowerBound))
         BlockingIO.sources.run(on: loop) {
             var bytes = ByteBuffer()
             try bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: count) {
@@ -255,6 +313,10 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
 
     func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
         record.head = head
+        if let requestEnded {
+            connection.firstByte = max((.now() - requestEnded).nanoseconds / 1000, 1)
+            execution.observed(connection)
+        }
         if head.status.code >= 300, bodySent != nil {
             loop.scheduleTask(in: Self.earlyAnswerPatience) { self.responseEnded() }
         }

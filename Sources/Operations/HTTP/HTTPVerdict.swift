@@ -32,6 +32,12 @@ struct HTTPVerdict {
 
     private func failure(_ head: HTTPResponseHead, _ body: ByteBuffer) -> Failure? {
         let code = Int(head.status.code)
+        var failure = failure(code, head, body)
+        failure?.isPushback = code == 429 || code == 503
+        return failure
+    }
+
+    private func failure(_ code: Int, _ head: HTTPResponseHead, _ body: ByteBuffer) -> Failure? {
         let answer = "\(request) was answered \(code) \(Self.printable(head.status.reasonPhrase, limit: 80))"
         let reason = answer + Self.quoted(body)
         let wait = head.headers.first(name: "retry-after").flatMap { RetryAfter.duration($0, now: now) }

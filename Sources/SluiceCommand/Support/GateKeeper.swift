@@ -123,7 +123,7 @@ struct GateKeeper {
         else { return nil }
         let since = link.since.map { " since \($0)" } ?? ""
         let reason = link.reason.map { ": \($0)" } ?? ""
-        let interval = link.state == DestinationGate.State.paused.name ? "each minute" : "1 to 30 s apart"
+        let interval = link.state == "paused" ? "each minute" : "1 to 30 s apart"
         return Gate(
             name: "destination", value: "\(link.destination) is \(link.state)\(since)\(reason)",
             threshold: "one success there",

@@ -1,0 +1,145 @@
+internal import CLinux
+internal import Commands
+internal import Glibc
+internal import Logging
+internal import NetworkControl
+internal import Store
+
+/// The network decides: 4 times a second, and at once where high quality is about to begin.
+extension Coordinator {
+    /// Unreachable for so long: its commands are given up.
+    private static let unreachable: Duration = .seconds(7 * 86_400)
+
+    func governLinks(now: Int64) {
+        let before = (dispatcher.links.paces, dispatcher.links.orders)
+        if dispatcher.networkTick(minuteOfDay: Self.minuteOfDay(), now: now) { sweepReady() }
+        if (dispatcher.links.paces, dispatcher.links.orders) != before { setNeedsControl() }
+        setNeedsDispatch()
+        let controller = dispatcher.links.controller
+        for key in dispatcher.links.takeChanged() { levelChanged(key, controller, now: now) }
+        noteLinks(controller, now: now)
+    }
+
+    private static func minuteOfDay() -> Int {
+        var seconds = time(nil)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        return Int(parts.tm_hour) * 60 + Int(parts.tm_min)
+    }
+
+    private func levelChanged(_ key: LinkKey, _ controller: NetworkController, now: Int64) {
+        guard let state = controller.state(of: key, now: now) else { return }
+        logger.notice(
+            "A link is \(state.level.name): \(state.reason).",
+            metadata: ["link": "\(key.name)", "direction": "\(key.direction.rawValue)"])
+        if state.level == .offline, !state.isForced {
+            linkLog.offlineSince[key] = linkLog.offlineSince[key] ?? wallTime(of: state.since, now: now)
+        } else {
+            linkLog.offlineSince[key] = nil
+        }
+        hub.link(report(of: state, controller, now: now), at: .now)
+    }
+
+    /// Keeps history and settings, and tells monitors once a second of what moves.
+    private func noteLinks(_ controller: NetworkController, now: Int64) {
+        let isSecondOver = linkLog.isSecondOver(now: now)
+        let keys = Set(controller.links.keys)
+        for key in linkLog.keep(keys) { forgetSetting(of: key) }
+        for key in keys {
+            guard let state = controller.state(of: key, now: now) else { continue }
+            let isActive = controller.isActive(key)
+            if isSecondOver {
+                linkLog.add(state.rate, to: key)
+                if isActive, hub.wantsLinks { hub.link(report(of: state, controller, now: now), at: .now) }
+            }
+            let held = key.destination.map { controller.credentials[$0]?.isClosed == true } ?? false
+            guard isActive || state.level > .good || held || state.isForced else { continue }
+            let signature = "\(state.level) \(state.isForced) \(held)"
+            if linkLog.isNews(signature, of: key, now: now) { record(state, controller, now: now) }
+        }
+    }
+
+    private func report(
+        of state: LinkState, _ controller: NetworkController, withHistory: Bool = false, now: Int64
+    ) -> LinkReport {
+        var gates: [QualityOfService: String] = [:]
+        for qos in QualityOfService.allCases { gates[qos] = controller.gate(of: qos, to: state.key, now: now) }
+        return LinkReport(
+            state, gates: gates, maxRate: controller.maxRate(of: state.key),
+            history: withHistory ? linkLog.history(of: state.key) : nil
+        ) { wallTime(of: $0, now: now) }
+    }
+
+    /// All links, as a new monitor is told of them.
+    func linkReports(withHistory: Bool) -> [LinkReport] {
+        let now = Int64(clinux_monotonic())
+        let controller = dispatcher.links.controller
+        return controller.links.keys.sorted { ($0.name, $0.direction.rawValue) < ($1.name, $1.direction.rawValue) }
+            .compactMap { controller.state(of: $0, now: now) }
+            .map { report(of: $0, controller, withHistory: withHistory, now: now) }
+    }
+
+    private func wallTime(of instant: Int64, now: Int64) -> Timestamp {
+        Timestamp.now + .nanoseconds(instant - now)
+    }
+
+    // MARK: Settings
+
+    private func record(_ state: LinkState, _ controller: NetworkController, now: Int64) {
+        let value = report(of: state, controller, now: now).setting(controller.memory(of: state.key, now: now))
+        let name = LinkReport.settingKey(state.key)
+        write { store throws(StoreError) in
+            try store.set(name, to: value)
+        } then: { coordinator, result in
+            if case .failure(let error) = result { coordinator.report(error, "A link cannot be recorded") }
+        }
+    }
+
+    private func forgetSetting(of key: LinkKey) {
+        let name = LinkReport.settingKey(key)
+        write { store throws(StoreError) in
+            try store.set(name, to: nil)
+        } then: { coordinator, result in
+            if case .failure(let error) = result { coordinator.report(error, "A link cannot be forgotten") }
+        }
+    }
+
+    func restore(links: [String: String]) {
+        let now = Int64(clinux_monotonic())
+        for (key, value) in links {
+            guard let link = StoredLink(setting: key, value: value) else { continue }
+            dispatcher.links.restore(link.memory, of: link.key, now: now)
+            linkLog.offlineSince[link.key] = link.offlineSince
+        }
+    }
+
+    /// Commands of a destination that nobody has reached for 7 days are given up.
+    func giveUpUnreachable() {
+        let now = Timestamp.now
+        let links = dispatcher.links.controller.links
+        for (key, since) in linkLog.offlineSince where now - since > Self.unreachable {
+            guard let destination = key.destination else { continue }
+            let why = links[key]?.probe.reason ?? "no reason known"
+            let reason = "\(destination) could not be reached for 7 days: \(why)"
+            write { store throws(StoreError) -> [StatusEvent] in
+                var events: [StatusEvent] = []
+                for status in [CommandStatus.new, .error] {
+                    let filter = CommandFilter(status: status, destination: destination)
+                    for command in try store.list(filter, after: nil, limit: 1000)
+                    where now - command.createdAt > Self.unreachable {
+                        if case .cancelled(let event) = try store.cancel(command.id, reason: reason, now: now) {
+                            events.append(event)
+                        }
+                    }
+                }
+                return events
+            } then: { coordinator, result in
+                switch result {
+                case .success(let events):
+                    for event in events { coordinator.publish(event, now: Int64(clinux_monotonic())) }
+                case .failure(let error): coordinator.report(error, "Commands cannot be given up")
+                }
+            }
+        }
+    }
+}

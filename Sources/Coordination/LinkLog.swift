@@ -1,0 +1,58 @@
+internal import Commands
+internal import NetworkControl
+
+/// What is kept of each link for people: its last minute, and what stands in its setting. Pure.
+struct LinkLog {
+    private struct Entry {
+        var history: [Double] = []
+        var signature = ""
+        var writtenAt: Int64 = 0
+    }
+
+    /// Seconds.
+    static let historyLength = 60
+    /// A setting is written again after so long, for what the link carries.
+    private static let longestSilence: Int64 = 60_000_000_000
+
+    private var entries: [LinkKey: Entry] = [:]
+    private var nextSecond: Int64 = 0
+    /// Since when, by the wall clock, links are offline; survives restarts.
+    var offlineSince: [LinkKey: Timestamp] = [:]
+
+    /// Goodput in bytes per second of each of the last seconds, the oldest first.
+    func history(of key: LinkKey) -> [Double] { entries[key]?.history ?? [] }
+
+    /// Whether a second has passed since it was true last.
+    mutating func isSecondOver(now: Int64) -> Bool {
+        guard now >= nextSecond else { return false }
+        nextSecond = now + 990_000_000
+        return true
+    }
+
+    mutating func add(_ goodput: Double, to key: LinkKey) {
+        var entry = entries[key] ?? Entry()
+        entry.history.append(goodput)
+        if entry.history.count > Self.historyLength { entry.history.removeFirst() }
+        entries[key] = entry
+    }
+
+    /// Whether a link's setting has to be written.
+    mutating func isNews(_ signature: String, of key: LinkKey, now: Int64) -> Bool {
+        var entry = entries[key] ?? Entry()
+        guard entry.signature != signature || now - entry.writtenAt >= Self.longestSilence else { return false }
+        entry.signature = signature
+        entry.writtenAt = now
+        entries[key] = entry
+        return true
+    }
+
+    /// - Returns: links that are known no more.
+    mutating func keep(_ keys: Set<LinkKey>) -> [LinkKey] {
+        let gone = entries.keys.filter { !keys.contains($0) }
+        for key in gone {
+            entries[key] = nil
+            offlineSince[key] = nil
+        }
+        return gone
+    }
+}

@@ -1,0 +1,79 @@
+internal import Commands
+internal import NetworkControl
+
+/// A link in the words of events and settings: `link/<name>` and `link.<direction>.<name>`.
+struct LinkReport {
+    let name: String
+    let members: [JSONValue.Member]
+    private let since: Timestamp
+
+    static let settingPrefix = "link."
+
+    static func settingKey(_ key: LinkKey) -> String { "\(settingPrefix)\(key.direction.rawValue).\(key.name)" }
+
+    /// - Parameters:
+    ///   - gates: what holds each quality back; nil where nothing does.
+    ///   - history: goodput of the last seconds, the oldest first.
+    ///   - clock: what the wall clock says at an instant of the monotonic one.
+    init(
+        _ state: LinkState, gates: [QualityOfService: String], maxRate: Int64?, history: [Double]? = nil,
+        clock: (Int64) -> Timestamp
+    ) {
+        func number(_ value: Double?) -> JSONValue { value.map { .integer(Int64($0)) } ?? .null }
+        func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
+        func time(_ value: Int64?) -> JSONValue { value.map { .string(clock($0).description) } ?? .null }
+        name = state.key.name
+        since = clock(state.since)
+        var members: [JSONValue.Member] = [
+            .init("direction", .string(state.key.direction.rawValue)), .init("level", .string(state.level.name)),
+            .init("limit", .integer(Int64(state.limit))), .init("inFlight", .integer(Int64(state.inFlight))),
+            .init("highInFlight", .integer(Int64(state.highInFlight))), .init("rate", number(state.rate)),
+            .init("goodput", number(state.goodput)), .init("reference", number(state.reference)),
+            .init("srtt", state.srtt.map { .number(($0 * 10_000).rounded() / 10) } ?? .null),
+            .init("reason", .string(state.reason)), .init("remedy", text(state.remedy)),
+            .init("since", time(state.since)), .init("nextProbe", time(state.nextProbe)),
+            .init("forced", .bool(state.isForced)), .init("maxRate", maxRate.map { .integer($0) } ?? .null),
+            .init(
+                "gates", .object(QualityOfService.allCases.map { .init($0.name, text(gates[$0])) })),
+        ]
+        if let history { members.append(.init("history", .array(history.map { .integer(Int64($0)) }))) }
+        self.members = members
+    }
+
+    /// As a setting, with what the next coordinator should know of the link.
+    func setting(_ memory: LinkMemory?) -> String {
+        // A number is what the next coordinator reads back without a parser of dates.
+        var members = members.map {
+            $0.name == "since" ? JSONValue.Member("since", .integer(since.milliseconds)) : $0
+        }
+        if let memory { members.append(.init("flows", .integer(Int64(memory.flows)))) }
+        return JSONValue.object(members).text
+    }
+}
+
+/// What a setting says of a link.
+struct StoredLink {
+    var key: LinkKey
+    var memory: LinkMemory
+    /// Since when it is offline.
+    var offlineSince: Timestamp?
+
+    /// Nil for what is no link.
+    init?(setting key: String, value: String) {
+        let parts = key.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, let direction = Direction(rawValue: String(parts[1])),
+            let value = try? JSONValue(parsing: value.utf8)
+        else { return nil }
+        let name = String(parts[2])
+        self.key =
+            name.hasPrefix("*")
+            ? LinkKey(.uplink(String(name.dropFirst())), direction)
+            : LinkKey(Destination(unchecked: name), direction)
+        let isOffline = value["level"]?.string == LinkLevel.offline.name && value["forced"]?.bool != true
+        memory = LinkMemory(
+            reference: Double(value["reference"]?.integer ?? 0), flows: Int(clamping: value["flows"]?.integer ?? 1),
+            limit: Int(clamping: max(value["limit"]?.integer ?? 1, 1)),
+            offline: isOffline ? value["reason"]?.string ?? "offline when the last coordinator ended" : nil)
+        if isOffline { offlineSince = value["since"]?.integer.map { Timestamp(milliseconds: $0) } }
+    }
+}

@@ -1,0 +1,25 @@
+/// The first 216 bytes of the kernel's `struct tcp_info` (linux/tcp.h), read by offset: it only ever grows at its end, and
+/// glibc's own declaration ends before most of these fields.
+struct TCPInfo: Sendable {
+    private var bytes = InlineArray<27, UInt64>(repeating: 0)
+
+    init() {}
+
+    /// tcpi_rtt: the smoothed round trip in microseconds.
+    var roundTrip: Int64 { Int64(field(68) as UInt32) }
+    /// tcpi_bytes_acked.
+    var acknowledged: Int64 { Int64(clamping: field(120) as UInt64) }
+    /// tcpi_bytes_received.
+    var received: Int64 { Int64(clamping: field(128) as UInt64) }
+    /// tcpi_min_rtt, in microseconds; all ones before the first.
+    var leastRoundTrip: Int64 {
+        let value: UInt32 = field(148)
+        return value == .max ? 0 : Int64(value)
+    }
+    /// tcpi_bytes_retrans.
+    var retransmitted: Int64 { Int64(clamping: field(208) as UInt64) }
+
+    private func field<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int) -> Value {
+        bytes.span.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: Value.self)
+    }
+}

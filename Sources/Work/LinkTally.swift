@@ -1,0 +1,18 @@
+internal import Commands
+
+/// Cumulative bytes to a destination, of executions that have ended.
+struct LinkTally: Sendable {
+    /// By class of quality.
+    private(set) var ended = [Int64](repeating: 0, count: ServiceClass.allCases.count)
+    /// Of all, also of those that run, when it was last reported.
+    var reported: Int64 = 0
+    /// Reports since something changed. It is told a few times more, because a report may be lost.
+    var quietReports = 0
+
+    static let repeats = 8
+
+    mutating func add(_ bytes: Int64, _ serviceClass: ServiceClass) {
+        ended[serviceClass.rawValue] += bytes
+        quietReports = 0
+    }
+}

@@ -1,0 +1,60 @@
+internal import Synchronization
+
+/// Counts what one execution moves. Written by the operation, read by the worker 4 times a second.
+package final class TransferMeter: Sendable {
+    package struct Reading: Sendable, Equatable {
+        /// Cumulative, of this execution.
+        package var bytes: Int64 = 0
+        package var offset: Int64 = 0
+        package var total: Int64 = 0
+        /// Another execution can go on from the offset.
+        package var isResumable = false
+        /// Its pace has made it wait since the last ``TransferMeter/take()``.
+        package var waited = false
+        package var connection = Connection()
+    }
+
+    /// What the kernel knows of the connection. Times are microseconds; 0 where nothing is known yet.
+    package struct Connection: Sendable, Equatable {
+        /// Bytes that were sent again.
+        package var retransmitted: Int64 = 0
+        package var roundTrip: Int64 = 0
+        package var leastRoundTrip: Int64 = 0
+        /// From the end of the request to the first byte of the response.
+        package var firstByte: Int64 = 0
+
+        package init() {}
+    }
+
+    private let state = Mutex(Reading())
+
+    package init(offset: Int64 = 0, total: Int64 = 0) {
+        state.withLock {
+            $0.offset = offset
+            $0.total = total
+        }
+    }
+
+    package var reading: Reading { state.withLock { $0 } }
+
+    /// The reading since the last call.
+    func take() -> Reading {
+        state.withLock { reading in
+            defer { reading.waited = false }
+            return reading
+        }
+    }
+
+    func add(_ bytes: Int) { state.withLock { $0.bytes += Int64(bytes) } }
+
+    func progress(offset: Int64, total: Int64) {
+        state.withLock {
+            $0.offset = offset
+            $0.total = total
+        }
+    }
+
+    func canResume() { state.withLock { $0.isResumable = true } }
+    func observed(_ connection: Connection) { state.withLock { $0.connection = connection } }
+    func waited() { state.withLock { $0.waited = true } }
+}
