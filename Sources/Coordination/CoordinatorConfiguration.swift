@@ -1,3 +1,5 @@
+package import NetworkControl
+
 /// How the coordinator paces itself. The defaults are the contract's.
 package struct CoordinatorConfiguration: Sendable {
     /// The backstop: how often the store is looked through for what no hint told.
@@ -10,6 +12,8 @@ package struct CoordinatorConfiguration: Sendable {
     package var window = 256
     /// Finished commands are kept for so long.
     package var retention: Duration = .seconds(7 * 86_400)
+    /// What the network allows.
+    package var network = NetworkPolicy()
     /// Called with the payload of each command that is pruned and was no success, on a thread that may block.
     package var abandoned: @Sendable ([UInt8]) -> Void = { _ in }
 
