@@ -48,6 +48,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0"),
@@ -75,6 +76,7 @@ let package = Package(
             [
                 "Commands", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", log, lifecycle,
                 .product(name: "Collections", package: "swift-collections"),
+                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ]),
         module(
@@ -106,10 +108,11 @@ let package = Package(
         .executableTarget(
             name: "SluiceCommand",
             dependencies: [
-                "Commands", "Wire", "Store", "ZeroMQ", "CLinux", "Coordination", "Work", "Operations", "Supervision",
-                "Sluice", "Console", log, lifecycle, signals,
+                "Commands", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", "Coordination", "Work", "Operations",
+                "Supervision", "Sluice", "Console", log, lifecycle, signals,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: swiftSettings, linkerSettings: packedRelocations),
         .executableTarget(name: "ExampleWorker", dependencies: ["Sluice", log], swiftSettings: swiftSettings),
@@ -131,7 +134,12 @@ let package = Package(
             path: "Tests/NetworkTests", swiftSettings: swiftSettings),
         tests("Wire", ["Wire", "Commands", "TestSupport"]),
         tests("Store", ["Store", "Commands", "CLinux", "TestSupport"]),
-        tests("Coordination", ["Coordination", "NetworkControl", "Commands", "Store", "Wire", "TestSupport"]),
+        tests(
+            "Coordination",
+            [
+                "Coordination", "Commands", "NetworkControl", "Store", "Wire", "TestSupport",
+                .product(name: "Configuration", package: "swift-configuration"),
+            ]),
         tests("Work", ["Work", "Commands", "Store", "Wire", "ZeroMQ", "TestSupport"]),
         tests(
             "Operations",

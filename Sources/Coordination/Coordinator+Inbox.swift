@@ -19,7 +19,9 @@ extension Coordinator {
                 take(state, from: head.seat, now: now)
                 take(reports, from: head.seat, now: now)
             case .transfers(let transfers):
-                for link in transfers.links where link.allBytes > 0 { lastTransfers[link.destination] = (head.seat, link) }
+                for link in transfers.links where link.allBytes > 0 {
+                    lastTransfers[link.destination] = (head.seat, link)
+                }
                 dispatcher.links.report(transfers, worker: head.epoch, now: now)
                 hub.transfers(transfers, worker: head.seat, at: .now)
             case .hello, .offers, .control, .hint, .submitted: break

@@ -139,7 +139,8 @@ actor Coordinator {
         if needsDispatch { dispatch(now: now) }
         if needsControl { publishControl() }
         let due = [
-            timers.beat.next, timers.network.next, timers.sweep.next, timers.control.next, sequencer.deadline, dispatcher.nextProbe,
+            timers.beat.next, timers.network.next, timers.sweep.next, timers.control.next, sequencer.deadline,
+            dispatcher.nextProbe,
             isWaiting ? now + Self.second / 200 : nil,
         ]
         return due.compactMap { $0 }.min().map { max($0, now + 100_000) }

@@ -10,10 +10,10 @@ package struct CoordinatorConfiguration: Sendable {
     package var hang: Duration = .seconds(5)
     /// Ready commands kept in memory for each destination and class.
     package var window = 256
-    /// What the network allows.
-    package var network = NetworkPolicy()
     /// Finished commands are kept for so long.
     package var retention: Duration = .seconds(7 * 86_400)
+    /// What the network allows.
+    package var network = NetworkPolicy()
     /// Called with the payload of each command that is pruned and was no success, on a thread that may block.
     package var abandoned: @Sendable ([UInt8]) -> Void = { _ in }
 

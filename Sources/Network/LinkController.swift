@@ -13,8 +13,8 @@ package struct LinkController: Sendable {
     var meter: LinkMeter
     /// When it last had a transfer or a command that waits.
     var lastUsed: Int64
-    /// No network lies between, so there is nothing to find out about one.
-    let isLocal: Bool
+    /// Its limit is given and there is nothing to find out: no network lies between, or the policy says so.
+    let isFixed: Bool
     private var forcedSince: Int64 = 0
 
     /// - Parameter isLocal: no network lies between: the limit is what the policy allows to all together, until the
@@ -24,8 +24,9 @@ package struct LinkController: Sendable {
         now: Int64
     ) {
         self.key = key
-        self.isLocal = isLocal
-        concurrency = ConcurrencyController(tuning: tuning, initial: isLocal ? policy.globalLimit : nil)
+        let fixed = policy.fixedConcurrency ?? (isLocal ? policy.globalLimit : nil)
+        isFixed = fixed != nil
+        concurrency = ConcurrencyController(tuning: tuning, initial: fixed)
         judge = LevelJudge(thresholds: policy.thresholds, now: now)
         meter = LinkMeter(now: now)
         lastUsed = now
@@ -58,7 +59,7 @@ package struct LinkController: Sendable {
         let expected = estimator.expected(flows: tick.flowing, now: now)
         let before = estimator.estimate
         estimator.add(tick, now: now)
-        if isLocal && concurrency.limit >= highest {
+        if isFixed && concurrency.limit >= highest {
             lastTick = tick
             return
         }

@@ -34,8 +34,11 @@ extension NetworkController {
         let view = views[key] ?? LinkView()
         let row = policy[link.level]
         let capacity = link.capacity(now: now)
+        let contest =
+            policy.preemptionIsOn && policy.fixedConcurrency == nil
+            ? contest(key, link, view, capacity: capacity, now: now) : PreemptionPlanner.Contest()
         let plan = link.planner.plan(
-            contest(key, link, view, capacity: capacity, now: now), rules: policy.preemption,
+            contest, rules: policy.preemption,
             standstill: policy.longestStandstill, mayCut: mayCut(key, now: now), now: now,
             restarts: { restarts[$0, default: 0] })
         links[key] = link

@@ -176,7 +176,7 @@ package struct NetworkController: Sendable {
     package func firstAllowance(of key: LinkKey) -> LinkAllowance {
         let isLocal = key.destination.map { route(of: $0) == .local } ?? false
         let most = key.destination.flatMap { policy.destinations[$0]?.maxConcurrency } ?? .max
-        let places = min(isLocal ? policy.globalLimit : tuning.initial, most)
+        let places = min(policy.fixedConcurrency ?? (isLocal ? policy.globalLimit : tuning.initial), most)
         return LinkAllowance(level: .unknown, places: places, lowPlaces: places)
     }
 
@@ -239,7 +239,8 @@ package struct NetworkController: Sendable {
     private func highest(_ link: LinkController) -> Int {
         let most = link.key.destination.map { policy.destinations[$0]?.maxConcurrency ?? .max } ?? .max
         guard link.level != .offline else { return 1 }
-        if (link.key.destination == nil || link.isLocal) && link.level <= .good { return min(policy.globalLimit, most) }
+        if let fixed = policy.fixedConcurrency { return min(fixed, most) }
+        if (link.key.destination == nil || link.isFixed) && link.level <= .good { return min(policy.globalLimit, most) }
         return min(policy[link.level].limit, most)
     }
 

@@ -16,7 +16,7 @@ extension NetworkPolicy {
         for (name, row) in rows {
             var least = PolicyVerb.run
             for qos in QualityOfService.allCases {
-                let key = "levels.\(name).\(qos.name)"
+                let key = "network.level.\(name).\(qos.name)"
                 if case .throttle(let percent) = row[qos] {
                     try check((1...100).contains(percent), key, "throttle takes 1 to 100 percent, not \(percent)")
                 }
@@ -34,41 +34,49 @@ extension NetworkPolicy {
                 least = row[qos]
             }
         }
-        try check((1...1024).contains(globalLimit), "globalLimit", "takes 1 to 1024, not \(globalLimit)")
+        try check((1...1024).contains(globalLimit), "network.maxTransfers", "takes 1 to 1024, not \(globalLimit)")
+        if let fixed = fixedConcurrency {
+            try check(
+                (1...globalLimit).contains(fixed), "network.fixedConcurrency",
+                "takes 1 to \(globalLimit), which is network.maxTransfers, not \(fixed)")
+        }
         for (name, row, above) in [
             ("good", good, globalLimit), ("degraded", degraded, good.limit), ("poor", poor, degraded.limit),
         ] {
             try check(
-                (1...max(above, 1)).contains(row.limit), "levels.\(name).limit",
+                (1...max(above, 1)).contains(row.limit), "network.level.\(name).limit",
                 "takes 1 to \(above), which the next better level allows, not \(row.limit)")
         }
         try check(
-            offline.limit == 0, "levels.offline.limit", "nothing but probes goes to a link that is offline; it takes 0")
+            offline.limit == 0, "network.level.offline.limit",
+            "nothing but probes goes to a link that is offline; it takes 0")
     }
 
     private func validateThresholds() throws(PolicyError) {
         let limits = thresholds
-        try check(limits.poorRate >= 0, "thresholds.poorRate", "takes no negative rate")
+        try check(limits.poorRate >= 0, "network.threshold.poorRate", "takes no negative rate")
         try check(
-            limits.degradedRate >= limits.poorRate, "thresholds.degradedRate",
+            limits.degradedRate >= limits.poorRate, "network.threshold.degradedRate",
             "lies below poorRate (\(limits.degradedRate) and \(limits.poorRate) bytes per second)")
         for (name, share) in [
             ("degradedShare", limits.degradedShare), ("degradedErrors", limits.degradedErrors),
             ("poorErrors", limits.poorErrors), ("poorStalls", limits.poorStalls),
         ] {
-            try check(share > 0 && share <= 1, "thresholds.\(name)", "takes a share above 0 and up to 1, not \(share)")
+            try check(
+                share > 0 && share <= 1, "network.threshold.\(name)", "takes a share above 0 and up to 1, not \(share)")
         }
         try check(
-            limits.poorErrors >= limits.degradedErrors, "thresholds.poorErrors", "lies below degradedErrors")
+            limits.poorErrors >= limits.degradedErrors, "network.threshold.poorErrors", "lies below degradedErrors")
         try check(
-            limits.leaveFactor >= 1 && limits.leaveFactor <= 10, "thresholds.leaveFactor",
+            limits.leaveFactor >= 1 && limits.leaveFactor <= 10, "network.threshold.leaveFactor",
             "takes 1 to 10, not \(limits.leaveFactor): a level is left where things are better than where it is entered"
         )
         try check(
-            limits.degradedShare * limits.leaveFactor < 1, "thresholds.degradedShare",
+            limits.degradedShare * limits.leaveFactor < 1, "network.threshold.degradedShare",
             "times leaveFactor is 1 or more, so a degraded link would never be good again")
         try check(
-            limits.poorRoundTrip >= limits.degradedRoundTrip, "thresholds.poorRoundTrip", "lies below degradedRoundTrip"
+            limits.poorRoundTrip >= limits.degradedRoundTrip, "network.threshold.poorRoundTrip",
+            "lies below degradedRoundTrip"
         )
         for (name, time, longest) in [
             ("enterAfter", limits.enterAfter, 60), ("leaveAfter", limits.leaveAfter, 600),
@@ -76,7 +84,7 @@ extension NetworkPolicy {
             ("degradedRoundTrip", limits.degradedRoundTrip, 60),
         ] {
             try check(
-                time > .zero && time <= .seconds(longest), "thresholds.\(name)",
+                time > .zero && time <= .seconds(longest), "network.threshold.\(name)",
                 "takes more than 0 and up to \(longest) s")
         }
     }
@@ -87,35 +95,48 @@ extension NetworkPolicy {
             ("tolerable", rules.tolerable), ("headStart", rules.headStart), ("escalateAfter", rules.escalateAfter),
             ("idleAfter", rules.idleAfter),
         ] {
-            try check(time >= .zero && time <= .seconds(30), "preemption.\(name)", "takes 0 to 30 s")
+            try check(time >= .zero && time <= .seconds(30), "network.preemption.\(name)", "takes 0 to 30 s")
         }
         try check(
-            rules.waveInterval >= .seconds(1) && rules.waveInterval <= .seconds(600), "preemption.waveInterval",
+            rules.waveInterval >= .seconds(1) && rules.waveInterval <= .seconds(600), "network.preemption.waveInterval",
             "takes 1 s to 600 s")
-        try check((1...50).contains(floorPercent), "floor.percent", "takes 1 to 50 percent, not \(floorPercent)")
+        try check((1...50).contains(floorPercent), "network.floor", "takes 1 to 50 percent, not \(floorPercent)")
         try check(
-            longestStandstill >= .seconds(10) && longestStandstill <= .seconds(3600), "floor.after",
+            longestStandstill >= .seconds(10) && longestStandstill <= .seconds(3600), "network.longestStandstill",
             "takes 10 s to 3600 s")
     }
 
     private func validateDestinations() throws(PolicyError) {
         for (destination, limits) in destinations.sorted(by: { $0.key.text < $1.key.text }) {
-            let key = "destinations.\(destination.text)"
-            if let most = limits.maxConcurrency {
-                try check(
-                    (1...globalLimit).contains(most), "\(key).maxConcurrency", "takes 1 to \(globalLimit), not \(most)")
-            }
-            if let rate = limits.maxRate {
-                try check(rate >= 1000, "\(key).maxRate", "takes 1000 bytes per second or more, not \(rate)")
-            }
-            if let hours = limits.backgroundHours {
-                let isTime = (0..<1440).contains(hours.from) && (1...1440).contains(hours.to) && hours.from != hours.to
-                try check(isTime, "\(key).backgroundHours", "takes two different times of the day from 00:00 to 24:00")
-            }
+            try limits.validate(key: "destination.\(destination.text)", most: globalLimit)
         }
     }
 
     private func check(_ holds: Bool, _ key: String, _ problem: @autoclosure () -> String) throws(PolicyError) {
         guard holds else { throw PolicyError(key: key, problem: problem()) }
     }
+}
+
+extension DestinationLimits {
+    /// - Parameters:
+    ///   - key: of the section, for the error.
+    ///   - most: transfers over all links.
+    /// - Throws: ``PolicyError`` for the first key that makes no sense.
+    package func validate(key: String, most: Int) throws(PolicyError) {
+        if let count = maxConcurrency, !(1...max(most, 1)).contains(count) {
+            throw PolicyError(key: "\(key).maxConcurrency", problem: "takes 1 to \(most), not \(count)")
+        }
+        if let rate = maxRate, rate < Self.leastRate {
+            throw PolicyError(
+                key: "\(key).maxRate", problem: "takes \(Self.leastRate) bytes per second or more, not \(rate)")
+        }
+        guard let hours = backgroundHours else { return }
+        guard (0..<1440).contains(hours.from), (1...1440).contains(hours.to), hours.from != hours.to else {
+            throw PolicyError(
+                key: "\(key).backgroundHours", problem: "takes two different times of the day from 00:00 to 24:00")
+        }
+    }
+
+    /// Bytes per second; less is nearer to offline than to slow.
+    package static let leastRate: Int64 = 1000
 }

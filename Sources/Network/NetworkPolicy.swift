@@ -21,6 +21,12 @@ package struct NetworkPolicy: Sendable, Equatable {
     package var floorPercent = 5
     /// The longest that a low transfer may stand still.
     package var longestStandstill: Duration = .seconds(60)
+    /// Whether low quality makes way for high. Without it the row ``contended`` counts for nothing and nobody is cut for
+    /// somebody else; what a level allows goes on to hold.
+    package var preemptionIsOn = true
+    /// So many transfers to each destination and nothing else: no limit is measured, no level judged, nobody preempted. For
+    /// comparison; nil: as measured.
+    package var fixedConcurrency: Int?
     package var destinations: [Destination: DestinationLimits] = [:]
 
     package init() {}

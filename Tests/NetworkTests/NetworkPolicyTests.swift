@@ -34,33 +34,37 @@ import Testing
     }
 
     @Test func `what makes no sense is refused by its key`() {
-        #expect(key { $0.degraded[.utility] = .throttle(percent: 0) } == "levels.degraded.utility")
-        #expect(key { $0.degraded[.background] = .throttle(percent: 101) } == "levels.degraded.background")
-        #expect(key { $0.poor[.default] = .cancel } == "levels.poor.utility", "a lower one may do more")
-        #expect(key { $0.degraded[.userInitiated] = .pause } == "levels.degraded.default")
-        #expect(key { $0.contended[.userInteractive] = .throttle(percent: 50) } == "levels.contended.userInteractive")
-        #expect(key { $0.offline[.background] = .run } == "levels.offline.background")
-        #expect(key { $0.good.limit = 65 } == "levels.good.limit")
-        #expect(key { $0.degraded.limit = 33 } == "levels.degraded.limit")
-        #expect(key { $0.poor.limit = 0 } == "levels.poor.limit")
-        #expect(key { $0.offline.limit = 1 } == "levels.offline.limit")
-        #expect(key { $0.globalLimit = 0 } == "globalLimit")
-        #expect(key { $0.thresholds.degradedRate = 1 } == "thresholds.degradedRate")
-        #expect(key { $0.thresholds.degradedShare = 0.8 } == "thresholds.degradedShare")
-        #expect(key { $0.thresholds.poorErrors = 0.1 } == "thresholds.poorErrors")
-        #expect(key { $0.thresholds.poorStalls = .nan } == "thresholds.poorStalls")
-        #expect(key { $0.thresholds.leaveFactor = 0.9 } == "thresholds.leaveFactor")
-        #expect(key { $0.thresholds.enterAfter = .zero } == "thresholds.enterAfter")
-        #expect(key { $0.preemption.waveInterval = .zero } == "preemption.waveInterval")
-        #expect(key { $0.preemption.headStart = .seconds(31) } == "preemption.headStart")
-        #expect(key { $0.floorPercent = 0 } == "floor.percent")
-        #expect(key { $0.longestStandstill = .seconds(1) } == "floor.after")
+        #expect(key { $0.degraded[.utility] = .throttle(percent: 0) } == "network.level.degraded.utility")
+        #expect(key { $0.degraded[.background] = .throttle(percent: 101) } == "network.level.degraded.background")
+        #expect(key { $0.poor[.default] = .cancel } == "network.level.poor.utility", "a lower one may do more")
+        #expect(key { $0.degraded[.userInitiated] = .pause } == "network.level.degraded.default")
+        #expect(
+            key { $0.contended[.userInteractive] = .throttle(percent: 50) } == "network.level.contended.userInteractive"
+        )
+        #expect(key { $0.offline[.background] = .run } == "network.level.offline.background")
+        #expect(key { $0.good.limit = 65 } == "network.level.good.limit")
+        #expect(key { $0.degraded.limit = 33 } == "network.level.degraded.limit")
+        #expect(key { $0.poor.limit = 0 } == "network.level.poor.limit")
+        #expect(key { $0.offline.limit = 1 } == "network.level.offline.limit")
+        #expect(key { $0.globalLimit = 0 } == "network.maxTransfers")
+        #expect(key { $0.thresholds.degradedRate = 1 } == "network.threshold.degradedRate")
+        #expect(key { $0.thresholds.degradedShare = 0.8 } == "network.threshold.degradedShare")
+        #expect(key { $0.thresholds.poorErrors = 0.1 } == "network.threshold.poorErrors")
+        #expect(key { $0.thresholds.poorStalls = .nan } == "network.threshold.poorStalls")
+        #expect(key { $0.thresholds.leaveFactor = 0.9 } == "network.threshold.leaveFactor")
+        #expect(key { $0.thresholds.enterAfter = .zero } == "network.threshold.enterAfter")
+        #expect(key { $0.preemption.waveInterval = .zero } == "network.preemption.waveInterval")
+        #expect(key { $0.preemption.headStart = .seconds(31) } == "network.preemption.headStart")
+        #expect(key { $0.floorPercent = 0 } == "network.floor")
+        #expect(key { $0.longestStandstill = .seconds(1) } == "network.longestStandstill")
+        #expect(key { $0.fixedConcurrency = 65 } == "network.fixedConcurrency")
+        #expect(key { $0.fixedConcurrency = 0 } == "network.fixedConcurrency")
         let limits: [(DestinationLimits, String)] = [
             (DestinationLimits(maxConcurrency: 0), "maxConcurrency"), (DestinationLimits(maxRate: 999), "maxRate"),
             (DestinationLimits(backgroundHours: AllowedHours(from: 60, to: 60)), "backgroundHours"),
         ]
         for (limit, name) in limits {
-            #expect(key { $0.destinations[destination("a")] = limit } == "destinations.http://a:80.\(name)")
+            #expect(key { $0.destinations[destination("a")] = limit } == "destination.http://a:80.\(name)")
         }
     }
 
@@ -85,6 +89,6 @@ import Testing
         let error = #expect(throws: PolicyError.self) { try policy.validate() }
         #expect(
             error?.description
-                == "network.levels.poor.limit: takes 1 to 4, which the next better level allows, not 9")
+                == "configuration: network.level.poor.limit: takes 1 to 4, which the next better level allows, not 9")
     }
 }

@@ -28,7 +28,7 @@ package struct CredentialStore: Sendable, Equatable {
         for name in configuration.stringArray(forKey: "credentials", default: []) {
             let section = configuration.scoped(to: ConfigKey(["credential", name]))
             let text = section.string(forKey: "origin", default: "")
-            guard let origin = Destination(text), origin != .file, text.isOrigin else {
+            guard let origin = Destination(origin: text) else {
                 throw ConfigurationError(
                     key: "credential.\(name).origin",
                     "must be an origin such as https://media.example.com, not “\(text)”")
@@ -76,14 +76,5 @@ package struct CredentialStore: Sendable, Equatable {
                 "needs one of bearerFile, bearerEnvironment, basicPasswordFile, basicPasswordEnvironment, "
                     + "headerValueFile and headerValueEnvironment")
         }
-    }
-}
-
-extension String {
-    /// Nothing after host and port, and no user before them.
-    fileprivate var isOrigin: Bool {
-        guard let range = firstRange(of: "//") else { return false }
-        let rest = self[range.upperBound...]
-        return !rest.contains("@") && rest.dropLast(rest.hasSuffix("/") ? 1 : 0).allSatisfy { !"/?#".contains($0) }
     }
 }

@@ -1,12 +1,38 @@
 internal import Configuration
+internal import Coordination
 internal import Glibc
+internal import NetworkControl
 internal import Operations
 internal import Store
+internal import Yams
 
-/// `sluice.yaml`: the one in the data directory where there is one, or that of `--config`, which must be there.
-enum ConfigurationFile {
-    static func operations(_ options: DataOptions, _ directory: DataDirectory) async throws -> OperationsConfiguration {
-        guard let reader = try await reader(options, directory) else { return OperationsConfiguration() }
+/// `sluice.yaml`: the one in the data directory where there is one, or that of `--config`, which must be there. Environment
+/// variables go before it: `network.level.poor.utility` is `SLUICE_NETWORK_LEVEL_POOR_UTILITY`, `upload.idleTimeout` is
+/// `SLUICE_UPLOAD_IDLE_TIMEOUT`; lists are separated by commas.
+struct ConfigurationFile {
+    private let reader: ConfigReader
+    /// Those of the file, such as `network.maxTransfers`.
+    private let keys: [String]
+
+    /// - Throws: a ``Complaint`` where there is a file that cannot be used.
+    init(_ options: DataOptions, _ directory: DataDirectory) async throws {
+        let environment = EnvironmentVariablesProvider().prefixKeys(with: "sluice")
+        guard let path = try Self.path(options, directory) else {
+            reader = ConfigReader(provider: environment)
+            keys = []
+            return
+        }
+        let place = ConfigReader(provider: InMemoryProvider(values: ["filePath": ConfigValue(stringLiteral: path)]))
+        do {
+            let file = try await FileProvider<YAMLSnapshot>(config: place)
+            reader = ConfigReader(providers: [environment, file])
+            keys = try Self.keys(of: Yams.compose(yaml: SmallFile.read(path) ?? ""))
+        } catch {
+            throw Complaint(.configuration, "the configuration \(path) is no YAML that can be used: \(error)")
+        }
+    }
+
+    func operations() throws -> OperationsConfiguration {
         do throws(ConfigurationError) {
             return try OperationsConfiguration(reading: reader)
         } catch {
@@ -14,8 +40,16 @@ enum ConfigurationFile {
         }
     }
 
+    func network() throws -> NetworkPolicy {
+        do throws(PolicyError) {
+            return try NetworkPolicy(reading: reader, keys: keys)
+        } catch {
+            throw Complaint(.configuration, "\(error)")
+        }
+    }
+
     /// Nil where there is no configuration.
-    private static func reader(_ options: DataOptions, _ directory: DataDirectory) async throws -> ConfigReader? {
+    private static func path(_ options: DataOptions, _ directory: DataDirectory) throws -> String? {
         let path = options.config ?? directory.path + "/sluice.yaml"
         guard access(path, F_OK) == 0 || options.config != nil else { return nil }
         guard access(path, R_OK) == 0 else {
@@ -24,12 +58,14 @@ enum ConfigurationFile {
         }
         var status = stat()
         // An empty file says nothing, which the parser would call an error.
-        if stat(path, &status) == 0, status.st_size == 0 { return nil }
-        let place = ConfigReader(provider: InMemoryProvider(values: ["filePath": ConfigValue(stringLiteral: path)]))
-        do {
-            return ConfigReader(provider: try await FileProvider<YAMLSnapshot>(config: place))
-        } catch {
-            throw Complaint(.configuration, "the configuration \(path) is no YAML that can be used: \(error)")
+        return stat(path, &status) == 0 && status.st_size == 0 ? nil : path
+    }
+
+    /// The library looks keys up and does not list them. A section without anything in it counts for nothing.
+    private static func keys(of node: Node?, below prefix: String = "") -> [String] {
+        guard let mapping = node?.mapping else { return node?.string == "" ? [] : [prefix] }
+        return mapping.flatMap { key, value in
+            keys(of: value, below: prefix.isEmpty ? key.string ?? "" : "\(prefix).\(key.string ?? "")")
         }
     }
 }

@@ -44,7 +44,9 @@ struct UpCommand: AsyncParsableCommand {
     func run() async throws {
         let logger = log.logger("up")
         let directory = data.directory()
-        _ = try await ConfigurationFile.operations(data, directory)
+        // Said once and at once, and not by every child.
+        let file = try await ConfigurationFile(data, directory)
+        _ = (try file.operations(), try file.network())
         // Made before the children, so that they do not race for it and its faults have one voice.
         _ = try data.store(create: true)
         let lock = LockProbe(path: directory.run + "/coordinator.lock")

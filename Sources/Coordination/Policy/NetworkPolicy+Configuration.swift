@@ -1,0 +1,117 @@
+internal import Commands
+package import Configuration
+package import NetworkControl
+
+extension NetworkPolicy {
+    /// Reads the section `network`, the list `destinations`, and for each name in it the section `destination.<name>`:
+    ///
+    /// | key | default | meaning |
+    /// |---|---|---|
+    /// | `network.level.<level>.<quality>` | table of the design | `run`, `throttle 25%`, `pause`, `preempt` or `cancel`; levels are `good` (also for `unknown`), `degraded`, `poor`, `offline`, and `contended` while high quality is active and the link saturated |
+    /// | `network.level.<level>.limit` | 32, 4, 2, 0 | transfers of middle and low quality at once |
+    /// | `network.threshold.poorRate`, `.degradedRate` | 256kbit, 2Mbit | rates below which a link is poor, degraded |
+    /// | `network.threshold.degradedShare` | 50% | share of what it is known to carry below which it is degraded |
+    /// | `network.threshold.degradedErrors`, `.poorErrors` | 20%, 50% | shares of transfers that fail for the link |
+    /// | `network.threshold.poorStalls` | 50% | share of transfers without progress |
+    /// | `network.threshold.degradedQueue` | 0.4 | seconds of queue, where goodput fell besides |
+    /// | `network.threshold.degradedRoundTrip`, `.poorRoundTrip` | 0.672, 1.42 | seconds, of a link without goodput |
+    /// | `network.threshold.leaveFactor` | 1.3 | a level is left at so many times the threshold |
+    /// | `network.threshold.enterAfter`, `.leaveAfter` | 1, 3 | seconds that a worse, a better level must last |
+    /// | `network.threshold.unknownAfter` | 60 | seconds without evidence after which a level is forgotten |
+    /// | `network.maxTransfers` | 64 | transfers at once over all links |
+    /// | `network.floor` | 5% | share of the link that a class keeps which nothing else would let run |
+    /// | `network.longestStandstill` | 60 | seconds that a low transfer may stand still |
+    /// | `network.preemption` | true | whether low quality makes way for high |
+    /// | `network.fixedConcurrency` | none | so many transfers to each destination, without measuring, levels or preemption |
+    /// | `destination.<name>.origin` | – | scheme, host and port, as in `https://media.example.com` |
+    /// | `destination.<name>.maxConcurrency` | as measured | transfers of middle and low quality at once |
+    /// | `destination.<name>.maxRate` | as the link can | of all transfers together |
+    /// | `destination.<name>.backgroundHours` | always | when `background` may begin, local time: `22:00-06:00` |
+    ///
+    /// Rates are `2Mbit`, `250kB` or bytes per second. A limit or verb that is not given is no more generous than what is
+    /// given for a better level or a higher quality.
+    ///
+    /// - Parameters:
+    ///   - configuration: with the environment in front of the file.
+    ///   - keys: that are there, so that a misspelt one below `network` or `destination` is refused.
+    /// - Throws: ``PolicyError`` naming the key.
+    package init(reading configuration: ConfigReader, keys: [String] = []) throws(PolicyError) {
+        self.init()
+        var reader = PolicyReader(configuration)
+        try reader.read(&globalLimit, ["network", "maxTransfers"])
+        try readLevels(&reader)
+        try readThresholds(&reader)
+        try reader.readPercent(&floorPercent, ["network", "floor"])
+        try reader.read(&longestStandstill, ["network", "longestStandstill"])
+        try reader.read(&preemptionIsOn, ["network", "preemption"])
+        fixedConcurrency = try reader.value(["network", "fixedConcurrency"], takes: "a whole number") { Int($0) }
+        try readDestinations(&reader)
+        try reader.refuseUnknown(keys.filter { $0.hasPrefix("network.") || $0.hasPrefix("destination.") })
+        try validate()
+    }
+
+    private mutating func readLevels(_ reader: inout PolicyReader) throws(PolicyError) {
+        try Self.read(&good, "good", limit: globalLimit, &reader)
+        try Self.read(&degraded, "degraded", limit: good.limit, &reader)
+        try Self.read(&poor, "poor", limit: degraded.limit, &reader)
+        try Self.read(&offline, "offline", limit: 0, &reader)
+        try Self.read(&contended, "contended", limit: nil, &reader)
+    }
+
+    /// - Parameter limit: of the next better level; nil where a limit means nothing.
+    private static func read(
+        _ row: inout PolicyRow, _ level: String, limit: Int?, _ reader: inout PolicyReader
+    ) throws(PolicyError) {
+        let path = ["network", "level", level]
+        var higher = PolicyVerb.run
+        for qos in QualityOfService.allCases {
+            let verb = try reader.value(path + [qos.name], takes: PolicyVerb.words) { PolicyVerb(text: $0) }
+            row[qos] = verb ?? row[qos].noMilder(than: higher)
+            if level != "offline" { higher = row[qos] }
+        }
+        guard let limit else { return }
+        row.limit = min(row.limit, limit)
+        try reader.read(&row.limit, path + ["limit"])
+    }
+
+    private mutating func readThresholds(_ reader: inout PolicyReader) throws(PolicyError) {
+        func path(_ name: String) -> [String] { ["network", "threshold", name] }
+        try reader.readRate(&thresholds.poorRate, path("poorRate"))
+        try reader.readRate(&thresholds.degradedRate, path("degradedRate"))
+        try reader.readShare(&thresholds.degradedShare, path("degradedShare"))
+        try reader.readShare(&thresholds.degradedErrors, path("degradedErrors"))
+        try reader.readShare(&thresholds.poorErrors, path("poorErrors"))
+        try reader.readShare(&thresholds.poorStalls, path("poorStalls"))
+        try reader.read(&thresholds.degradedQueue, path("degradedQueue"))
+        try reader.read(&thresholds.degradedRoundTrip, path("degradedRoundTrip"))
+        try reader.read(&thresholds.poorRoundTrip, path("poorRoundTrip"))
+        try reader.read(&thresholds.leaveFactor, path("leaveFactor"))
+        try reader.read(&thresholds.enterAfter, path("enterAfter"))
+        try reader.read(&thresholds.leaveAfter, path("leaveAfter"))
+        try reader.read(&thresholds.unknownAfter, path("unknownAfter"))
+    }
+
+    private mutating func readDestinations(_ reader: inout PolicyReader) throws(PolicyError) {
+        for name in try reader.list(["destinations"]) {
+            let path = ["destination", name]
+            let key = "destination.\(name)"
+            // How uploads resume there is the operations' matter.
+            reader.allow(path + ["resume"])
+            let origin = try reader.value(path + ["origin"], takes: "an origin such as https://media.example.com") {
+                Destination(origin: $0)
+            }
+            guard let origin else { throw PolicyError(key: "\(key).origin", problem: "is missing") }
+            guard destinations[origin] == nil else {
+                throw PolicyError(key: "\(key).origin", problem: "names \(origin), which has a section already")
+            }
+            var limits = DestinationLimits()
+            limits.maxConcurrency = try reader.value(path + ["maxConcurrency"], takes: "a whole number") { Int($0) }
+            limits.maxRate = try reader.rate(path + ["maxRate"])
+            limits.backgroundHours = try reader.value(
+                path + ["backgroundHours"], takes: "two times of the day such as 22:00-06:00"
+            ) { AllowedHours(text: $0) }
+            try limits.validate(key: key, most: globalLimit)
+            destinations[origin] = limits
+        }
+    }
+}

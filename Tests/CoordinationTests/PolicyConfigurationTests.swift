@@ -1,0 +1,194 @@
+import Commands
+import Configuration
+import Coordination
+import NetworkControl
+import TestSupport
+import Testing
+
+@Suite struct PolicyConfigurationTests {
+    private func read(_ values: [String: String], lists: [String: [String]] = [:]) throws -> NetworkPolicy {
+        var all: [AbsoluteConfigKey: ConfigValue] = [:]
+        func key(_ name: String) -> AbsoluteConfigKey { AbsoluteConfigKey(name.split(separator: ".").map(String.init)) }
+        for (name, value) in values { all[key(name)] = .init(.string(value), isSecret: false) }
+        for (name, value) in lists { all[key(name)] = .init(.stringArray(value), isSecret: false) }
+        return try NetworkPolicy(
+            reading: ConfigReader(provider: InMemoryProvider(values: all)), keys: values.keys.sorted())
+    }
+
+    private func refusal(_ values: [String: String], lists: [String: [String]] = [:]) throws -> PolicyError {
+        try #require(#expect(throws: PolicyError.self) { try read(values, lists: lists) })
+    }
+
+    @Test func `nothing said is the default`() throws {
+        #expect(try read([:]) == NetworkPolicy())
+    }
+
+    @Test func `reads every kind of value`() throws {
+        let policy = try read([
+            "network.level.degraded.utility": "pause", "network.level.degraded.background": "cancel",
+            "network.level.poor.limit": "1", "network.threshold.poorRate": "64kB",
+            "network.threshold.degradedRate": "4 Mbit/s", "network.threshold.degradedErrors": "10%",
+            "network.threshold.poorErrors": "0.7", "network.threshold.leaveAfter": "2.5",
+            "network.threshold.leaveFactor": "1.5", "network.maxTransfers": "100", "network.floor": "7%",
+            "network.longestStandstill": "90", "network.preemption": "no", "network.fixedConcurrency": "8",
+        ])
+        #expect(policy.degraded[.utility] == .pause)
+        #expect(policy.degraded[.background] == .cancel)
+        #expect(policy.poor.limit == 1)
+        #expect(policy.thresholds.poorRate == 64_000)
+        #expect(policy.thresholds.degradedRate == 500_000)
+        #expect(policy.thresholds.degradedErrors == 0.1)
+        #expect(policy.thresholds.poorErrors == 0.7)
+        #expect(policy.thresholds.leaveAfter == .milliseconds(2500))
+        #expect(policy.thresholds.leaveFactor == 1.5)
+        #expect(policy.globalLimit == 100)
+        #expect(policy.floorPercent == 7)
+        #expect(policy.longestStandstill == .seconds(90))
+        #expect(!policy.preemptionIsOn)
+        #expect(policy.fixedConcurrency == 8)
+    }
+
+    @Test func `reads what destinations may`() throws {
+        let policy = try read(
+            [
+                "destination.a.origin": "https://a.example.com", "destination.a.maxConcurrency": "6",
+                "destination.a.maxRate": "20Mbit", "destination.a.backgroundHours": "22:00-06:00",
+                "destination.b.origin": "http://b:8080/", "destination.b.resume": "tus",
+            ], lists: ["destinations": ["a", "b"]])
+        let a = try #require(Destination("https://a.example.com:443"))
+        #expect(
+            policy.destinations[a]
+                == DestinationLimits(
+                    maxConcurrency: 6, maxRate: 2_500_000, backgroundHours: AllowedHours(from: 22 * 60, to: 6 * 60)))
+        #expect(policy.destinations.count == 2)
+    }
+
+    @Test func `what is not said is no more generous than what is`() throws {
+        let policy = try read(["network.maxTransfers": "3", "network.level.degraded.default": "pause"])
+        #expect([policy.good, policy.degraded, policy.poor, policy.offline].map(\.limit) == [3, 3, 2, 0])
+        #expect(policy.degraded[.utility] == .pause && policy.degraded[.background] == .pause)
+        #expect(policy.degraded[.userInitiated] == .run)
+        // Offline has no order: one may be cancelled where the next waits.
+        #expect(try read(["network.level.offline.default": "cancel"]).offline[.utility] == .preempt)
+    }
+
+    @Test(arguments: [
+        ("network.level.good.utility", "fast"), ("network.level.good.utility", ""),
+        ("network.level.good.utility", "throttle"), ("network.level.good.utility", "throttle 0%"),
+        ("network.level.good.utility", "throttle 101%"), ("network.level.good.utility", "throttle 5"),
+        ("network.level.offline.utility", "run"), ("network.level.contended.userInitiated", "pause"),
+        ("network.level.good.limit", "65"), ("network.level.degraded.limit", "many"),
+        ("network.level.poor.limit", "0"), ("network.level.offline.limit", "1"),
+        ("network.threshold.poorRate", "fast"), ("network.threshold.poorRate", "-1"),
+        ("network.threshold.degradedRate", "1kB"), ("network.threshold.degradedShare", "80%"),
+        ("network.threshold.degradedErrors", "0"), ("network.threshold.poorErrors", "10%"),
+        ("network.threshold.poorStalls", "2"), ("network.threshold.degradedQueue", "-1"),
+        ("network.threshold.degradedRoundTrip", "0"), ("network.threshold.poorRoundTrip", "0.1"),
+        ("network.threshold.leaveFactor", "0.5"), ("network.threshold.leaveFactor", "nan"),
+        ("network.threshold.enterAfter", "0"), ("network.threshold.leaveAfter", "1 hour"),
+        ("network.threshold.unknownAfter", "1e300"), ("network.maxTransfers", "0"), ("network.maxTransfers", "1.5"),
+        ("network.maxTransfers", "99999999999999999999"), ("network.floor", "0"), ("network.floor", "51%"),
+        ("network.longestStandstill", "1"), ("network.preemption", "perhaps"), ("network.fixedConcurrency", "0"),
+        ("network.fixedConcurrency", "65"),
+    ])
+    func `what makes no sense is refused by its key`(_ key: String, _ value: String) throws {
+        #expect(try refusal([key: value]).key == key)
+    }
+
+    @Test(arguments: [
+        ("origin", "media.example.com"), ("origin", "https://a/path"), ("origin", "https://u@a"),
+        ("origin", "file:///"),
+        ("maxConcurrency", "0"), ("maxConcurrency", "65"), ("maxConcurrency", "x"), ("maxRate", "999"),
+        ("maxRate", "2mb"), ("backgroundHours", "22:00"), ("backgroundHours", "22:00-25:00"),
+        ("backgroundHours", "24:00-06:00"), ("backgroundHours", "08:00-08:00"), ("backgroundHours", "8-9"),
+    ])
+    func `a destination's key is refused by the name of its section`(_ name: String, _ value: String) throws {
+        var values = ["destination.media.origin": "https://media.example.com"]
+        values["destination.media.\(name)"] = value
+        #expect(try refusal(values, lists: ["destinations": ["media"]]).key == "destination.media.\(name)")
+    }
+
+    @Test func `a destination needs an origin of its own`() throws {
+        #expect(try refusal([:], lists: ["destinations": ["a"]]).key == "destination.a.origin")
+        let twice = ["destination.a.origin": "https://a", "destination.b.origin": "https://A:443/"]
+        #expect(try refusal(twice, lists: ["destinations": ["a", "b"]]).key == "destination.b.origin")
+    }
+
+    @Test func `a list is no value and a value no list`() throws {
+        #expect(try refusal([:], lists: ["network.floor": ["5"]]).key == "network.floor")
+        #expect(try refusal(["destinations": "media"]).key == "destinations")
+    }
+
+    @Test(arguments: [
+        (
+            "network.maxTransfer",
+            "fixedConcurrency, floor, level, longestStandstill, maxTransfers, preemption, threshold"
+        ),
+        ("network.level.bad.utility", "contended, degraded, good, offline, poor"),
+        ("network.level.contended.limit", "background, default, userInitiated, userInteractive, utility"),
+        ("network.floor.percent", "is not known"), ("destination.other.maxRate", "the list destinations"),
+    ])
+    func `a key that nobody reads is refused, with those that there are`(_ key: String, _ text: String) throws {
+        let error = try refusal([key: "1"])
+        #expect(error.key == key)
+        #expect(error.problem.contains(text), "\(error)")
+    }
+
+    @Test func `an unknown key of a destination is refused`() throws {
+        let values = ["destination.a.origin": "https://a", "destination.a.maxrate": "2Mbit"]
+        let error = try refusal(values, lists: ["destinations": ["a"]])
+        #expect(error.key == "destination.a.maxrate")
+        #expect(error.problem.contains("backgroundHours, maxConcurrency, maxRate, origin, resume"), "\(error)")
+    }
+
+    @Test func `the environment goes before the file`() throws {
+        let file = InMemoryProvider(values: ["network.maxTransfers": "8", "network.floor": "6"])
+        let environment = EnvironmentVariablesProvider(environmentVariables: [
+            "SLUICE_NETWORK_MAX_TRANSFERS": "9", "SLUICE_NETWORK_LEVEL_POOR_UTILITY": "pause",
+            "SLUICE_DESTINATIONS": "a, b", "SLUICE_DESTINATION_A_ORIGIN": "https://a",
+            "SLUICE_DESTINATION_B_ORIGIN": "https://b", "SLUICE_DESTINATION_B_MAX_RATE": "1MB",
+        ])
+        let policy = try NetworkPolicy(
+            reading: ConfigReader(providers: [environment.prefixKeys(with: "sluice"), file]))
+        #expect(policy.globalLimit == 9)
+        #expect(policy.floorPercent == 6)
+        #expect(policy.poor[.utility] == .pause)
+        #expect(policy.destinations[Destination(scheme: "https", host: "b", port: 443)]?.maxRate == 1_000_000)
+    }
+
+    // MARK: The example
+
+    private func read(yaml: String) async throws -> NetworkPolicy {
+        let directory = try TemporaryDirectory("policy")
+        defer { directory.remove() }
+        let file = try directory.file("sluice.yaml", Array(yaml.utf8))
+        let place = ConfigReader(provider: InMemoryProvider(values: ["filePath": .init(stringLiteral: file)]))
+        return try NetworkPolicy(reading: ConfigReader(provider: try await FileProvider<YAMLSnapshot>(config: place)))
+    }
+
+    private var example: String {
+        get throws {
+            let repository = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+            let bytes = try #require(contents(of: "/\(repository)/deploy/sluice.example.yaml"))
+            return String(decoding: bytes, as: UTF8.self)
+        }
+    }
+
+    @Test func `the example says the defaults`() async throws {
+        #expect(try await read(yaml: try example) == NetworkPolicy())
+    }
+
+    @Test func `the comments of the example can be used`() async throws {
+        let lines = try example.split(separator: "\n").map { line in
+            line.hasPrefix("# ") && !line.hasPrefix("#  ") ? "" : line.hasPrefix("#") ? line.dropFirst() : line
+        }
+        let policy = try await read(yaml: lines.joined(separator: "\n"))
+        #expect(policy.fixedConcurrency == 8)
+        #expect(
+            policy.destinations[Destination(scheme: "https", host: "media.example.com", port: 443)]
+                == DestinationLimits(maxConcurrency: 6, maxRate: 2_500_000))
+        #expect(
+            policy.destinations[Destination(scheme: "https", host: "office.example.com", port: 8443)]?.backgroundHours
+                == AllowedHours(from: 22 * 60, to: 6 * 60))
+    }
+}
