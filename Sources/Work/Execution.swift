@@ -7,12 +7,21 @@ public final class Execution: Sendable {
     public let command: Command
     /// JSON, as submitted.
     public let payload: [UInt8]
+    /// What an earlier execution of the command has left here by ``keep(_:)``; nil where none has.
+    public let kept: [UInt8]?
     private let meter: TransferMeter
+    private let keeper: @Sendable ([UInt8]) async throws -> Void
 
-    package init(command: Command, payload: [UInt8], meter: TransferMeter) {
+    /// - Parameter keeper: makes a state durable; throws where the command is not this execution's any more.
+    package init(
+        command: Command, payload: [UInt8], kept: [UInt8]? = nil, meter: TransferMeter,
+        keeper: @escaping @Sendable ([UInt8]) async throws -> Void = { _ in }
+    ) {
         self.command = command
         self.payload = payload
+        self.kept = kept
         self.meter = meter
+        self.keeper = keeper
     }
 
     public var id: CommandID { command.id }
@@ -29,6 +38,17 @@ public final class Execution: Sendable {
     /// Says that another execution can go on from the offset that was reported last. Until it is called, a cut means that
     /// everything is sent again, and the planner of preemptions counts it so.
     public func canResume() { meter.canResume() }
+
+    /// Leaves to the next execution, in whichever worker, what it needs in order to go on: where the destination keeps
+    /// what it has, say. On disk when this returns, so that it outlives the death of every process. Costs a commit; for
+    /// what changes with each chunk there is ``progress(offset:total:)``.
+    /// - Parameter state: replaces what was kept before. A few hundred bytes.
+    /// - Throws: `CancellationError` where another execution has taken the command over.
+    public func keep(_ state: [UInt8]) async throws { try await keeper(state) }
+
+    /// Whether this execution was told to stop so that another one may go on from where it is: it was preempted, or its
+    /// worker drains. False where it was cancelled, and what it has begun is nobody's any more.
+    public var isReleased: Bool { meter.reading.isReleased }
 }
 
 /// Counts what one execution moves. Written by the operation, read by the worker 4 times a second.
@@ -40,6 +60,8 @@ package final class TransferMeter: Sendable {
         package var total: Int64 = 0
         /// Another execution can go on from the offset.
         package var isResumable = false
+        /// It was told to stop, and another execution may go on.
+        package var isReleased = false
     }
 
     private let state = Mutex(Reading())
@@ -63,4 +85,6 @@ package final class TransferMeter: Sendable {
     }
 
     func canResume() { state.withLock { $0.isResumable = true } }
+
+    package func release() { state.withLock { $0.isReleased = true } }
 }

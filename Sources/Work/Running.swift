@@ -22,6 +22,7 @@ final class Running: @unchecked Sendable {
 
     let command: Command
     let payload: [UInt8]
+    let kept: [UInt8]?
     let operation: any Operation
     let meter: TransferMeter
     /// Nil until it has begun. Who stops it later leaves the end to the task.
@@ -33,11 +34,14 @@ final class Running: @unchecked Sendable {
     var isEnding = false
     /// Resumed when `sent` is committed; false: it is not ours any more.
     var sent: CheckedContinuation<Bool, Never>?
+    /// Resumed in the order of their commits; false: it is not ours any more.
+    var keeping: [CheckedContinuation<Bool, Never>] = []
     var reported = TransferMeter.Reading()
 
-    init(command: Command, payload: [UInt8], operation: any Operation) {
+    init(command: Command, payload: [UInt8], kept: [UInt8]?, operation: any Operation) {
         self.command = command
         self.payload = payload
+        self.kept = kept
         self.operation = operation
         meter = TransferMeter(offset: command.offset, total: command.total)
     }
