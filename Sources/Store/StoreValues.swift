@@ -155,21 +155,25 @@ package enum ExecutionWrite: Sendable, Equatable {
     case sent(CommandID, claim: Int)
     /// Progress: rides along; changes no status.
     case offset(CommandID, claim: Int, offset: Int64, total: Int64)
+    /// What the next execution of the command is to find, whichever worker it is in; replaces what was kept before.
+    case keep(CommandID, claim: Int, state: [UInt8])
     case end(CommandID, claim: Int, Ending)
 
     package var id: CommandID {
         switch self {
-        case .claim(let id, _, _), .sent(let id, _), .offset(let id, _, _, _), .end(let id, _, _): id
+        case .claim(let id, _, _), .sent(let id, _), .offset(let id, _, _, _), .keep(let id, _, _), .end(let id, _, _):
+            id
         }
     }
 }
 
 package enum ExecutionOutcome: Sendable, Equatable {
-    /// The command as it stands after the claim, its payload, and the transitions made.
-    case claimed(Command, payload: [UInt8], [Transition])
+    /// The command as it stands after the claim, its payload, what an earlier execution has kept, and the transitions
+    /// made.
+    case claimed(Command, payload: [UInt8], kept: [UInt8]? = nil, [Transition])
     /// Not there to be taken: gone, taken, wished away, past its deadline, or the session is over.
     case refused
-    /// Done; the transitions it made in order (none for an offset), and the charged failures as they stand.
+    /// Done; the transitions it made in order (none for an offset or a state), and the charged failures as they stand.
     case done([Transition], retries: Int)
     /// Another execution has the command: stop, report, never overwrite.
     case replaced

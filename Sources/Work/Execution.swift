@@ -8,13 +8,23 @@ public final class Execution: Sendable {
     public let payload: [UInt8]
     /// How fast it may send.
     package let pace: Pace
+    /// What an earlier execution of the command has left here by ``keep(_:)``; nil where none has.
+    public let kept: [UInt8]?
     private let meter: TransferMeter
+    private let keeper: @Sendable ([UInt8]) async throws -> Void
 
-    package init(command: Command, payload: [UInt8], meter: TransferMeter, pace: Pace = Pace()) {
+    /// - Parameter keeper: makes a state durable; throws where the command is not this execution's any more.
+    package init(
+        command: Command, payload: [UInt8], kept: [UInt8]? = nil, meter: TransferMeter,
+        pace: Pace = Pace(),
+        keeper: @escaping @Sendable ([UInt8]) async throws -> Void = { _ in }
+    ) {
         self.command = command
         self.payload = payload
+        self.kept = kept
         self.meter = meter
         self.pace = pace
+        self.keeper = keeper
     }
 
     public var id: CommandID { command.id }
@@ -37,4 +47,15 @@ public final class Execution: Sendable {
 
     /// Says that its pace has made it wait.
     package func waitedForPace() { meter.waited() }
+
+    /// Leaves to the next execution, in whichever worker, what it needs in order to go on: where the destination keeps
+    /// what it has, say. On disk when this returns, so that it outlives the death of every process. Costs a commit; for
+    /// what changes with each chunk there is ``progress(offset:total:)``.
+    /// - Parameter state: replaces what was kept before. A few hundred bytes.
+    /// - Throws: `CancellationError` where another execution has taken the command over.
+    public func keep(_ state: [UInt8]) async throws { try await keeper(state) }
+
+    /// Whether this execution was told to stop so that another one may go on from where it is: it was preempted, or its
+    /// worker drains. False where it was cancelled, and what it has begun is nobody's any more.
+    public var isReleased: Bool { meter.reading.isReleased }
 }

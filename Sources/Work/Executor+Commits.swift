@@ -24,7 +24,7 @@ extension Executor {
             for write in batch.writes {
                 switch write {
                 case .claim(let id, _, _): state.places.refused(id)
-                case .sent, .offset, .end: state.forget(write.id)
+                case .sent, .offset, .keep, .end: state.forget(write.id)
                 }
             }
         }
@@ -34,7 +34,7 @@ extension Executor {
         _ write: ExecutionWrite, _ outcome: ExecutionOutcome, shard: Int, now: Int64, _ state: inout State
     ) {
         switch (write, outcome) {
-        case (.claim(let id, _, _), .claimed(let command, let payload, let transitions)):
+        case (.claim(let id, _, _), .claimed(let command, let payload, let kept, let transitions)):
             guard let operation = registry[command.type] else {
                 // Offered by mistake; nothing has begun.
                 state.places.claimed(id, preemptible: false, now: now)
@@ -44,7 +44,7 @@ extension Executor {
                 return
             }
             state.running[id] = Running(
-                command: command, payload: payload, operation: operation,
+                command: command, payload: payload, kept: kept, operation: operation,
                 bytesPerSecond: state.paces.rate(of: command))
             state.places.claimed(id, preemptible: command.idempotent, now: now)
             state.report(transitions, of: command, retries: command.retries, shard: shard)
@@ -62,6 +62,9 @@ extension Executor {
             if running.stop == nil { running.stop = .cancelled }
             running.sent?.resume(returning: false)
             running.sent = nil
+        case (.keep(let id, _, _), .done):
+            guard let running = state.running[id], !running.keeping.isEmpty else { return }
+            running.keeping.removeFirst().resume(returning: true)
         case (.end(let id, _, _), .done(let transitions, let retries)):
             state.places.settled(id)
             guard let running = state.running.removeValue(forKey: id) else { return }
@@ -69,7 +72,7 @@ extension Executor {
             state.retire(running)
         case (.offset, _):
             break
-        case (.sent(let id, _), _), (.end(let id, _, _), _):
+        case (.sent(let id, _), _), (.keep(let id, _, _), _), (.end(let id, _, _), _):
             logger.warning(
                 "Another execution has taken over; this one reports nothing.", metadata: ["command": "\(id)"])
             state.forget(id)
@@ -96,6 +99,8 @@ extension Executor.State {
         guard let running = running.removeValue(forKey: id) else { return }
         running.sent?.resume(returning: false)
         running.sent = nil
+        for continuation in running.keeping { continuation.resume(returning: false) }
+        running.keeping = []
         running.task?.cancel()
         retire(running)
     }

@@ -148,6 +148,7 @@ final class Executor: Sendable {
     private static func stop(_ running: Running, _ stop: Running.Stop, _ state: inout State) {
         guard !running.isEnding, running.stop == nil else { return }
         running.stop = stop
+        if stop.isRelease { running.meter.release() }
         if let task = running.task {
             task.cancel()
         } else {
@@ -157,7 +158,11 @@ final class Executor: Sendable {
 
     private func execute(_ running: Running) async {
         let execution = Execution(
-            command: running.command, payload: running.payload, meter: running.meter, pace: running.pace)
+            command: running.command, payload: running.payload, kept: running.kept, meter: running.meter,
+            pace: running.pace,
+            keeper: { [self] in
+                guard await commit($0, of: running) else { throw CancellationError() }
+            })
         var began = false
         do {
             if running.operation.preparesBeforeSending {
@@ -183,6 +188,20 @@ final class Executor: Sendable {
                 guard state.running[id] === running else { return continuation.resume(returning: false) }
                 running.sent = continuation
                 state.writes.append(.sent(id, claim: running.command.claim))
+            }
+        }
+    }
+
+    /// - Returns: false where the command is not ours any more.
+    private func commit(_ kept: [UInt8], of running: Running) async -> Bool {
+        let id = running.command.id
+        return await withCheckedContinuation { continuation in
+            change { state in
+                guard state.running[id] === running, !running.isEnding else {
+                    return continuation.resume(returning: false)
+                }
+                running.keeping.append(continuation)
+                state.writes.append(.keep(id, claim: running.command.claim, state: kept))
             }
         }
     }

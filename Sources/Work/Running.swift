@@ -14,6 +14,14 @@ final class Running: @unchecked Sendable {
         case cut(reason: String)
         case refused(reason: String)
 
+        /// Another execution may go on from where this one is.
+        var isRelease: Bool {
+            switch self {
+            case .cancelled, .refused: false
+            case .preempted, .drained, .cut: true
+            }
+        }
+
         var reason: String {
             switch self {
             case .cancelled: "cancelled"
@@ -26,6 +34,7 @@ final class Running: @unchecked Sendable {
 
     let command: Command
     let payload: [UInt8]
+    let kept: [UInt8]?
     let operation: any Operation
     let meter: TransferMeter
     let pace: Pace
@@ -39,11 +48,16 @@ final class Running: @unchecked Sendable {
     var isEnding = false
     /// Resumed when `sent` is committed; false: it is not ours any more.
     var sent: CheckedContinuation<Bool, Never>?
+    /// Resumed in the order of their commits; false: it is not ours any more.
+    var keeping: [CheckedContinuation<Bool, Never>] = []
     var reported = TransferMeter.Reading()
 
-    init(command: Command, payload: [UInt8], operation: any Operation, bytesPerSecond: Int64?) {
+    init(
+        command: Command, payload: [UInt8], kept: [UInt8]?, operation: any Operation, bytesPerSecond: Int64?
+    ) {
         self.command = command
         self.payload = payload
+        self.kept = kept
         self.operation = operation
         meter = TransferMeter(offset: command.offset, total: command.total)
         pace = Pace(bytesPerSecond: bytesPerSecond)

@@ -9,6 +9,8 @@ package final class TransferMeter: Sendable {
         package var total: Int64 = 0
         /// Another execution can go on from the offset.
         package var isResumable = false
+        /// It was told to stop, and another execution may go on.
+        package var isReleased = false
         /// Its pace has made it wait since the last ``TransferMeter/take()``.
         package var waited = false
         package var connection = Connection()
@@ -54,6 +56,7 @@ package final class TransferMeter: Sendable {
         }
     }
 
+    package func release() { state.withLock { $0.isReleased = true } }
     func canResume() { state.withLock { $0.isResumable = true } }
     func observed(_ connection: Connection) { state.withLock { $0.connection = connection } }
     func waited() { state.withLock { $0.waited = true } }

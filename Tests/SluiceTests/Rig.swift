@@ -42,7 +42,7 @@ struct Rig {
         if try store.sessions().isEmpty { try store.open(session) }
         let shard = id.shard(of: store.shardCount)
         let claims = try store.apply([.claim(id, sent: true)], shard: shard, seat: 0, epoch: 7, now: .now)
-        guard case .claimed(let command, _, _)? = claims.first else { throw Missed("the claim was refused") }
+        guard case .claimed(let command, _, _, _)? = claims.first else { throw Missed("the claim was refused") }
         _ = try store.apply([.end(id, claim: command.claim, ending)], shard: shard, seat: 0, epoch: 7, now: .now)
     }
 

@@ -10,13 +10,14 @@ import Testing
         let id = try subject.submit()
         try subject.open()
         let outcome = try subject.apply(.claim(id, sent: false))
-        guard case .claimed(let command, let payload, let transitions) = outcome else {
+        guard case .claimed(let command, let payload, let kept, let transitions) = outcome else {
             Issue.record("refused")
             return
         }
         #expect(command == (try subject.store.command(id)))
         #expect(command.status == .queued && command.claim == 1 && command.seat == 1)
         #expect(payload == CommandDraft.noop.payload)
+        #expect(kept == nil)
         #expect(transitions.map(\.status) == [.queued])
         #expect(transitions[0].seat == 1 && transitions[0].claim == 1)
         #expect(try subject.store.timeline(id).last == transitions[0])
@@ -35,7 +36,7 @@ import Testing
             try subject.apply(.claim(CommandID(shardByte: UInt8(truncatingIfNeeded: id.low)), turn: turn, sent: false))
                 == .refused)
         #expect(try subject.status(id) == .new)
-        guard case .claimed(let command, _, _) = try subject.apply(.claim(id, turn: turn, sent: false)) else {
+        guard case .claimed(let command, _, _, _) = try subject.apply(.claim(id, turn: turn, sent: false)) else {
             Issue.record("refused")
             return
         }
@@ -109,6 +110,7 @@ import Testing
         #expect(try subject.claim(id, sent: false) == 2)
         let late: [ExecutionWrite] = [
             .sent(id, claim: 1), .offset(id, claim: 1, offset: 5, total: 9), .end(id, claim: 1, .success(result: [1])),
+            .keep(id, claim: 1, state: [1]),
             .end(id, claim: 1, .failure(Failure(.command, reason: "late"))), .end(id, claim: 3, .success(result: nil)),
         ]
         let before = try subject.store.command(id)
@@ -118,6 +120,41 @@ import Testing
         // Nor may an execution succeed that never said that it would send.
         #expect(try subject.apply(.end(id, claim: 2, .success(result: nil))) == .replaced)
         #expect(try subject.status(id) == .queued)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `what an execution keeps is there for the next one`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let id = try subject.submit()
+        try subject.open()
+        func kept(epoch: Int64 = StoreUnderTest.epoch, turn: Int64 = 0) throws -> [UInt8]? {
+            guard
+                case .claimed(_, let payload, let kept, _) = try subject.apply(
+                    .claim(id, turn: turn, sent: true), epoch: epoch)
+            else { throw Missed("the claim was refused") }
+            #expect(payload == CommandDraft.noop.payload)
+            return kept
+        }
+        #expect(try kept() == nil)
+        #expect(try subject.apply(.keep(id, claim: 1, state: [7])) == .done([], retries: 0))
+        #expect(try subject.apply(.keep(id, claim: 1, state: [7, 8])) == .done([], retries: 0))
+        #expect(try subject.status(id) == .sent)
+        #expect(try subject.store.payload(id) == CommandDraft.noop.payload)
+        // It died; another one has it now.
+        try subject.store.reap(
+            seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch, counts: false, begun: nil, reason: "killed",
+            now: .base, released: { _, _ in })
+        try subject.open(epoch: 9)
+        #expect(try kept(epoch: 9, turn: try #require(try subject.store.command(id)).turn) == [7, 8])
+        // The one that died has nothing to say any more.
+        #expect(try subject.apply(.keep(id, claim: 1, state: [6])) == .replaced)
+        #expect(try subject.apply(.keep(id, claim: 2, state: []), epoch: 9) == .done([], retries: 0))
+        try subject.apply(.end(id, claim: 2, .failure(Failure(.final, reason: "no such thing"))), epoch: 9)
+        #expect(try subject.apply(.keep(id, claim: 2, state: [6]), epoch: 9) == .replaced)
+        // A person's retry goes on as well.
+        _ = try subject.store.retry(id, now: .base)
+        #expect(try kept(epoch: 9) == [])
+        #expect(try subject.apply(.keep(CommandID(), claim: 1, state: [1]), epoch: 9) == .replaced)
     }
 
     @Test(arguments: StoreKind.allCases)

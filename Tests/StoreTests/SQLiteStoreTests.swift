@@ -123,8 +123,24 @@ import Testing
             let bytes = try probe.texts("SELECT DISTINCT hex(substr(id, 16)) FROM command")
             #expect(bytes.allSatisfy { (Int($0, radix: 16) ?? -1) % 8 == shard })
             #expect(try probe.text("SELECT value FROM meta WHERE key = 'shards'") == "8")
-            #expect(try probe.number("PRAGMA user_version") == 1)
+            #expect(try probe.number("PRAGMA user_version") == 2)
         }
+    }
+
+    @Test func `a shard of version 1 is brought up to date`() throws {
+        let place = try Place()
+        let id = try Self.submit(try place.store(), 1)[0]
+        let path = place.data.shard(id.shard(of: try place.data.shards().count))
+        try SQLiteProbe(path).run("ALTER TABLE payload DROP COLUMN kept; PRAGMA user_version = 1")
+        let store = try SQLiteStore(directory: place.data, create: false)
+        try store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: "boot"))
+        let shard = id.shard(of: store.shardCount)
+        func apply(_ write: ExecutionWrite) throws -> ExecutionOutcome {
+            try store.apply([write], shard: shard, seat: 1, epoch: 1, now: .now)[0]
+        }
+        guard case .claimed(_, _, nil, _) = try apply(.claim(id, sent: true)) else { throw Missed("the claim") }
+        #expect(try apply(.keep(id, claim: 1, state: [1])) == .done([], retries: 0))
+        #expect(try SQLiteProbe(path).number("PRAGMA user_version") == 2)
     }
 
     @Test func `a path of 200 bytes with signs in it works`() throws {

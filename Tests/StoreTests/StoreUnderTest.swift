@@ -62,7 +62,7 @@ final class StoreUnderTest: Sendable {
         _ id: CommandID, sent: Bool = true, seat: Int = seat, epoch: Int64 = epoch, now: Timestamp = .base + .seconds(1)
     ) throws -> Int? {
         let outcome = try apply(.claim(id, sent: sent), seat: seat, epoch: epoch, now: now)
-        guard case .claimed(let command, _, _) = outcome else { return nil }
+        guard case .claimed(let command, _, _, _) = outcome else { return nil }
         return command.claim
     }
 

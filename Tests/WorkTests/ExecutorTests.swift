@@ -82,6 +82,18 @@ private final class Bench: Sendable {
         executor.control(control)
     }
 
+    /// Gives the command to another worker, as if this one had been taken for dead.
+    func replace(_ id: CommandID) throws {
+        let other = Session(seat: 1, epoch: 6, pid: 1, startTime: 1, bootID: "b")
+        try store.reap(
+            seat: session.seat, epoch: session.epoch, counts: false, begun: nil, reason: "lost", now: .now,
+            released: { _, _ in })
+        try store.open(other)
+        _ = try store.apply(
+            [.claim(id, sent: true)], shard: id.shard(of: store.shardCount), seat: other.seat, epoch: other.epoch,
+            now: .now)
+    }
+
     func close() async { await onThread("close") { [committers] in for committer in committers { committer.close() } } }
 }
 
@@ -98,6 +110,59 @@ private final class Bench: Sendable {
         #expect(reports.map(\.event.transition.status) == [.queued, .sent, .success])
         #expect(state.completed == 1)
         #expect(state.resolved == 1)
+        await bench.close()
+    }
+
+    @Test func `keeps for the next execution what one says, before it goes on`() async throws {
+        let seen = Mutex<[[UInt8]?]>([])
+        let bench = try Bench([
+            Scripted(
+                type: "a",
+                body: { execution in
+                    seen.withLock { $0.append(execution.kept) }
+                    guard execution.kept == nil else { return nil }
+                    async let first: Void = execution.keep([1])
+                    async let second: Void = execution.keep([1])
+                    _ = try await (first, second)
+                    try await execution.keep([1, 2])
+                    throw Failure(.link, reason: "cut")
+                })
+        ])
+        let id = try bench.submit("a", to: Destination(scheme: "http", host: "h", port: 80))
+        bench.offer(id, "a")
+        try await until("the release") {
+            let command = try bench.kept(id)
+            return command.claim == 1 && command.status == .new
+        }
+        await bench.executor.idle()
+        bench.offer(id, "a")
+        try await bench.reach(.success, id)
+        #expect(seen.withLock { $0 } == [nil, [1, 2]])
+        await bench.close()
+    }
+
+    @Test func `keeps nothing of an execution that another one has replaced`() async throws {
+        let outcome = Mutex<(any Error)?>(nil)
+        let reference = Mutex<Bench?>(nil)
+        let bench = try Bench([
+            Scripted(
+                type: "a",
+                body: { execution in
+                    try reference.withLock { try $0?.replace(execution.id) }
+                    do { try await execution.keep([1]) } catch {
+                        outcome.withLock { $0 = error }
+                        throw error
+                    }
+                    return nil
+                })
+        ])
+        reference.withLock { $0 = bench }
+        let id = try bench.submit("a")
+        bench.offer(id, "a")
+        try await until("the refusal") { outcome.withLock { $0 is CancellationError } }
+        await bench.executor.idle()
+        #expect(try bench.kept(id).claim == 2)
+        reference.withLock { $0 = nil }
         await bench.close()
     }
 

@@ -40,6 +40,7 @@ extension MemoryStore {
                 case .sent(let id, let claim): shard.send(id, claim: claim, now: now)
                 case .offset(let id, let claim, let offset, let total):
                     shard.progress(id, claim: claim, offset: offset, total: total, now: now)
+                case .keep(let id, let claim, let state): shard.keep(id, claim: claim, state)
                 case .end(let id, let claim, let ending): shard.end(id, claim: claim, ending, now: now)
                 }
             }
@@ -140,11 +141,12 @@ extension MemoryShard {
         guard sessions.contains(where: { $0.seat == seat && $0.epoch == epoch }), let payload = payloads[id] else {
             return .refused
         }
+        let kept = kept[id]
         return change(id) { row, journal -> ExecutionOutcome in
             guard turn == 0 || row.command.turn == turn,
                 let transitions = row.claim(seat: seat, epoch: epoch, sent: sent, now: now, &journal)
             else { return .refused }
-            return .claimed(row.command, payload: payload, transitions)
+            return .claimed(row.command, payload: payload, kept: kept, transitions)
         } ?? .refused
     }
 
@@ -168,6 +170,14 @@ extension MemoryShard {
             row.command.updatedAt = now
             return .done([], retries: row.command.retries)
         } ?? .replaced
+    }
+
+    fileprivate mutating func keep(_ id: CommandID, claim: Int, _ state: [UInt8]) -> ExecutionOutcome {
+        guard let command = rows[id]?.command, command.claim == claim, command.status.isClaimed else {
+            return .replaced
+        }
+        kept[id] = state
+        return .done([], retries: command.retries)
     }
 
     fileprivate mutating func end(_ id: CommandID, claim: Int, _ ending: Ending, now: Timestamp) -> ExecutionOutcome {

@@ -33,11 +33,12 @@ extension Connection {
             return .refused
         }
         let payload = select.bytes(Query.columnCount)
+        let kept = select.optionalBytes(Query.columnCount + 1)
         // A read cursor left open would make the update slower.
         select.reset()
         if wasHeldBack { try save(row) } else { try hold(row) }
         remember(row)
-        return .claimed(row.command, payload: payload, transitions)
+        return .claimed(row.command, payload: payload, kept: kept, transitions)
     }
 
     func send(_ id: CommandID, claim: Int, now: Timestamp) throws(StoreError) -> ExecutionOutcome {
@@ -62,6 +63,15 @@ extension Connection {
         progress.bind(max(total, 0), at: 3)
         progress.bind(now, at: 4)
         try progress.run()
+        return .done([], retries: row.command.retries)
+    }
+
+    func keep(_ id: CommandID, claim: Int, _ state: [UInt8]) throws(StoreError) -> ExecutionOutcome {
+        guard let row = try find(id), row.command.claim == claim, row.command.status.isClaimed else { return .replaced }
+        let keep = try statement(.setKept)
+        keep.bind(row.command.turn, at: 1)
+        keep.bind(state, at: 2)
+        try keep.run()
         return .done([], retries: row.command.retries)
     }
 

@@ -4,7 +4,7 @@
 enum Query: Int, CaseIterable {
     case begin, commit, rollback
     case newestSeq, newestTurn, addToCount, hasSession
-    case setResult, deleteResult
+    case setResult, deleteResult, setKept
     case byID, byTurn, claimable, claimableByTurn
     case hold, finishRemembered, progress, save
     case byUniqueKey
@@ -45,13 +45,14 @@ enum Query: Int, CaseIterable {
 
         case .setResult: "INSERT OR REPLACE INTO result(turn, body) VALUES (?1, ?2)"
         case .deleteResult: "DELETE FROM result WHERE turn = ?1"
+        case .setKept: "UPDATE payload SET kept = ?2 WHERE turn = ?1"
 
         case .byID: "SELECT \(Self.columns) FROM command c WHERE c.id = ?1"
         case .byTurn: "SELECT \(Self.columns) FROM command c WHERE c.turn = ?1"
         case .claimable:
-            "SELECT \(Self.columns), p.body FROM command c CROSS JOIN payload p ON p.turn = c.turn WHERE c.id = ?1"
+            "SELECT \(Self.columns), p.body, p.kept FROM command c CROSS JOIN payload p ON p.turn = c.turn WHERE c.id = ?1"
         case .claimableByTurn:
-            "SELECT \(Self.columns), p.body FROM command c CROSS JOIN payload p ON p.turn = c.turn WHERE c.turn = ?1"
+            "SELECT \(Self.columns), p.body, p.kept FROM command c CROSS JOIN payload p ON p.turn = c.turn WHERE c.turn = ?1"
 
         case .hold:
             // Everything that a claim changes of a command that nothing holds back.

@@ -83,7 +83,11 @@ enum Schema {
         -- Of use in shard 0 alone.
         CREATE TABLE setting(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
         CREATE TABLE type(name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+        """,
         """
+        -- What an execution leaves to the next one. Here, for a claim reads this row anyway.
+        ALTER TABLE payload ADD COLUMN kept BLOB;
+        """,
     ]
 
     /// What a new shard starts with, besides its tables.
