@@ -66,9 +66,18 @@ final class ConnectionWatch: ChannelDuplexHandler {
         try pipeline.addHandler(watch, position: .after(decoder.handler))
         // The kernel takes no more than this ahead of what it has sent: what was accepted is soon on the wire, so that
         // bandwidth and cancellation mean something.
-        // One chunk waits here at most; the next is read when nearly all of it has gone to the kernel.
-        try channel.syncOptions?.setOption(.writeBufferWaterMark, value: .init(low: 8 << 10, high: 24 << 10))
         limitUnsent(in: channel, to: unsentLimit)
+    }
+
+    /// No head is longer. The client does not expect a channel that becomes full while it writes one, and traps.
+    private static let headWaterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 1 << 20, high: 4 << 20)
+    /// One chunk waits here at most; the next is read when nearly all of it has gone to the kernel.
+    private static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 8 << 10, high: 24 << 10)
+    private static let gentleWaterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 2)
+
+    private func setWaterMark(_ mark: ChannelOptions.Types.WriteBufferWaterMark, _ context: ChannelHandlerContext) {
+        // Fails on a closed channel only, where it does not matter.
+        try? context.channel.syncOptions?.setOption(.writeBufferWaterMark, value: mark)
     }
 
     /// TCP_NOTSENT_LOWAT.
@@ -83,14 +92,11 @@ final class ConnectionWatch: ChannelDuplexHandler {
         guard !isGentle else { return }
         isGentle = true
         Self.limitUnsent(in: context.channel, to: Self.gentleUnsentLimit)
-        try? context.channel.syncOptions?.setOption(.writeBufferWaterMark, value: .init(low: 1, high: 2))
+        setWaterMark(Self.gentleWaterMark, context)
     }
 
     /// Whether the channel takes more bytes without piling them up.
-    var isWritable: Bool {
-        // A head that is held back fills a short buffer by itself, and leaves with the first bytes of the body.
-        holdsHead || context?.channel.isWritable ?? false
-    }
+    var isWritable: Bool { context?.channel.isWritable ?? false }
 
     /// Writes are to be small, because what waits to be sent is kept short.
     var isShort: Bool { isGentle }
@@ -100,6 +106,7 @@ final class ConnectionWatch: ChannelDuplexHandler {
         self.transfer = transfer
         guard let context else { return }
         if transfer.makesWay { becomeGentle(context) }
+        setWaterMark(isGentle ? Self.gentleWaterMark : Self.waterMark, context)
         // A connection that is used again has a past.
         if requests > 1 { read(context) }
         atStart = last
@@ -144,6 +151,7 @@ final class ConnectionWatch: ChannelDuplexHandler {
             requests += 1
             isBusy = true
             (requestEnded, responseEnded, responseBegan) = (false, false, false)
+            setWaterMark(Self.headWaterMark, context)
             holdsHead = head.headers.first(name: "content-length").map { $0 != "0" } ?? false
             board.latest = self
             noteProgress()
