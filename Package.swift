@@ -114,6 +114,11 @@ let package = Package(
             swiftSettings: swiftSettings, linkerSettings: packedRelocations),
         .executableTarget(name: "ExampleWorker", dependencies: ["Sluice", log], swiftSettings: swiftSettings),
 
+        // The test bed: a network that does not exist, and somebody to send to.
+        .executableTarget(
+            name: "LinkEmulator", dependencies: ["Commands", "CLinux"], path: "Tests/LinkEmulator",
+            swiftSettings: swiftSettings, linkerSettings: packedRelocations),
+
         .target(
             name: "TestSupport",
             dependencies: [
