@@ -118,6 +118,16 @@ let package = Package(
         .executableTarget(
             name: "LinkEmulator", dependencies: ["Commands", "CLinux"], path: "Tests/LinkEmulator",
             swiftSettings: swiftSettings, linkerSettings: packedRelocations),
+        .executableTarget(
+            name: "TestDestination",
+            dependencies: [
+                "Commands", "CLinux",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Tests/TestDestination", swiftSettings: swiftSettings, linkerSettings: packedRelocations),
 
         .target(
             name: "TestSupport",
@@ -147,6 +157,11 @@ let package = Package(
         tests("Supervision", ["Supervision", "TestSupport"]),
         tests("Sluice", ["Sluice", "Store", "Wire", "ZeroMQ", "TestSupport"]),
         tests("Console", ["Console", "Commands"]),
-        tests("EndToEnd", ["Commands", "Store", "Wire", "ZeroMQ", "Sluice", "TestSupport", "CLinux"]),
+        tests(
+            "EndToEnd",
+            [
+                "Commands", "Store", "Wire", "ZeroMQ", "Sluice", "TestSupport", "CLinux", "LinkEmulator",
+                "TestDestination",
+            ]),
     ]
 )
