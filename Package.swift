@@ -128,6 +128,13 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Tests/TestDestination", swiftSettings: swiftSettings, linkerSettings: packedRelocations),
+        .executableTarget(
+            name: "NetworkEvaluation",
+            dependencies: [
+                "Commands", "Operations", "Sluice", "TestSupport",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/NetworkEvaluation", swiftSettings: swiftSettings, linkerSettings: packedRelocations),
 
         .target(
             name: "TestSupport",
