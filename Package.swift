@@ -117,6 +117,28 @@ let package = Package(
             swiftSettings: swiftSettings, linkerSettings: packedRelocations),
         .executableTarget(name: "ExampleWorker", dependencies: ["Sluice", log], swiftSettings: swiftSettings),
 
+        // The test bed: a network that does not exist, and somebody to send to.
+        .executableTarget(
+            name: "LinkEmulator", dependencies: ["Commands", "CLinux"], path: "Tests/LinkEmulator",
+            swiftSettings: swiftSettings, linkerSettings: packedRelocations),
+        .executableTarget(
+            name: "TestDestination",
+            dependencies: [
+                "Commands", "CLinux",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Tests/TestDestination", swiftSettings: swiftSettings, linkerSettings: packedRelocations),
+        .executableTarget(
+            name: "NetworkEvaluation",
+            dependencies: [
+                "Commands", "Operations", "Sluice", "TestSupport",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/NetworkEvaluation", swiftSettings: swiftSettings, linkerSettings: packedRelocations),
+
         .target(
             name: "TestSupport",
             dependencies: [
@@ -150,6 +172,11 @@ let package = Package(
         tests("Supervision", ["Supervision", "TestSupport"]),
         tests("Sluice", ["Sluice", "Store", "Wire", "ZeroMQ", "TestSupport"]),
         tests("Console", ["Console", "Commands"]),
-        tests("EndToEnd", ["Commands", "Store", "Wire", "ZeroMQ", "Sluice", "TestSupport", "CLinux"]),
+        tests(
+            "EndToEnd",
+            [
+                "Commands", "Store", "Wire", "ZeroMQ", "Sluice", "TestSupport", "CLinux", "LinkEmulator",
+                "TestDestination",
+            ]),
     ]
 )

@@ -4,6 +4,8 @@
 // What Swift cannot call by itself: variadic system calls, and those that this glibc does not declare.
 // Every function returns what the system call returns: a value, or -1 with errno set.
 
+#include "Namespaces.h"
+
 #include <spawn.h>
 #include <sys/types.h>
 

@@ -1,0 +1,94 @@
+import Commands
+
+/// One direction of one link: packets wait in a drop-tail queue, are sent one after the other at the link's rate, and
+/// arrive a delay later, in order.
+final class LinkStage {
+    /// Takes effect at once, also for what waits; what is under way keeps its time of arrival.
+    var shape: LinkShape
+    private var waiting = PacketRing()
+    private var waitingBytes = 0
+    private var flying = PacketRing()
+    /// When the last bit of the last packet sent has left.
+    private var freeAt: Int64 = 0
+    private var lastArrival: Int64 = 0
+    private var random: UInt64
+
+    private(set) var deliveredPackets = 0
+    private(set) var deliveredBytes = 0
+    private(set) var droppedByQueue = 0
+    private(set) var lost = 0
+
+    /// Packets whose turn comes within this time are sent now, so that not every packet costs a wake-up.
+    private static let ahead: Int64 = 500_000
+
+    init(_ shape: LinkShape, seed: UInt64) {
+        self.shape = shape
+        random = seed
+    }
+
+    /// - Returns: false where the packet is lost, and its memory the caller's again.
+    func accept(_ packet: Packet) -> Bool {
+        if shape.isBlackout || (shape.loss > 0 && draw() < shape.loss) {
+            lost &+= 1
+            return false
+        }
+        guard waitingBytes &+ Int(packet.length) <= shape.queue, !waiting.isFull, !flying.isFull else {
+            droppedByQueue &+= 1
+            return false
+        }
+        waiting.append(packet)
+        waitingBytes &+= Int(packet.length)
+        return true
+    }
+
+    /// Hands on what has arrived by `now`, with the time when it did.
+    func advance(_ now: Int64, _ deliver: (Packet) -> Void) {
+        while waiting.count > 0, freeAt <= now &+ Self.ahead, !flying.isFull {
+            var packet = waiting.removeFirst()
+            waitingBytes &-= Int(packet.length)
+            let start = max(freeAt, packet.at)
+            freeAt = shape.rate.map { start &+ Int64(Double(packet.length) * 8e9 / $0) } ?? start
+            lastArrival = max(lastArrival, freeAt &+ shape.delay)
+            packet.at = lastArrival
+            flying.append(packet)
+        }
+        while flying.count > 0, flying.first.at <= now {
+            let packet = flying.removeFirst()
+            deliveredPackets &+= 1
+            deliveredBytes &+= Int(packet.length)
+            deliver(packet)
+        }
+    }
+
+    /// When there is something to do next; `Int64.max` where nothing is under way.
+    var deadline: Int64 {
+        min(waiting.count > 0 ? freeAt : .max, flying.count > 0 ? flying.first.at : .max)
+    }
+
+    /// Loses everything under way.
+    func clear(_ give: (Int32) -> Void) {
+        lost &+= waiting.count &+ flying.count
+        while waiting.count > 0 { give(waiting.removeFirst().slot) }
+        while flying.count > 0 { give(flying.removeFirst().slot) }
+        waitingBytes = 0
+        freeAt = 0
+        lastArrival = 0
+    }
+
+    /// From 0 to 1 (SplitMix64).
+    private func draw() -> Double {
+        random &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = random
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return Double((mixed ^ (mixed >> 31)) >> 11) * 0x1p-53
+    }
+
+    var counters: JSONValue {
+        [
+            "packets": .integer(Int64(deliveredPackets)), "bytes": .integer(Int64(deliveredBytes)),
+            "dropped": .integer(Int64(droppedByQueue)), "lost": .integer(Int64(lost)),
+            "waiting": .integer(Int64(waitingBytes)),
+        ]
+    }
+}

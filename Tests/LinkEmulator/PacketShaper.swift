@@ -1,0 +1,141 @@
+import CLinux
+import Commands
+import Glibc
+
+/// A TUN device on each side and this process between them.
+///
+/// Up: client → shared link → the destination's own → server. Down: the same way back.
+final class PacketShaper: Shaper {
+    let name = "tun"
+    private let client: CInt
+    private let server: CInt
+    private let shared: (up: LinkStage, down: LinkStage)
+    private let own: [(up: LinkStage, down: LinkStage)?]
+    private var pool = PacketPool()
+    private var ledger = FlowLedger()
+
+    /// Packets that one turn reads from a device.
+    private static let batch = 64
+    /// Nanoseconds that the loop sleeps at least when only time moves packets: some arrive so much later.
+    private static let shortestSleep: Int64 = 150_000
+
+    init(_ plan: Plan, _ networks: Networks) throws {
+        let device = "sluice0"
+        func open(_ side: Networks.Side) throws -> CInt {
+            try networks.within(side) {
+                let descriptor = clinux_open_tun(device)
+                guard descriptor >= 0 else { throw Refusal.system("no TUN device for the \(side)") }
+                return descriptor
+            }
+        }
+        client = try open(.client)
+        server = try open(.server)
+        try networks.addressClient(device)
+        try networks.addressServers(device, count: plan.destinations.count)
+        var seed = plan.seed
+        func stage(_ shape: LinkShape) -> LinkStage {
+            seed &+= 1
+            return LinkStage(shape, seed: seed &* 0x9E37_79B9)
+        }
+        shared = (stage(plan.uplink), stage(plan.uplink))
+        own = plan.destinations.map { $0.map { (stage($0), stage($0)) } }
+    }
+
+    func run(until control: ControlServer, answer: (JSONValue) throws -> JSONValue) throws {
+        clinux_set_timer_slack(1)
+        var descriptors = [
+            pollfd(fd: client, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: server, events: Int16(POLLIN), revents: 0),
+        ]
+        let devices = descriptors.count
+        while !control.isDeserted {
+            descriptors.removeSubrange(devices...)
+            for descriptor in control.descriptors {
+                descriptors.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
+            }
+            guard clinux_wait(&descriptors, UInt(descriptors.count), sleep()) >= 0 || errno == EINTR else {
+                throw Refusal.system("ppoll")
+            }
+            if descriptors[0].revents != 0 { read(client, isUp: true) }
+            if descriptors[1].revents != 0 { read(server, isUp: false) }
+            carry(clinux_monotonic())
+            if descriptors[devices...].contains(where: { $0.revents != 0 }) { control.serve(answer) }
+        }
+    }
+
+    /// Nanoseconds until the next packet is due.
+    private func sleep() -> Int64 {
+        var deadline = min(shared.up.deadline, shared.down.deadline)
+        for link in own { if let link { deadline = min(deadline, link.up.deadline, link.down.deadline) } }
+        return min(max(deadline &- clinux_monotonic(), Self.shortestSleep), 50_000_000)
+    }
+
+    private func read(_ device: CInt, isUp: Bool) {
+        for _ in 0..<Self.batch {
+            guard let slot = pool.take() else { return }
+            let bytes = pool.bytes(slot)
+            let length = Glibc.read(device, bytes, PacketPool.slotSize)
+            // IPv4 only. The servers' addresses are 10.77.i.1.
+            guard length >= 20, bytes.load(as: UInt8.self) >> 4 == 4 else {
+                pool.give(slot)
+                if length < 0 { return }
+                continue
+            }
+            let route = Int(bytes.load(fromByteOffset: isUp ? 18 : 14, as: UInt8.self)) &- 1
+            guard own.indices.contains(route) else {
+                pool.give(slot)
+                continue
+            }
+            let now = clinux_monotonic()
+            if isUp { ledger.count(bytes, length: length, route: route, at: now) }
+            let packet = Packet(slot: slot, length: Int32(length), route: Int32(route), at: now)
+            offer(packet, to: isUp ? shared.up : own[route]?.down ?? shared.down)
+        }
+    }
+
+    private func offer(_ packet: Packet, to stage: LinkStage) {
+        if !stage.accept(packet) { pool.give(packet.slot) }
+    }
+
+    private func carry(_ now: Int64) {
+        shared.up.advance(now) { packet in
+            if let link = own[Int(packet.route)] { offer(packet, to: link.up) } else { write(packet, server) }
+        }
+        for link in own {
+            guard let link else { continue }
+            link.up.advance(now) { write($0, server) }
+            link.down.advance(now) { offer($0, to: shared.down) }
+        }
+        shared.down.advance(now) { write($0, client) }
+    }
+
+    private func write(_ packet: Packet, _ device: CInt) {
+        // A device that is down loses it, as it would on any wire.
+        _ = Glibc.write(device, pool.bytes(packet.slot), Int(packet.length))
+        pool.give(packet.slot)
+    }
+
+    // MARK: Control
+
+    func change(destination: Int?, direction: Direction?, _ change: JSONValue) throws {
+        guard let link = destination.map({ own[$0] }) ?? shared else {
+            throw Refusal("that destination has no link of its own")
+        }
+        for way in Direction.allCases where direction == nil || direction == way {
+            let stage = way == .up ? link.up : link.down
+            stage.shape = try stage.shape.changed(by: change)
+            if stage.shape.isBlackout { stage.clear { pool.give($0) } }
+        }
+    }
+
+    func flows(since: Int64) -> JSONValue? { ledger.json(since: since) }
+
+    var links: JSONValue {
+        func row(_ name: String, _ link: (up: LinkStage, down: LinkStage)) -> JSONValue {
+            ["link": .string(name), "up": link.up.counters, "down": link.down.counters]
+        }
+        return .array(
+            [row("*", shared)]
+                + own.enumerated().compactMap { index, link in link.map { row("10.77.\(index + 1).1", $0) } })
+    }
+}

@@ -1,0 +1,48 @@
+import Commands
+import Foundation
+
+/// The machine, for the record.
+enum Facts {
+    static let machine: [JSONValue.Member] = {
+        var name = utsname()
+        uname(&name)
+        let kernel = withUnsafeBytes(of: &name.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        let processor =
+            text("/proc/cpuinfo").split(separator: "\n").first { $0.hasPrefix("model name") }?
+            .split(separator: ":").last.map { $0.trimmingCharacters(in: .whitespaces) } ?? "unknown"
+        return [
+            .init("kernel", .string(kernel)),
+            .init("machine", .string("\(processor), \(ProcessInfo.processInfo.activeProcessorCount) cores")),
+        ]
+    }()
+
+    /// Ticks of all processors since boot, from `/proc/stat` (proc_stat(5)): user nice system idle iowait irq softirq steal.
+    struct Ticks {
+        var stolen = 0.0
+        var idle = 0.0
+        var all = 0.0
+
+        static var now: Ticks {
+            let ticks =
+                text("/proc/stat").split(separator: "\n").first?.split(separator: " ").dropFirst().prefix(8)
+                .compactMap { Double($0) } ?? []
+            return ticks.count == 8
+                ? Ticks(stolen: ticks[7], idle: ticks[3] + ticks[4], all: ticks.reduce(0, +)) : Ticks()
+        }
+
+        /// Shares of the time since.
+        func since(_ before: Ticks) -> (steal: Double, busy: Double) {
+            let all = max(1, all - before.all)
+            return ((stolen - before.stolen) / all, 1 - (idle - before.idle) / all)
+        }
+    }
+
+    /// Seconds of processor that a process has used.
+    static func processorTime(of process: Int32) -> Double? {
+        let fields = text("/proc/\(process)/stat").split(separator: ")").last?.split(separator: " ") ?? []
+        guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return nil }
+        return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
+    private static func text(_ path: String) -> String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
+}

@@ -1,0 +1,28 @@
+import Commands
+import Foundation
+
+/// `results.jsonl`: a line for each run, appended and flushed when the run has ended.
+struct ResultLog {
+    private let path: String
+
+    init(directory: String) throws {
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        path = "\(directory)/results.jsonl"
+        if !FileManager.default.fileExists(atPath: path) { try Data().write(to: URL(fileURLWithPath: path)) }
+    }
+
+    func append(_ record: RunRecord) throws {
+        guard let file = FileHandle(forWritingAtPath: path) else { throw CocoaError(.fileWriteUnknown) }
+        try file.seekToEnd()
+        try file.write(contentsOf: Data(record.json.bytes + [UInt8(ascii: "\n")]))
+        try file.synchronize()
+        try file.close()
+    }
+
+    /// Every run so far. A line that was cut when the machine stopped is passed over, and its run is made again.
+    func records() throws -> [RunRecord] {
+        try Data(contentsOf: URL(fileURLWithPath: path)).split(separator: UInt8(ascii: "\n")).compactMap { line in
+            (try? JSONValue(parsing: Array(line))).flatMap(RunRecord.init)
+        }
+    }
+}

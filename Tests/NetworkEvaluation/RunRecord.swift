@@ -1,0 +1,114 @@
+import Commands
+import TestSupport
+
+/// Which run: a scenario with an arm and a congestion control, once.
+struct Job: Sendable, Hashable {
+    var scenario: String
+    var arm: Arm
+    var congestion: String
+    var repetition: Int
+    var seconds: Double
+
+    var text: String { "\(scenario) · \(arm.rawValue) · \(congestion) · \(repetition) · \(seconds.short) s" }
+}
+
+/// What a run gave; a line of `results.jsonl`.
+struct RunRecord: Sendable {
+    /// Something that happened, for the plots; `at` in seconds of the run.
+    struct Mark: Sendable {
+        var at: Double
+        var text: String
+    }
+
+    /// Level and limit of a link from a time on.
+    struct LevelChange: Sendable {
+        var at: Double
+        var link: String
+        var level: String
+        var limit: Int?
+    }
+
+    var job: Job
+    var facts: JSONValue = [:]
+    var figures: [(name: String, value: Double)] = []
+    /// Single values behind figures, for strip plots.
+    var samples: [(name: String, values: [Double])] = []
+    /// Mbit/s of payload in steps of ``step``, by kind of transfer.
+    var goodput: [(kind: String, values: [Double])] = []
+    var marks: [Mark] = []
+    var levels: [LevelChange] = []
+    var notes: [String] = []
+    /// Why it is no result.
+    var error: String?
+
+    static let step = 0.5
+
+    init(_ job: Job) { self.job = job }
+
+    subscript(figure: String) -> Double? { figures.first { $0.name == figure }?.value }
+
+    mutating func set(_ figure: String, _ value: Double?) {
+        if let value, value.isFinite { figures.append((figure, value)) }
+    }
+
+    var json: JSONValue {
+        func list(_ values: [Double]) -> JSONValue { .array(values.map { .number(($0 * 1000).rounded() / 1000) }) }
+        return [
+            "scenario": .string(job.scenario), "arm": .string(job.arm.rawValue), "congestion": .string(job.congestion),
+            "repetition": .integer(Int64(job.repetition)), "seconds": .number(job.seconds), "facts": facts,
+            "figures": .object(figures.map { .init($0.name, .number($0.value)) }),
+            "samples": .object(samples.map { .init($0.name, list($0.values)) }),
+            "goodput": .object(goodput.map { .init($0.kind, list($0.values)) }),
+            "marks": .array(marks.map { [.number($0.at), .string($0.text)] }),
+            "levels": .array(
+                levels.map {
+                    [
+                        .number($0.at), .string($0.link), .string($0.level),
+                        $0.limit.map { .integer(Int64($0)) } ?? .null,
+                    ]
+                }), "notes": .array(notes.map { .string($0) }), "error": error.map { .string($0) } ?? .null,
+        ]
+    }
+
+    init?(_ json: JSONValue) {
+        guard let scenario = json["scenario"]?.string, let arm = json["arm"]?.string.flatMap(Arm.init(rawValue:)),
+            let congestion = json["congestion"]?.string, let repetition = json["repetition"]?.integer,
+            let seconds = json["seconds"]?.real
+        else { return nil }
+        func lists(_ value: JSONValue?) -> [(String, [Double])] {
+            (value?.members ?? []).map { ($0.name, ($0.value.elements ?? []).compactMap(\.real)) }
+        }
+        job = Job(
+            scenario: scenario, arm: arm, congestion: congestion, repetition: Int(repetition), seconds: seconds)
+        facts = json["facts"] ?? [:]
+        figures = (json["figures"]?.members ?? []).compactMap { member in
+            member.value.real.map { (member.name, $0) }
+        }
+        samples = lists(json["samples"])
+        goodput = lists(json["goodput"])
+        marks = (json["marks"]?.elements ?? []).compactMap { mark in
+            guard let mark = mark.elements, mark.count == 2, let at = mark[0].real, let text = mark[1].string
+            else { return nil }
+            return Mark(at: at, text: text)
+        }
+        levels = (json["levels"]?.elements ?? []).compactMap { change in
+            guard let change = change.elements, change.count == 4, let at = change[0].real,
+                let link = change[1].string, let level = change[2].string
+            else { return nil }
+            return LevelChange(at: at, link: link, level: level, limit: change[3].integer.map { Int($0) })
+        }
+        notes = (json["notes"]?.elements ?? []).compactMap(\.string)
+        error = json["error"]?.string
+    }
+}
+
+extension JSONValue {
+    /// A number of either form.
+    var real: Double? {
+        switch self {
+        case .integer(let value): Double(value)
+        case .number(let value): value
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import TestSupport
+
+/// A situation, what happens in it, and what must come out.
+struct Scenario: Sendable {
+    var name: String
+    /// For the report.
+    var title: String
+    var uplink: EmulatedLink
+    /// A link of its own for each destination, or nil.
+    var destinations: [EmulatedLink?] = [nil]
+    var targets: [Target]
+    var arms: [Arm] = Arm.allCases
+    /// A shorter run would show nothing.
+    var leastSeconds = 0.0
+    /// `sluice.yaml` beyond the arm's.
+    var policy: [String: String] = [:]
+    /// Places of each worker; nil: the arm's.
+    var concurrency: Int?
+    /// Whether ``run`` starts Sluice itself.
+    var startsItself = false
+    /// Does it, and puts figures into the stage's record.
+    var run: @Sendable (Stage) async throws -> Void
+
+    static let all: [Scenario] =
+        priority + changes + [resume, reaction] + capacity + outages + [flap, loss] + others + [
+            starvation, overhead, kill,
+        ]
+
+    static func named(_ name: String) -> Scenario? { all.first { $0.name == name } }
+}
+
+/// A figure and what it must be.
+struct Target: Sendable {
+    enum Bound: Sendable {
+        case atMost(Double)
+        case atLeast(Double)
+        case between(Double, Double)
+
+        func isMet(by value: Double) -> Bool {
+            switch self {
+            case .atMost(let limit): value <= limit
+            case .atLeast(let limit): value >= limit
+            case .between(let low, let high): (low...high).contains(value)
+            }
+        }
+
+        var text: String {
+            switch self {
+            case .atMost(let limit): "≤ \(limit.short)"
+            case .atLeast(let limit): "≥ \(limit.short)"
+            case .between(let low, let high): "\(low.short)–\(high.short)"
+            }
+        }
+    }
+
+    var figure: String
+    var bound: Bound
+    /// The figure is divided by this arm's median first.
+    var relativeTo: Arm?
+
+    init(_ figure: String, _ bound: Bound, relativeTo: Arm? = nil) {
+        self.figure = figure
+        self.bound = bound
+        self.relativeTo = relativeTo
+    }
+}

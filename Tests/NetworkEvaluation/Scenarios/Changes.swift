@@ -1,0 +1,138 @@
+import Commands
+import Sluice
+import TestSupport
+
+extension Scenario {
+    private static let fast = EmulatedLink.megabits(100)
+    private static let slow = EmulatedLink.megabits(2)
+
+    /// A link that becomes fifty times slower.
+    static let changes = [dropClasses, dropLowOnly, dropRecover]
+
+    private static let dropClasses = Scenario(
+        name: "drop-classes", title: "100 → 2 Mbit/s with running uploads of all five QoS",
+        uplink: fast,
+        targets: [
+            Target("level after (s)", .atMost(1.5)), Target("low obeys after (s)", .atMost(1.5)),
+            Target("explain names the level", .atLeast(1)), Target("cancelled after (s)", .atMost(1.5)),
+        ], arms: [.ours, .withoutPreemption], startsItself: true
+    ) { stage in
+        stage.start()
+        for cancels in [false, true] {
+            try await stage.bed.change(fast)
+            try await stage.startSluice(
+                policy: cancels
+                    ? ["network.level.degraded.background": "cancel", "network.level.poor.background": "cancel"] : [:])
+            var ids: [QualityOfService: [CommandID]] = [:]
+            for qos in QualityOfService.allCases {
+                ids[qos] = try await stage.submit(
+                    2, of: Int(fast.payloadCeiling * 60), qos, kind: qos.isLow ? "low" : "others")
+            }
+            let start = MonotonicMoment.now
+            try await until("traffic of every kind") {
+                let traffic = try await stage.traffic()
+                return traffic.of("low").bytes(from: start, to: .now) > 0
+                    && traffic.bytes(from: start, to: .now) > Int64(fast.payloadCeiling * 4)
+            }
+            let changed = try await stage.change(slow, "2 Mbit/s")
+            try await stage.pause(2)
+            if cancels {
+                try await stage.pause(3)
+                stage.record.set("cancelled after (s)", try await cancelled(ids[.background] ?? [], stage, changed))
+            } else {
+                let words = try await stage.sluice("explain", ids[.utility]![0].description)
+                stage.record.set(
+                    "explain names the level", words.contains("degraded") || words.contains("poor") ? 1 : 0)
+                try await stage.pause(6)
+                let level = stage.link(after: changed) { ["degraded", "poor"].contains($0.level) }
+                stage.record.set("level after (s)", level.map { $0.at - changed })
+                stage.record.set("low obeys after (s)", try await obeyed(stage, changed))
+            }
+            try await stage.killSluice()
+            for id in ids.values.joined() { _ = try? await stage.client.cancel(id) }
+        }
+        stage.note(try await stage.traffic(), kinds: ["others", "low"])
+    }
+
+    /// Seconds until the last of them ended in `cancelled`, with a reason; nil where one has not.
+    private static func cancelled(
+        _ ids: [CommandID], _ stage: Stage, _ changed: MonotonicMoment
+    ) async throws -> Double? {
+        var last = 0.0
+        for id in ids {
+            let timeline = try await stage.client.timeline(id)
+            guard let end = timeline.last(where: { $0.status == .cancelled }), end.reason != nil else { return nil }
+            last = max(last, stage.moment(end.at) - changed)
+        }
+        return last
+    }
+
+    /// Seconds from the change on after which what low transfers send stays within the throttles of both (25 % and 10 %
+    /// of the link), and a tenth of the link for what TCP sends again; looked at for five seconds.
+    private static func obeyed(_ stage: Stage, _ changed: MonotonicMoment) async throws -> Double? {
+        let sent = try await stage.sent("low", since: changed)
+        let limit = slow.payloadCeiling * 0.45
+        var after: Double?
+        for wait in stride(from: 0.0, to: 6, by: 0.25) {
+            if sent.bytes(from: changed + wait, to: changed + (wait + 1)) > limit {
+                after = nil
+            } else {
+                after = after ?? wait
+            }
+        }
+        return after
+    }
+
+    private static let dropLowOnly = Scenario(
+        name: "drop-low-only", title: "100 → 2 Mbit/s, then only low QoS is left", uplink: fast,
+        targets: [Target("link used (%)", .atLeast(90))], leastSeconds: 40
+    ) { stage in
+        try await stage.startSluice()
+        stage.start()
+        try await stage.submitBacklog(of: 20_000_000, seconds: 20)
+        try await stage.until(second: 10)
+        let changed = try await stage.change(slow, "2 Mbit/s")
+        try await stage.until(second: stage.seconds)
+        let (from, end) = (changed + 3, MonotonicMoment.now)
+        let traffic = try await stage.traffic()
+        stage.record.set(
+            "link used (%)", Double(traffic.bytes(from: from, to: end)) / slow.payloadCeiling / (end - from) * 100)
+        stage.record.set("useful (%)", traffic.useful(from: from, to: end) / slow.payloadCeiling * 100)
+        stage.note(traffic, kinds: ["low"])
+    }
+
+    private static let dropRecover = Scenario(
+        name: "drop-recover", title: "100 → 2 → 100 Mbit/s", uplink: fast,
+        targets: [
+            Target("level after (s)", .atMost(1.5)), Target("recovered to 80 % after (s)", .atMost(5)),
+            Target("goodput (%)", .atLeast(93)),
+        ], leastSeconds: 45
+    ) { stage in
+        try await stage.startSluice()
+        stage.start()
+        try await stage.submitBacklog(of: 2_000_000)
+        try await stage.until(second: stage.seconds / 3)
+        let dropped = try await stage.change(slow, "2 Mbit/s")
+        try await stage.until(second: stage.seconds * 2 / 3)
+        let back = try await stage.change(fast, "100 Mbit/s")
+        try await stage.until(second: stage.seconds)
+        let end = MonotonicMoment.now
+        let traffic = try await stage.traffic()
+        let capacity =
+            fast.payloadCeiling * (dropped - stage.begin + (end - back)) + slow.payloadCeiling * (back - dropped)
+        let useful = traffic.useful(from: stage.begin, to: end) * (end - stage.begin)
+        stage.record.set("goodput (%)", useful / capacity * 100)
+        stage.record.set(
+            "level after (s)",
+            stage.link(after: dropped) { ["degraded", "poor"].contains($0.level) }.map { $0.at - dropped })
+        stage.record.set(
+            "recovered to 80 % after (s)",
+            traffic.recovery(to: fast.payloadCeiling * 0.8, after: back, within: end - back - 1))
+        stage.note(traffic, kinds: ["low"])
+    }
+}
+
+extension QualityOfService {
+    /// The low class.
+    var isLow: Bool { self == .utility || self == .background }
+}

@@ -1,0 +1,126 @@
+import Commands
+import Foundation
+import Sluice
+import TestSupport
+
+extension Scenario {
+    static let others = [isolation, pushback, estimate]
+
+    private static let isolation = Scenario(
+        name: "isolation", title: "destination B at 1 Mbit/s with 3 s to the first byte, A at 50 Mbit/s",
+        uplink: EmulatedLink(),
+        destinations: [
+            .megabits(50, roundTrip: .milliseconds(20)), .megabits(1, roundTrip: .milliseconds(20)),
+        ], targets: [Target("A's goodput against B absent (%)", .atLeast(98))], leastSeconds: 40
+    ) { stage in
+        try await stage.destinations[1].set(.firstByteDelay(3))
+        try await stage.startSluice()
+        stage.start()
+        try await stage.submitBacklog(of: 2_000_000, to: 1)
+        try await stage.until(second: stage.seconds / 2)
+        let middle = MonotonicMoment.now
+        stage.mark("B comes")
+        try await stage.submit(500, of: 200_000, .utility, kind: "low", to: 2)
+        try await stage.until(second: stage.seconds)
+        let traffic = try await stage.traffic(of: 1)
+        let alone = traffic.useful(from: stage.begin + 5, to: middle)
+        let both = traffic.useful(from: middle + 2, to: .now)
+        stage.record.set("A's goodput against B absent (%)", both / alone * 100)
+        stage.record.set("A alone (Mbit/s)", alone * 8 / 1e6)
+        stage.note(traffic, kinds: ["low"])
+    }
+
+    private static let pushback = Scenario(
+        name: "pushback-503", title: "a server that answers 503 above 6 requests, 50 Mbit/s, files of 1 MB",
+        uplink: .megabits(50, roundTrip: .milliseconds(20)),
+        targets: [Target("503 (%)", .atMost(2)), Target("requests at once", .between(4.5, 6))], leastSeconds: 40
+    ) { stage in
+        try await stage.destinations[0].set(.mostRequests(6), .firstByteDelay(0.2))
+        try await stage.startSluice()
+        stage.start()
+        try await stage.submitBacklog(of: 1_000_000)
+        try await stage.until(second: stage.seconds)
+        let end = MonotonicMoment.now
+        let settled = stage.begin + stage.seconds / 3
+        let traffic = try await stage.traffic()
+        let ended = traffic.requests.filter { $0.begin >= settled && $0.status != nil }
+        let refused = ended.count { $0.status == 503 }
+        if !ended.isEmpty { stage.record.set("503 (%)", Double(refused) / Double(ended.count) * 100) }
+        let accepted = Traffic(requests: traffic.requests.filter { $0.status != 503 })
+        stage.record.set("requests at once", accepted.concurrency(from: settled, to: end))
+        stage.record.set(
+            "goodput (%)", traffic.useful(from: settled, to: end) / stage.scenario.uplink.payloadCeiling * 100)
+        stage.note(traffic, kinds: ["low"])
+    }
+
+    /// The coordinator's goodput of the link with so many transfers as it is told, whatever the arm.
+    private static let estimate = Scenario(
+        name: "estimate", title: "the estimate against the shaper with 1 to 32 transfers, 20 Mbit/s, 50 ms",
+        uplink: .megabits(20),
+        targets: [Target("largest error (%)", .atMost(10)), Target("slope (% per transfer)", .between(-0.1, 0.1))],
+        arms: [.ours], concurrency: 32, startsItself: true
+    ) { stage in
+        let ceiling = stage.scenario.uplink.payloadCeiling
+        var errors: [(x: Double, y: Double)] = []
+        stage.start()
+        for count in [1, 2, 4, 8, 16, 32] {
+            try await stage.startSluice(policy: ["network.fixedConcurrency": "\(count)"])
+            stage.mark("\(count)")
+            let start = MonotonicMoment.now
+            let ids = try await stage.submit(count, of: 100_000_000, .default, kind: "low")
+            try await stage.pause(max(6, stage.seconds / 6))
+            let estimates = stage.linkEvents().filter { $0.at > start + 3 && $0.link != "*" }.compactMap(\.goodput)
+            errors += estimates.map { (Double(count), ($0 / ceiling - 1) * 100) }
+            try await stage.killSluice()
+            for id in ids { _ = try? await stage.client.cancel(id) }
+        }
+        stage.record.set("largest error (%)", errors.map { abs($0.y) }.max())
+        stage.record.set("slope (% per transfer)", slope(errors))
+        stage.record.samples.append(("error (%)", errors.map(\.y)))
+        stage.note(try await stage.traffic(), kinds: ["low"])
+    }
+
+    static let starvation = Scenario(
+        name: "starvation", title: "high priority saturates 20 Mbit/s for 10 minutes while eight low uploads wait",
+        uplink: .megabits(20), targets: [Target("longest standstill (s)", .atMost(60))],
+        arms: [.ours, .withoutPreemption], leastSeconds: 600
+    ) { stage in
+        let ceiling = stage.scenario.uplink.payloadCeiling
+        try await stage.startSluice()
+        try await stage.submit(
+            8, of: Int(ceiling * (stage.seconds + 60)), .utility, kind: "low", by: stage.resumable())
+        try await until("the low uploads") { try await stage.traffic().of("low").bytes > Int64(ceiling) }
+        stage.start()
+        let size = 10_000_000
+        try await stage.submit(
+            Int(ceiling * stage.seconds / Double(size) * 1.5) + 8, of: size, .userInitiated, kind: "high")
+        try await stage.until(second: stage.seconds)
+        let end = MonotonicMoment.now
+        let traffic = try await stage.traffic()
+        stage.record.set(
+            "longest standstill (s)", traffic.of("low").longestStandstill(from: stage.begin, to: end))
+        let low = traffic.of("low").bytes(from: stage.begin, to: end)
+        stage.record.set("low of the link (%)", Double(low) / ceiling / (end - stage.begin) * 100)
+        stage.note(traffic, kinds: ["high", "low"])
+    }
+
+    static let overhead = Scenario(
+        name: "overhead", title: "coordinator with 200 transfers", uplink: .megabits(20),
+        destinations: [nil, nil, nil, nil], targets: [Target("coordinator (% of a core)", .atMost(2))], arms: [.ours],
+        policy: ["network.fixedConcurrency": "200"], concurrency: 200
+    ) { stage in
+        try await stage.startSluice()
+        for destination in 1...4 { try await stage.submit(50, of: 100_000_000, .utility, kind: "low", to: destination) }
+        try await until("200 transfers", within: .seconds(60)) {
+            try await stage.traffic().requests.count { $0.end == nil } >= 200
+        }
+        stage.start()
+        guard let coordinator = try await stage.coordinator(), let before = Facts.processorTime(of: coordinator) else {
+            throw Missed("no coordinator was found")
+        }
+        try await stage.until(second: stage.seconds)
+        let used = (Facts.processorTime(of: coordinator) ?? 0) - before
+        stage.record.set("coordinator (% of a core)", used / stage.elapsed * 100)
+        stage.note(try await stage.traffic(), kinds: ["low"])
+    }
+}

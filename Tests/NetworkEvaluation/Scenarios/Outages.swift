@@ -1,0 +1,100 @@
+import Commands
+import Sluice
+import TestSupport
+
+extension Scenario {
+    /// Half a minute of nothing.
+    static let outages = [
+        blackout("blackout-silent", "blackout of 30 s: silence") { try await $0.bed.blackout($1) },
+        blackout("blackout-refused", "blackout of 30 s: connections reset and refused") {
+            try await $0.destinations[0].set(.refusing($1))
+        },
+    ]
+
+    private static func blackout(
+        _ name: String, _ title: String, darken: @escaping @Sendable (Stage, Bool) async throws -> MonotonicMoment
+    ) -> Scenario {
+        Scenario(
+            name: name, title: "\(title), 20 Mbit/s, 50 ms, uploads of 4 MB by tus", uplink: .megabits(20),
+            targets: [
+                Target("recovered to 80 % after (s)", .atMost(3)), Target("attempts charged", .atMost(0)),
+                Target("sent twice (%)", .atMost(0.5)),
+            ], leastSeconds: 75
+        ) { stage in
+            try await stage.startSluice()
+            stage.start()
+            try await stage.submitBacklog(of: 4_000_000, by: stage.resumable())
+            try await stage.until(second: 15)
+            stage.mark("dark", at: try await darken(stage, true))
+            try await stage.until(second: 45)
+            let light = try await darken(stage, false)
+            stage.mark("light", at: light)
+            try await stage.until(second: stage.seconds)
+            let end = MonotonicMoment.now
+            let traffic = try await stage.traffic()
+            stage.record.set(
+                "recovered to 80 % after (s)",
+                traffic.recovery(
+                    to: stage.scenario.uplink.payloadCeiling * 0.8, after: light, within: end - light - 1))
+            stage.record.set("attempts charged", Double(try await stage.charged()))
+            let (again, kept) = try await stage.repeated()
+            stage.record.set("sent twice (%)", Double(again) / Double(max(1, kept)) * 100)
+            stage.note(traffic, kinds: ["low"])
+        }
+    }
+
+    /// Everything is killed when half of an upload is there, and another process goes on.
+    static let resume = Scenario(
+        name: "resume", title: "cut at 50 % and resumed by another process (tus), 20 Mbit/s, 50 ms",
+        uplink: .megabits(20), targets: [Target("beyond the size (KiB)", .atMost(256))], arms: [.ours]
+    ) { stage in
+        let size = 20_000_000
+        try await stage.startSluice()
+        stage.start()
+        let transport = stage.resumable()
+        let id = try await stage.submit(of: size, .utility, kind: "low", by: transport)[0]
+        try await until("half of the upload") { try await stage.traffic().bytes >= Int64(size / 2) }
+        try await stage.killSluice()
+        stage.mark("killed")
+        try await stage.startSluice()
+        _ = try await stage.time(of: id)
+        let traffic = try await stage.traffic()
+        stage.record.set("beyond the size (KiB)", Double(Int(traffic.bytes) - size) / 1024)
+        stage.note(traffic, kinds: ["low"])
+    }
+
+    static let kill: Scenario = {
+        let (fast, slow) = (EmulatedLink.megabits(100), EmulatedLink.megabits(2))
+        return Scenario(
+            name: "kill", title: "100 → 2 → 100 Mbit/s, SIGKILL of the coordinator and a worker in between",
+            uplink: fast,
+            targets: [
+                Target("lost", .atMost(0)), Target("sent twice, per transfer cut (KiB)", .atMost(256)),
+                Target("level known again after (s)", .atMost(2)),
+            ], arms: [.ours], leastSeconds: 45
+        ) { stage in
+            try await stage.startSluice()
+            stage.start()
+            try await stage.submitBacklog(of: 2_000_000, seconds: stage.seconds / 3, by: stage.resumable())
+            try await stage.until(second: stage.seconds / 4)
+            try await stage.change(slow, "2 Mbit/s")
+            try await stage.until(second: stage.seconds / 2)
+            let running = try await stage.traffic().requests.count { $0.end == nil }
+            let victims = try await [stage.workers().first, stage.coordinator()].compactMap { $0 }
+            stage.kill(victims)
+            let killed = MonotonicMoment.now
+            stage.mark("SIGKILL", at: killed)
+            try await stage.until(second: stage.seconds * 3 / 4)
+            let known = stage.link(after: killed) { $0.level != "unknown" }
+            stage.record.set("level known again after (s)", known.map { $0.at - killed })
+            try await stage.change(fast, "100 Mbit/s")
+            let open = { try await stage.client.counts().filter { !$0.key.isFinal }.values.reduce(0, +) }
+            try await until("the end of every upload", within: .seconds(300)) { try await open() == 0 }
+            let counts = try await stage.client.counts()
+            stage.record.set("lost", Double(stage.submitted.count - (counts[.success] ?? 0)))
+            let (again, _) = try await stage.repeated()
+            stage.record.set("sent twice, per transfer cut (KiB)", Double(again) / 1024 / Double(max(1, running)))
+            stage.note(try await stage.traffic(), kinds: ["low"])
+        }
+    }()
+}

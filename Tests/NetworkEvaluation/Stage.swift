@@ -1,0 +1,339 @@
+import Commands
+import Foundation
+import Operations
+import Sluice
+import Synchronization
+import TestSupport
+
+/// A run's bed, destinations and Sluice, and what scenarios do with them.
+final class Stage {
+    let scenario: Scenario
+    let job: Job
+    let place: TemporaryDirectory
+    let bed: NetworkBed
+    let destinations: [BedDestination]
+    let client: SluiceClient
+    var record: RunRecord
+    private(set) var begin = MonotonicMoment.now
+    private(set) var submitted: [CommandID] = []
+    private let data: String
+    private var up: ChildProcess?
+    private let events = EventLog()
+    private var listening: Task<Void, Never>?
+    /// Wall clock minus CLOCK_MONOTONIC, in milliseconds.
+    private let clockDifference = Timestamp.now.milliseconds - MonotonicMoment.now.nanoseconds / 1_000_000
+
+    static let workers = 2
+
+    init(_ job: Job, _ scenario: Scenario, shaper: NetworkBed.Shaper) async throws {
+        self.job = job
+        self.scenario = scenario
+        record = RunRecord(job)
+        place = try TemporaryDirectory("evaluation")
+        let plan = NetworkBed.Plan(
+            scenario.uplink, destinations: scenario.destinations, congestion: job.congestion, shaper: shaper)
+        bed = try await NetworkBed(plan, in: place.path)
+        do {
+            var destinations: [BedDestination] = []
+            for number in 1...scenario.destinations.count {
+                destinations.append(try await BedDestination(bed, number: number, in: place.path))
+            }
+            self.destinations = destinations
+            data = "\(place.path)/data"
+            client = try SluiceClient(data: data, registry: BuiltInOperations.registry(), create: true)
+        } catch {
+            await bed.finish()
+            place.remove()
+            throw error
+        }
+    }
+
+    func finish() async {
+        listening?.cancel()
+        await client.close()
+        await bed.finish()
+        place.remove()
+    }
+
+    // MARK: Sluice
+
+    /// Starts `sluice up` in the client's network and waits for its workers.
+    /// - Parameter policy: keys of `sluice.yaml` besides the arm's and the scenario's.
+    func startSluice(policy: [String: String] = [:]) async throws {
+        let policy = job.arm.policy.merging(scenario.policy) { $1 }.merging(policy) { $1 }
+        try Self.yaml(policy).write(toFile: "\(data)/sluice.yaml", atomically: true, encoding: .utf8)
+        chmod("\(data)/sluice.yaml", 0o600)
+        let concurrency = scenario.concurrency ?? job.arm.concurrency(workers: Self.workers)
+        let up = try bed.start(
+            in: .client,
+            [
+                "\(NetworkBed.bin)/sluice", "up", "--data", data, "--workers", "\(Self.workers)", "--concurrency",
+                "\(concurrency)", "--log-format", "text",
+            ])
+        self.up = up
+        try await TestSupport.until("\(Self.workers) workers") {
+            if let ending = up.ending { throw Missed("sluice up ended with \(ending): \(up.errors)") }
+            return try await self.workers().count == Self.workers
+        }
+        if listening == nil {
+            listening = Task { [events, stream = try client.events(prefix: "link/")] in
+                for await event in stream { events.add(event) }
+            }
+        }
+    }
+
+    /// Kills all of it, as a power cut would.
+    func killSluice() async throws {
+        guard let up else { return }
+        let processes = try await workers() + [coordinator()].compactMap { $0 }
+        up.signal(SIGKILL)
+        kill(processes)
+        _ = await up.end
+        self.up = nil
+    }
+
+    /// SIGKILL to processes of this run, by their ids.
+    func kill(_ processes: [Int32]) { for process in processes { Foundation.kill(process, SIGKILL) } }
+
+    /// Dotted keys as nested YAML.
+    static func yaml(_ keys: [String: String]) -> String {
+        var lines: [String] = []
+        var open: [Substring] = []
+        for (key, value) in keys.sorted(by: { $0.key < $1.key }) {
+            let parts = key.split(separator: ".")
+            let sections = parts.dropLast()
+            let common = zip(open, sections).prefix { $0 == $1 }.count
+            for (depth, section) in sections.enumerated().dropFirst(common) {
+                lines.append(String(repeating: "  ", count: depth) + "\(section):")
+            }
+            open = Array(sections)
+            lines.append(String(repeating: "  ", count: sections.count) + "\(parts.last!): \(value)")
+        }
+        return lines.isEmpty ? "" : lines.joined(separator: "\n") + "\n"
+    }
+
+    /// Runs a command line of Sluice to its end; its output, also where it fails.
+    func sluice(_ arguments: String...) async throws -> String {
+        let child = try bed.start(in: .client, ["\(NetworkBed.bin)/sluice"] + arguments + ["--data", data])
+        _ = try await child.end(within: .seconds(60))
+        return child.output
+    }
+
+    private func status() async throws -> JSONValue? {
+        let text = try await sluice("status", "--json")
+        return try? JSONValue(parsing: Array(text.utf8))
+    }
+
+    func workers() async throws -> [Int32] {
+        try await status()?["workers"]?.elements?.filter { $0["state"]?.string == "ready" }
+            .compactMap { $0["pid"]?.integer.map { Int32($0) } } ?? []
+    }
+
+    func coordinator() async throws -> Int32? {
+        try await status()?["coordinator"]?["pid"]?.integer.map { Int32($0) }
+    }
+
+    // MARK: Work
+
+    /// What a transfer goes on with after a cut.
+    enum Transport: String { case put, tus }
+
+    /// tus where this Sluice can, else PUT; a note says so.
+    func resumable() -> Transport {
+        let payload: JSONValue = ["file": "/dev/null", "to": "http://10.77.1.1/tus/", "protocol": "tus"]
+        do {
+            _ = try client.draft("upload", payload: payload)
+            return .tus
+        } catch {
+            if error.message.contains("protocol") {
+                let note = "this Sluice has no tus: low uploads were sent by PUT"
+                if !record.notes.contains(note) { record.notes.append(note) }
+                return .put
+            }
+            return .tus
+        }
+    }
+
+    /// Submits uploads of files of zeros.
+    /// - Parameters:
+    ///   - kind: the part of their paths by which ``Traffic/of(_:)`` finds them.
+    ///   - destination: its number, from 1.
+    @discardableResult
+    func submit(
+        _ count: Int = 1, of bytes: Int, _ qos: Commands.QualityOfService, kind: String, to destination: Int = 1,
+        by transport: Transport = .put
+    ) async throws -> [CommandID] {
+        let file = try file(bytes)
+        var drafts: [CommandDraft] = []
+        for _ in 0..<count {
+            let number = submitted.count + drafts.count
+            let to = "\(destinations[destination - 1].origin)/\(transport.rawValue)/\(kind)/"
+            var options = SubmitOptions()
+            options.qos = qos
+            var payload: [JSONValue.Member] = [
+                .init("file", .string(file)), .init("to", .string(transport == .tus ? to : to + "\(number)")),
+            ]
+            if transport == .tus { payload.append(.init("protocol", "tus")) }
+            drafts.append(try client.draft("upload", payload: .object(payload), options: options))
+        }
+        let ids = try await client.submit(bulk: drafts).map { try $0.get() }
+        submitted += ids
+        return ids
+    }
+
+    /// As many as fill the link for the rest of the run, and some more.
+    func submitBacklog(
+        of bytes: Int, _ qos: Commands.QualityOfService = .utility, seconds: Double? = nil, to destination: Int = 1,
+        by transport: Transport = .put
+    ) async throws {
+        let rate = (scenario.destinations[destination - 1] ?? scenario.uplink).payloadCeiling
+        let count = Int(rate * (seconds ?? self.seconds) / Double(bytes) * 1.3) + 64
+        try await submit(count, of: bytes, qos, kind: "low", to: destination, by: transport)
+    }
+
+    /// A file without blocks.
+    private func file(_ bytes: Int) throws -> String {
+        let path = "\(place.path)/zeros-\(bytes)"
+        if access(path, F_OK) == 0 { return path }
+        guard FileManager.default.createFile(atPath: path, contents: nil), truncate(path, bytes) == 0 else {
+            throw Missed("cannot make \(path)")
+        }
+        return path
+    }
+
+    /// Seconds from the commit of a command to that of its success.
+    func time(of id: CommandID) async throws -> Double {
+        let outcome = try await client.wait(for: id)
+        guard outcome.status == .success else { throw Missed("\(id) ended in \(outcome.status)") }
+        let timeline = try await client.timeline(id)
+        guard let start = timeline.first?.at, let end = timeline.last(where: { $0.status == .success })?.at else {
+            throw Missed("\(id) has no timeline")
+        }
+        return Double((end - start).components.seconds) + Double((end - start).components.attoseconds) / 1e18
+    }
+
+    /// The same transfer alone on the same link: seconds, the median of five.
+    func alone(of bytes: Int, to destination: Int = 1) async throws -> Double {
+        var times: [Double] = []
+        for _ in 0..<5 {
+            let id = try await submit(of: bytes, .userInteractive, kind: "alone", to: destination)[0]
+            times.append(try await time(of: id))
+            try await pause(1)
+        }
+        record.samples.append(("alone (s)", times))
+        return times.median!
+    }
+
+    // MARK: Time
+
+    /// How long it is looked at.
+    var seconds: Double { job.seconds }
+
+    /// From here on time counts, and so do plots.
+    func start() { begin = .now }
+
+    /// Seconds since ``start()``.
+    var elapsed: Double { MonotonicMoment.now - begin }
+
+    /// Lets the traffic flow. The passing of time is the experiment here, not a way to wait for something.
+    func pause(_ seconds: Double) async throws {
+        if seconds > 0 { try await Task.sleep(for: .milliseconds(Int64(seconds * 1000))) }
+    }
+
+    func until(second: Double) async throws { try await pause(second - elapsed) }
+
+    func moment(_ wall: Timestamp) -> MonotonicMoment {
+        MonotonicMoment(nanoseconds: (wall.milliseconds - clockDifference) * 1_000_000)
+    }
+
+    /// Bends the link and notes it.
+    @discardableResult
+    func change(_ link: EmulatedLink, destination: Int? = nil, _ text: String) async throws -> MonotonicMoment {
+        let moment = try await bed.change(link, destination: destination)
+        mark(text, at: moment)
+        return moment
+    }
+
+    func mark(_ text: String, at moment: MonotonicMoment = .now) {
+        record.marks.append(.init(at: moment - begin, text: text))
+    }
+
+    // MARK: What was seen
+
+    func traffic(of destination: Int? = nil) async throws -> Traffic {
+        var requests: [Received.Request] = []
+        for (index, place) in destinations.enumerated() where destination == nil || destination == index + 1 {
+            requests += try await place.statistics().requests
+        }
+        return Traffic(requests: requests)
+    }
+
+    /// What the coordinator said of links, in the order of time.
+    func linkEvents() -> [LinkEvent] { events.all.compactMap { LinkEvent($0) { self.moment($0) } } }
+
+    /// The first event after a moment that says so.
+    func link(after moment: MonotonicMoment, _ condition: (LinkEvent) -> Bool) -> LinkEvent? {
+        linkEvents().first { $0.at >= moment && condition($0) }
+    }
+
+    /// Bytes that came more than once, and those that are kept.
+    func repeated() async throws -> (again: Int64, kept: Int64) {
+        var sums = (received: Int64(0), kept: Int64(0))
+        for destination in destinations {
+            sums.received += try await destination.statistics().bytes()
+            sums.kept += try await destination.files().values.reduce(0) { $0 + $1.kept }
+        }
+        return (sums.received - sums.kept, sums.kept)
+    }
+
+    /// Failures that were charged to commands.
+    func charged() async throws -> Int {
+        var sum = 0
+        for id in submitted { sum += try await client.command(id)?.retries ?? 0 }
+        return sum
+    }
+
+    /// Puts the plots' lines into the record.
+    func note(_ traffic: Traffic, kinds: [String]) {
+        let end = MonotonicMoment.now
+        record.goodput = kinds.map { ($0, traffic.of($0).megabits(from: begin, to: end)) }
+        record.levels = linkEvents().map {
+            .init(at: $0.at - begin, link: $0.link, level: $0.level, limit: $0.limit)
+        }
+    }
+}
+
+/// What the coordinator said of a link.
+struct LinkEvent {
+    var at: MonotonicMoment
+    var link: String
+    var level: String
+    var limit: Int?
+    /// Bytes per second.
+    var goodput: Double?
+
+    init?(_ event: SluiceEvent, _ moment: (Timestamp) -> MonotonicMoment) {
+        guard event.kind == "link", let level = event.body["level"]?.string,
+            let at = event.body["at"]?.string.flatMap(Self.time), event.body["direction"]?.string != "down"
+        else { return nil }
+        self.at = moment(at)
+        link = String(event.subject)
+        self.level = level
+        limit = event.body["limit"]?.integer.map { Int($0) }
+        goodput = event.body["goodput"]?.real
+    }
+
+    private static func time(_ text: String) -> Timestamp? {
+        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        return (try? style.parse(text)).map {
+            Timestamp(milliseconds: Int64(($0.timeIntervalSince1970 * 1000).rounded()))
+        }
+    }
+}
+
+/// Events as they come.
+private final class EventLog: Sendable {
+    private let events = Mutex<[SluiceEvent]>([])
+    func add(_ event: SluiceEvent) { events.withLock { $0.append(event) } }
+    var all: [SluiceEvent] { events.withLock { $0 } }
+}

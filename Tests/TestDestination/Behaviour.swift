@@ -1,0 +1,44 @@
+import Commands
+
+/// What is wrong with this destination. Every member may be changed at any time, by its name.
+struct Behaviour {
+    /// Bits per second that each connection is read at; nil: as they come.
+    var connectionRate: Double?
+    /// Seconds between the last byte of a request and the first of its response.
+    var firstByteDelay = 0.0
+    /// More requests at once are answered with 503; nil: no limit.
+    var mostRequests: Int?
+    /// Nobody listens, and connections that were open are reset.
+    var isRefusing = false
+    /// Connections open and nothing is ever read.
+    var isMute = false
+    /// Whether SHA-256 is computed.
+    var hashes = false
+
+    func changed(by json: JSONValue) throws -> Behaviour {
+        var behaviour = self
+        for member in json.members ?? [] {
+            switch (member.name, member.value) {
+            case ("connectionRate", let value): behaviour.connectionRate = value.real
+            case ("firstByteDelay", let value): behaviour.firstByteDelay = value.real ?? 0
+            case ("mostRequests", let value): behaviour.mostRequests = value.integer.map { Int($0) }
+            case ("isRefusing", .bool(let value)): behaviour.isRefusing = value
+            case ("isMute", .bool(let value)): behaviour.isMute = value
+            case ("hashes", .bool(let value)): behaviour.hashes = value
+            default: throw Refusal("a destination has no “\(member.name)”, or not \(member.value.kind) for it")
+            }
+        }
+        return behaviour
+    }
+}
+
+extension JSONValue {
+    /// A number of either form.
+    fileprivate var real: Double? {
+        switch self {
+        case .integer(let value): Double(value)
+        case .number(let value): value
+        default: nil
+        }
+    }
+}
