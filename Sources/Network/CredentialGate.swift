@@ -1,6 +1,6 @@
 package import Commands
 
-/// Whether a destination takes our credential. Pure; the part of the core's `DestinationGate` that is no matter of the link.
+/// Whether a destination takes our credential. Pure; no matter of the link.
 ///
 /// A 401 for three different commands with no success between closes it. One probe a minute goes out until one is let in.
 package struct CredentialGate: Sendable, Equatable {

@@ -2,10 +2,9 @@ package import Commands
 
 /// Whether a link is there at all, and who may find out. Pure.
 ///
-/// It is to take the place of the core's `DestinationGate` for destinations that are *broken*: what is a gate of its own
-/// becomes the level `offline`, so that there is one reason, one schedule of probes and one event. The core's rule stays,
-/// five failures of the link in a row with no answer between, because slow time-outs never make three in 5 s; what is new
-/// is the faster rule for fast failures, silence while bytes are in flight, and the kernel's word about routes.
+/// A destination that is *broken* is a link at the level `offline`, so that there is one reason, one schedule of probes and
+/// one event. Five failures of the link in a row with no answer between close it, because slow time-outs never make three
+/// in 5 s; and sooner three in 5 s, silence while bytes are in flight, and the kernel's word about routes.
 /// Destinations that are *paused* for their credential are ``CredentialGate``'s: the link is well there.
 ///
 /// ```

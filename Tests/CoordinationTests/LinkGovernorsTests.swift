@@ -1,0 +1,116 @@
+import Commands
+import NetworkControl
+import Store
+import Testing
+import Wire
+
+@testable import Coordination
+
+@Suite struct LinkGovernorsTests {
+    private static let second: Int64 = 1_000_000_000
+    private let host = Destination(scheme: "http", host: "a", port: 80)
+
+    private func transfer(_ id: CommandID, _ qos: QualityOfService, acknowledged: Int64) -> Transfers.Transfer {
+        var transfer = Transfers.Transfer(id: id, claim: 7, link: 0, qos: qos)
+        transfer.isIdempotent = true
+        transfer.acknowledged = acknowledged
+        transfer.offset = acknowledged
+        transfer.total = 1 << 30
+        transfer.roundTrip = 50_000
+        transfer.leastRoundTrip = 50_000
+        return transfer
+    }
+
+    /// Low transfers that fill a link of 2.5 MB/s for so many seconds, and what waits behind them.
+    private func busy(_ governors: inout LinkGovernors, _ ids: [CommandID], seconds: Int64) -> Int64 {
+        var now: Int64 = 0
+        for beat in 1...(4 * seconds) {
+            now = beat * Self.second / 4
+            let share = beat * 625_000 / Int64(ids.count)
+            let link = Transfers.Link(
+                destination: host, direction: .up, bytes: [0, 0, share * Int64(ids.count)], rate: 2_500_000,
+                inFlight: ids.count, roundTrip: 50_000)
+            let report = Transfers(
+                links: [link], transfers: ids.map { transfer($0, .utility, acknowledged: share) })
+            governors.report(report, worker: 1, now: now)
+            governors.tick(waiting: [:], minuteOfDay: 0, now: now)
+        }
+        return now
+    }
+
+    private func ready(_ id: CommandID, _ qos: QualityOfService) -> ReadyCommand {
+        ReadyCommand(
+            id: id, type: "upload", qos: qos, destination: host, turn: 1, createdAt: .zero, suspect: false)
+    }
+
+    @Test func `low transfers stand still before high quality has sent a byte`() {
+        var governors = LinkGovernors()
+        let low = (0..<4).map { _ in CommandID() }
+        let now = busy(&governors, low, seconds: 8)
+        #expect(governors.controller.level(of: LinkKey(host, .up)) == .good)
+        #expect(governors.paces.isEmpty)
+        governors.offered(ready(CommandID(), .userInitiated), now: now)
+        let isUrgent = governors.takeUrgent()
+        #expect(isUrgent, "workers hear of it at once")
+        let again = governors.takeUrgent()
+        #expect(!again)
+        let pace = governors.paces.first { $0.qos == .utility && $0.group == Offers.group(of: host) }
+        #expect(pace?.bytesPerSecond ?? .max < 2_500_000 / 4 / 4)
+        #expect(governors.paces.allSatisfy { $0.qos.serviceClass != .high })
+    }
+
+    @Test func `an order finds its execution by the claim that was reported`() {
+        var policy = NetworkPolicy()
+        policy.good[.utility] = .cancel
+        var governors = LinkGovernors(policy: policy)
+        let low = CommandID()
+        _ = busy(&governors, [low], seconds: 3)
+        #expect(governors.orders.map(\.target) == [Hello.Held(id: low, claim: 7)])
+        #expect(governors.orders.first?.verb == .cancel)
+        #expect(governors.orders.first?.reason.contains("http://a:80 is good") == true)
+    }
+
+    @Test func `a push back of the destination lowers the limit and charges nobody's link`() {
+        var governors = LinkGovernors()
+        let low = (0..<4).map { _ in CommandID() }
+        let now = busy(&governors, low, seconds: 8)
+        let before = governors.controller.state(of: LinkKey(host, .up), now: now)?.limit ?? 0
+        let event = StatusEvent(
+            transition: Transition(
+                seq: 1, id: low[0], status: .new, at: .zero, seat: 0, claim: 7, reason: "answered 503"),
+            type: "upload", qos: .utility, destination: host, retries: 0, shard: 0)
+        governors.ended(StatusReport(event: event, fault: .link, isPushback: true), now: now)
+        governors.tick(waiting: [:], minuteOfDay: 0, now: now)
+        let after = governors.controller.state(of: LinkKey(host, .up), now: now)
+        #expect(before > 1)
+        #expect(after?.limit ?? .max < before)
+        #expect(after?.level == .good)
+    }
+
+    @Test func `what a setting keeps of an offline link comes back`() throws {
+        var governors = LinkGovernors()
+        let now = busy(&governors, [CommandID()], seconds: 8)
+        let key = LinkKey(host, .up)
+        let state = try #require(governors.controller.state(of: key, now: now))
+        let memory = try #require(governors.controller.memory(of: key, now: now))
+        let report = LinkReport(state, gates: [.background: "it is night"], maxRate: nil) { _ in
+            Timestamp(milliseconds: 5)
+        }
+        #expect(LinkReport.settingKey(key) == "link.up.http://a:80")
+        let stored = try #require(StoredLink(setting: LinkReport.settingKey(key), value: report.setting(memory)))
+        #expect(stored.key == key)
+        #expect(stored.memory.flows == memory.flows)
+        #expect(abs(stored.memory.reference - memory.reference) < 1)
+        #expect(stored.memory.offline == nil)
+
+        var offline = state
+        offline.level = .offline
+        offline.reason = "refused"
+        let lost = LinkReport(offline, gates: [:], maxRate: nil) { _ in Timestamp(milliseconds: 5) }
+        let found = try #require(StoredLink(setting: LinkReport.settingKey(key), value: lost.setting(nil)))
+        #expect(found.memory.offline == "refused")
+        #expect(found.offlineSince == Timestamp(milliseconds: 5))
+        #expect(StoredLink(setting: "link.up.*", value: lost.setting(nil))?.key == LinkKey(.uplink(""), .up))
+        for value in ["", "{", "[]", "7"] { #expect(StoredLink(setting: "link.sideways.x", value: value) == nil) }
+    }
+}

@@ -1,0 +1,71 @@
+import Commands
+import Foundation
+import Operations
+import TestSupport
+import Testing
+import Work
+
+/// Uploads obey their pace, and count what the peer has acknowledged.
+@Suite struct UploadPaceTests {
+    @Test func `keeps to its pace, stands still at none, and goes on when it is lifted`() async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.hollowFile(8 << 20)
+            let (execution, meter) = try harness.execution(file: file, to: "\(receiver.origin)/a")
+            execution.pace.set(200_000)
+            let began = ContinuousClock.now
+            let task = Task { try await harness.run(execution) }
+            try await until("200 kB") { (receiver.requests.first?.bytes ?? 0) >= 200_000 }
+            let took = (ContinuousClock.now - began).seconds
+            #expect(took >= 0.8, "200 kB at 200 kB/s took \(took) s")
+            #expect(meter.reading.waited)
+
+            execution.pace.set(0)
+            // What is under way arrives: a portion, and what the channel holds.
+            let atPause = receiver.requests.first?.bytes ?? 0
+            try await Task.sleep(for: .milliseconds(400))
+            let paused = receiver.requests.first?.bytes ?? 0
+            #expect(paused <= atPause + (32 << 10), "\(paused - atPause) bytes came while it was paused")
+
+            execution.pace.set(nil)
+            _ = try await task.value
+            #expect(receiver.requests.first?.bytes == 8 << 20)
+            #expect(meter.reading.bytes == 8 << 20)
+        }
+    }
+
+    @Test func `a pause is no stall`() async throws {
+        try await withReceiver(idleTimeout: .milliseconds(200)) { receiver, harness in
+            let file = try harness.hollowFile(1 << 20)
+            let (execution, _) = try harness.execution(file: file, to: "\(receiver.origin)/a")
+            execution.pace.set(0)
+            let task = Task { try await harness.run(execution) }
+            try await until("the request") { !receiver.requests.isEmpty || execution.pace.bytesPerSecond != 0 }
+            // Three times the idle time-out: the clock itself is what is tested.
+            try await Task.sleep(for: .milliseconds(600))
+            execution.pace.set(nil)
+            _ = try await task.value
+            #expect(receiver.requests.count == 1)
+        }
+    }
+
+    @Test func `counts what the peer has acknowledged, not what the socket took`() async throws {
+        var options = MisbehavingReceiver.Options()
+        options.receiveBuffer = 16 << 10
+        try await withReceiver(options) { receiver, harness in
+            receiver.on("/a", .slow(bytesPerSecond: 400_000))
+            let file = try harness.hollowFile(64 << 20)
+            let (execution, meter) = try harness.execution(file: file, to: "\(receiver.origin)/a")
+            let task = Task { try await harness.run(execution) }
+            try await until("300 kB counted") { meter.reading.bytes > 300_000 }
+            let counted = meter.reading
+            let came = Int64(receiver.requests.first?.bytes ?? 0)
+            // The peer's kernel holds a little that its program has not read; ours would hold 256 KiB more.
+            #expect(counted.bytes <= came + (192 << 10), "\(counted.bytes) counted, \(came) came")
+            #expect(counted.offset == counted.bytes)
+            #expect(counted.connection.roundTrip > 0)
+            #expect(counted.connection.leastRoundTrip <= counted.connection.roundTrip)
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+    }
+}

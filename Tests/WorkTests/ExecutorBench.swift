@@ -1,0 +1,98 @@
+import Commands
+import Logging
+import Store
+import Synchronization
+import TestSupport
+import Testing
+import Wire
+
+@testable import Work
+
+/// An operation that does what the test says.
+struct Scripted: Operation {
+    let type: String
+    var preparesBeforeSending = false
+    var body: @Sendable (Execution) async throws -> [UInt8]? = { _ in nil }
+    var preparation: @Sendable (Execution) async throws -> Void = { _ in }
+
+    func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadFacts {
+        PayloadFacts(destination: .none, idempotent: true)
+    }
+
+    func prepare(_ execution: Execution) async throws { try await preparation(execution) }
+    func execute(_ execution: Execution) async throws -> [UInt8]? { try await body(execution) }
+}
+
+/// An executor on a store in memory, with its committers.
+final class Bench: Sendable {
+    let store: any CommandStore
+    let executor: Executor
+    private let committers: [Committer]
+    private let session = Session(seat: 0, epoch: 5, pid: 1, startTime: 1, bootID: "b")
+    private let offered = Mutex<Int64>(0)
+
+    init(_ operations: [Scripted], concurrency: Int = 4) throws {
+        let store: any CommandStore = MemoryStore(shardCount: 2, types: Set(operations.map(\.type)))
+        self.store = store
+        try store.open(session)
+        let session = session
+        let committers = (0..<2).map { Committer(shard: $0, lanes: CommitLanes()) }
+        self.committers = committers
+        let executor = Executor(
+            registry: OperationRegistry(operations), committers: committers, concurrency: concurrency,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, board: nil, wakeReporter: {})
+        self.executor = executor
+        for (shard, committer) in committers.enumerated() {
+            committer.start(
+                commit: { writes throws(StoreError) in
+                    try store.apply(writes, shard: shard, seat: session.seat, epoch: session.epoch, now: .now)
+                }, deliver: { executor.committed($0, shard: shard) })
+        }
+    }
+
+    func submit(
+        _ type: String, to destination: Destination = .none, qos: QualityOfService = .default, idempotent: Bool = true
+    ) throws -> CommandID {
+        let draft = CommandDraft(
+            type: type, payload: Array("{}".utf8), destination: destination, qos: qos, idempotent: idempotent)
+        return try store.submit([draft], allowUnknownTypes: false, now: .now)[0].get().id
+    }
+
+    func offer(_ id: CommandID, _ type: String, qos: QualityOfService = .default) {
+        let number = offered.withLock { count in
+            count += 1
+            return count
+        }
+        let offer = Offers.Offer(id: id, type: type, qos: qos, suspect: false, group: 1, order: number)
+        executor.offered(Offers(first: number, offers: [offer]), coordinator: 1, now: 0)
+    }
+
+    func kept(_ id: CommandID) throws -> Command { try #require(try store.command(id)) }
+
+    func statuses(_ id: CommandID) throws -> [CommandStatus] { try store.timeline(id).map(\.status) }
+
+    func reach(_ status: CommandStatus, _ id: CommandID) async throws {
+        try await until("\(status)") { try self.store.command(id)?.status == status }
+    }
+
+    func cancel(_ id: CommandID) throws {
+        guard case .wished(let row) = try store.cancel(id, reason: "by a test", now: .now) else { return }
+        var control = ControlState()
+        control.cancels = [.init(id: id, claim: row.claim)]
+        executor.control(control)
+    }
+
+    /// Gives the command to another worker, as if this one had been taken for dead.
+    func replace(_ id: CommandID) throws {
+        let other = Session(seat: 1, epoch: 6, pid: 1, startTime: 1, bootID: "b")
+        try store.reap(
+            seat: session.seat, epoch: session.epoch, counts: false, begun: nil, reason: "lost", now: .now,
+            released: { _, _ in })
+        try store.open(other)
+        _ = try store.apply(
+            [.claim(id, sent: true)], shard: id.shard(of: store.shardCount), seat: other.seat, epoch: other.epoch,
+            now: .now)
+    }
+
+    func close() async { await onThread("close") { [committers] in for committer in committers { committer.close() } } }
+}

@@ -1,0 +1,92 @@
+import Commands
+import TestSupport
+import Testing
+import Wire
+
+@testable import Work
+
+/// What the coordinator's word does to executions.
+@Suite struct NetworkOrderTests {
+    private static let host = Destination(scheme: "http", host: "a", port: 80)
+
+    /// Says each pace that an execution gets, and ends when it is stopped.
+    private func listener(_ paces: AsyncStream<Int64?>.Continuation) -> Scripted {
+        Scripted(
+            type: "a",
+            body: { execution in
+                paces.yield(execution.pace.bytesPerSecond)
+                execution.pace.whenChanged { [pace = execution.pace] in paces.yield(pace.bytesPerSecond) }
+                try await Task.sleep(for: .seconds(60))
+                return nil
+            })
+    }
+
+    private func control(_ bytesPerSecond: Int64?) -> ControlState {
+        var control = ControlState()
+        if let bytesPerSecond {
+            control.paces = [
+                .init(
+                    group: Offers.group(of: Self.host), direction: .up, qos: .background, bytesPerSecond: bytesPerSecond
+                )
+            ]
+        }
+        return control
+    }
+
+    @Test func `a pace reaches those that run and those that begin, and is lifted`() async throws {
+        let (stream, continuation) = AsyncStream<Int64?>.makeStream()
+        let bench = try Bench([listener(continuation)])
+        var paces = stream.makeAsyncIterator()
+        bench.executor.control(control(25_000))
+        let id = try bench.submit("a", to: Self.host, qos: .background)
+        bench.offer(id, "a", qos: .background)
+        #expect(await paces.next() == 25_000)
+        bench.executor.control(control(0))
+        #expect(await paces.next() == 0)
+        bench.executor.control(control(nil))
+        #expect(await paces.next() == .some(nil))
+        bench.executor.stopAll()
+        await bench.executor.idle()
+        await bench.close()
+    }
+
+    @Test func `low quality goes on at a safe rate while the coordinator is silent`() async throws {
+        let (stream, continuation) = AsyncStream<Int64?>.makeStream()
+        let bench = try Bench([listener(continuation)])
+        var paces = stream.makeAsyncIterator()
+        let id = try bench.submit("a", to: Self.host, qos: .background)
+        bench.offer(id, "a", qos: .background)
+        #expect(await paces.next() == .some(nil))
+        bench.executor.coordinatorIsSilent()
+        #expect(await paces.next() == Paces.safeRate)
+        bench.executor.control(control(nil))
+        #expect(await paces.next() == .some(nil))
+        bench.executor.stopAll()
+        await bench.executor.idle()
+        await bench.close()
+    }
+
+    @Test(arguments: [ControlState.Order.Verb.cut, .cancel])
+    func `an order stops the execution that it means, and no later one`(_ verb: ControlState.Order.Verb) async throws {
+        let (stream, continuation) = AsyncStream<Int64?>.makeStream()
+        let bench = try Bench([listener(continuation)])
+        var paces = stream.makeAsyncIterator()
+        let id = try bench.submit("a", to: Self.host, qos: .background)
+        bench.offer(id, "a", qos: .background)
+        _ = await paces.next()
+        var order = ControlState()
+        order.orders = [.init(verb, .init(id: id, claim: 2), reason: "the link is poor")]
+        bench.executor.control(order)
+        // Changes are made in order: had that one stopped anything, this pace would not be heard.
+        bench.executor.control(control(9))
+        #expect(await paces.next() == 9)
+        order.orders = [.init(verb, .init(id: id, claim: 1), reason: "the link is poor")]
+        bench.executor.control(order)
+        try await bench.reach(verb == .cut ? .new : .cancelled, id)
+        let command = try bench.kept(id)
+        #expect(command.retries == 0)
+        #expect(command.reason?.hasPrefix("the link is poor") == true, "\(command.reason ?? "")")
+        await bench.executor.idle()
+        await bench.close()
+    }
+}

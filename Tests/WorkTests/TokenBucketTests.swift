@@ -1,0 +1,41 @@
+import Testing
+
+@testable import Work
+
+@Suite struct TokenBucketTests {
+    private static let second: Int64 = 1_000_000_000
+
+    /// Bytes that go within a time, asked every millisecond.
+    private func sent(rate: Int64, milliseconds: Int64) -> Int {
+        var bucket = TokenBucket()
+        var sent = 0
+        for now in 0..<milliseconds {
+            let available = bucket.available(rate: rate, now: now * 1_000_000)
+            guard available >= TokenBucket.portion else { continue }
+            bucket.take(available)
+            sent += available
+        }
+        return sent
+    }
+
+    @Test(arguments: [10_000, 32_000, 250_000, 12_500_000] as [Int64])
+    func `lets its rate through, over ten seconds`(_ rate: Int64) {
+        let bytes = Double(sent(rate: rate, milliseconds: 10_000))
+        #expect(abs(bytes / (10 * Double(rate)) - 1) < 0.05, "\(bytes)")
+    }
+
+    @Test func `does not save up more than a twentieth of a second`() {
+        var bucket = TokenBucket()
+        _ = bucket.available(rate: 1_000_000, now: 0)
+        #expect(bucket.available(rate: 1_000_000, now: 60 * Self.second) == 50_000)
+    }
+
+    @Test func `tells how long the next portion takes, and that nothing goes at no rate`() {
+        var bucket = TokenBucket()
+        #expect(bucket.available(rate: 0, now: 0) == 0)
+        #expect(bucket.wait(for: 10, rate: 0) == nil)
+        let wait = bucket.wait(for: 100_000, rate: 4096) ?? 0
+        #expect(abs(wait - Self.second) < 10)
+        #expect(bucket.available(rate: 4096, now: wait) == TokenBucket.portion)
+    }
+}
