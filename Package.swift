@@ -149,6 +149,10 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             path: "Tests/Support", swiftSettings: swiftSettings),
+        // Changes the routes of a network namespace, which a process enters before its first thread.
+        .executableTarget(
+            name: "RouteProbe", dependencies: ["Commands", "Coordination", "NetworkControl", "ZeroMQ", "CLinux"],
+            path: "Tests/RouteProbe", swiftSettings: swiftSettings),
         tests("ZeroMQ", ["ZeroMQ", "TestSupport"]),
         tests("Commands", ["Commands", "TestSupport"]),
         .testTarget(
@@ -159,7 +163,7 @@ let package = Package(
         tests(
             "Coordination",
             [
-                "Coordination", "Commands", "NetworkControl", "Store", "Wire", "TestSupport",
+                "Coordination", "RouteProbe", "Commands", "NetworkControl", "Store", "Wire", "TestSupport",
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
         tests("Work", ["Work", "Commands", "Store", "Wire", "ZeroMQ", "TestSupport"]),

@@ -1,11 +1,14 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/rtnetlink.h>
 #include <malloc.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <termios.h>
@@ -60,6 +63,36 @@ ssize_t clinux_read_cached(int descriptor, void *buffer, size_t count, off_t off
 ssize_t clinux_copy_range(int source, int target, size_t count, off_t offset) {
     off_t from = offset, to = offset;
     return copy_file_range(source, &from, target, &to, count, 0);
+}
+
+int clinux_route_socket(void) {
+    int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+    if (descriptor < 0) return -1;
+    // Bursts of a thousand events are lost in the 208 KiB of the default.
+    int size = 1 << 20;
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+    struct sockaddr_nl address = {
+        .nl_family = AF_NETLINK,
+        .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_IFADDR | RTMGRP_IPV6_ROUTE,
+    };
+    if (bind(descriptor, (struct sockaddr *)&address, sizeof address) == 0) return descriptor;
+    int error = errno;
+    close(descriptor);
+    errno = error;
+    return -1;
+}
+
+ssize_t clinux_route_receive(int descriptor, void *buffer, size_t count) {
+    while (1) {
+        struct sockaddr_nl sender = {0};
+        socklen_t length = sizeof sender;
+        ssize_t received = recvfrom(descriptor, buffer, count, MSG_TRUNC, (struct sockaddr *)&sender, &length);
+        if (received < 0) return -1;
+        if (sender.nl_pid != 0) continue;
+        if ((size_t)received <= count) return received;
+        errno = EMSGSIZE;
+        return -1;
+    }
 }
 
 // Weak, so that what uses CLinux without SQLite links.

@@ -38,6 +38,12 @@ int clinux_spawn_change_directory(posix_spawn_file_actions_t *actions, const cha
 ssize_t clinux_read_cached(int descriptor, void *buffer, size_t count, off_t offset);
 /// Copies within the kernel, at the same offset of both files. copy_file_range(2), Linux 4.5.
 ssize_t clinux_copy_range(int source, int target, size_t count, off_t offset);
+/// A socket on which the kernel tells of links, addresses and routes of both families, and answers requests: nonblocking,
+/// close-on-exec. rtnetlink(7): its types are not visible to Swift.
+int clinux_route_socket(void);
+/// Receives one datagram of the kernel's from such a socket, of anybody else's none. -1 with ENOBUFS where some were lost,
+/// EMSGSIZE where it is longer than `count`.
+ssize_t clinux_route_receive(int descriptor, void *buffer, size_t count);
 /// Tells SQLite not to checkpoint when the last connection closes (SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE): the call is
 /// variadic. Returns SQLite's result code, or -1 where no SQLite is linked.
 int clinux_sqlite_keep_wal(void *connection);

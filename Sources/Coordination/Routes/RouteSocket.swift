@@ -1,0 +1,56 @@
+internal import CLinux
+internal import Glibc
+
+/// The kernel's word about links, addresses and routes (rtnetlink). Belongs to one thread.
+package final class RouteSocket {
+    /// Readable when there is something to ``read()``.
+    package let descriptor: CInt
+    private var conversation = RouteConversation()
+    private var buffer = [UInt8](repeating: 0, count: 65_536)
+
+    /// Datagrams of one ``read()``: others want the thread too.
+    private static let mostAtOnce = 256
+
+    /// Opens it and asks for the whole table, which the next reads bring.
+    /// - Throws: ``RouteError`` where the kernel, or who confines this process, refuses.
+    package init() throws(RouteError) {
+        descriptor = clinux_route_socket()
+        guard descriptor >= 0 else { throw RouteError(errno) }
+        send(conversation.begin())
+    }
+
+    deinit { close(descriptor) }
+
+    /// Nil until the first dump is complete.
+    package var table: RouteTable? { conversation.table }
+
+    /// Takes in what is there, without waiting. - Returns: whether the table has changed.
+    package func read() -> Bool {
+        let before = conversation.table
+        for _ in 0..<Self.mostAtOnce {
+            let count = clinux_route_receive(descriptor, &buffer, buffer.count)
+            if count >= 0 {
+                for request in conversation.take(Array(buffer.prefix(count))) { send(request) }
+            } else if errno == ENOBUFS || errno == EMSGSIZE {
+                if let request = conversation.overrun() { send(request) }
+            } else if errno != EINTR {
+                break
+            }
+        }
+        return conversation.table != before
+    }
+
+    /// A request that does not get through is made again at the next event.
+    private func send(_ request: [UInt8]) {
+        _ = Glibc.send(descriptor, request, request.count, CInt(MSG_NOSIGNAL))
+    }
+}
+
+/// Why the kernel's routes cannot be heard, in a sentence.
+package struct RouteError: Error, Equatable, CustomStringConvertible {
+    package let number: CInt
+
+    init(_ number: CInt) { self.number = number }
+
+    package var description: String { "routes cannot be heard from the kernel: \(String(cString: strerror(number)))" }
+}

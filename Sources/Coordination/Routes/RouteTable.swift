@@ -1,0 +1,134 @@
+package import NetworkControl
+
+/// What the kernel knows of interfaces and routes, and where a packet leaves by it. Pure.
+package struct RouteTable: Sendable, Equatable {
+    package struct Interface: Sendable, Equatable {
+        package var name: String
+        /// A person or a program switched it on.
+        package var isUp: Bool
+        /// The cable is in, the radio has a partner.
+        package var hasCarrier: Bool
+        package var isLoopback = false
+    }
+
+    /// RTN_…
+    package enum Kind: UInt8, Sendable {
+        case unicast = 1
+        case local = 2
+        case blackhole = 6
+        case unreachable = 7
+        case prohibit = 8
+    }
+
+    package struct Hop: Sendable, Equatable {
+        /// Index of the interface; 0 where the kernel does not say.
+        package var interface: Int32 = 0
+        /// Nil on a network that is directly connected.
+        package var gateway: [UInt8]?
+        package var isDead = false
+    }
+
+    package struct Entry: Sendable, Equatable {
+        package var prefix: IPAddress
+        package var length: Int
+        package var table: UInt32
+        /// The lowest goes first.
+        package var metric: UInt32 = 0
+        package var kind: Kind
+        /// At least one.
+        package var hops: [Hop] = []
+    }
+
+    package var interfaces: [Int32: Interface] = [:]
+    package var entries: [Entry] = []
+
+    private static let mainTable: UInt32 = 254
+    private static let localTable: UInt32 = 255
+
+    package init() {}
+
+    /// There is nothing but loopback, as in a namespace without a network.
+    package var isIsolated: Bool { interfaces.values.allSatisfy(\.isLoopback) }
+
+    // MARK: Where packets leave
+
+    /// By the longest prefix, then the lowest metric, that has a living interface. Tables other than main and local count
+    /// where main has nothing: rules may lead there, and what is offered for nothing costs one failed connect, where what is
+    /// held back wrongly is never sent.
+    /// - Returns: `.uplink("")` by the main default route or its gateway, `.uplink` with the interface's name by any other.
+    package func route(to address: IPAddress) -> Route {
+        if address.isLoopback { return .local }
+        let candidates = entries.filter { address.matches($0.prefix, length: $0.length) }
+        if candidates.contains(where: { $0.table == Self.localTable && $0.kind == .local }) { return .local }
+        var problem: String?
+        for entry in candidates.sorted(by: Self.goesBefore) where entry.table != Self.localTable {
+            switch entry.kind {
+            case .local: return .local
+            case .unicast:
+                if let hop = living(entry) { return .uplink(name(of: hop, by: entry)) }
+                problem = problem ?? entry.hops.first.flatMap { trouble(with: $0) }
+            case .blackhole, .unreachable, .prohibit:
+                guard entry.table == Self.mainTable else { continue }
+                return .missing(reason: problem ?? "a route of kind \(entry.kind) covers \(address)")
+            }
+        }
+        return .missing(reason: problem ?? "there is no route to \(address)")
+    }
+
+    /// Uplinks that lead nowhere, each with a sentence: the main one, as the empty name, without a default route that
+    /// lives; others without a living interface.
+    package var lostUplinks: [String: String] {
+        var lost: [String: String] = [:]
+        for interface in interfaces.values { lost[interface.name] = Self.trouble(with: interface) }
+        if mainHop == nil {
+            let dead = defaults.lazy.compactMap { $0.hops.first }.first
+            lost[""] =
+                dead.flatMap { trouble(with: $0) }.map { "\($0), by which the default route leads" }
+                ?? "there is no default route"
+        }
+        return lost
+    }
+
+    // MARK: The main uplink
+
+    /// Default routes, those of IPv4 before those of IPv6.
+    private var defaults: [Entry] {
+        let all = entries.filter { $0.length == 0 && $0.kind == .unicast && $0.table != Self.localTable }
+            .sorted(by: Self.goesBefore)
+        return all.filter { !$0.prefix.isV6 } + all.filter(\.prefix.isV6)
+    }
+
+    private var mainHop: Hop? { defaults.lazy.compactMap { living($0) }.first }
+
+    private func name(of hop: Hop, by entry: Entry) -> String {
+        guard let main = mainHop else { return interfaces[hop.interface]?.name ?? "" }
+        // The same gateway carries it, or the same wire in the other family.
+        let isMain =
+            main.interface == hop.interface
+            && (entry.length == 0 || hop.gateway != nil && hop.gateway == main.gateway)
+        return isMain ? "" : interfaces[hop.interface]?.name ?? ""
+    }
+
+    // MARK: Life
+
+    private func living(_ entry: Entry) -> Hop? { entry.hops.first { trouble(with: $0) == nil } }
+
+    private func trouble(with hop: Hop) -> String? {
+        if let interface = interfaces[hop.interface] {
+            return Self.trouble(with: interface) ?? (hop.isDead ? "the route by \(interface.name) is dead" : nil)
+        }
+        return hop.isDead ? "the route's interface is gone" : nil
+    }
+
+    private static func trouble(with interface: Interface) -> String? {
+        if !interface.isUp { return "the interface \(interface.name) is down" }
+        return interface.hasCarrier ? nil : "the interface \(interface.name) has no carrier"
+    }
+
+    private static func goesBefore(_ left: Entry, _ right: Entry) -> Bool { left.rank < right.rank }
+}
+
+extension RouteTable.Entry {
+    /// Main before other tables, the longer prefix before the shorter, the lower metric before the higher.
+    fileprivate var rank: (Int, Int, UInt32) { (table == 254 ? 0 : 1, -length, metric) }
+}

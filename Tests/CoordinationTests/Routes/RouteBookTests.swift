@@ -1,0 +1,109 @@
+import Commands
+import NetworkControl
+import TestSupport
+import Testing
+
+@testable import Coordination
+
+@Suite struct RouteBookTests {
+    private let number = Destination(scheme: "http", host: "8.8.8.8", port: 80)
+    private let name = Destination(scheme: "https", host: "media.example.com", port: 443)
+    private let near = Destination(scheme: "http", host: "localhost", port: 8080)
+    private let six = Destination(scheme: "http", host: "2001:db8::77", port: 80)
+
+    @Test func `numbers are known at once, names when they are looked up`() throws {
+        var book = RouteBook()
+        #expect(book.follow([number, name, near, six, .file, .none]) == ["media.example.com"])
+        #expect(book.refresh() == false, "the kernel has said nothing")
+        book.table = RecordedTables.table
+        #expect(book.refresh() == true)
+        #expect(book.routes == [number: .uplink(""), near: .local, six: .uplink("v0")])
+        book.answered(["media.example.com": []])
+        #expect(book.refresh() == false)
+        book.answered(["media.example.com": [try #require(IPAddress("192.0.2.10"))]])
+        #expect(book.refresh() == true)
+        #expect(book.routes[name] == .local)
+        // What cannot be looked up any more keeps what it had.
+        book.answered(["media.example.com": []])
+        #expect(book.refresh() == false)
+        #expect(book.follow([number]) == [])
+        #expect(book.refresh() == true)
+        #expect(book.routes == [number: .uplink("")])
+    }
+
+    @Test func `who has no network but loopback knows nothing of the workers' network`() {
+        var alone = RecordedTables.table
+        alone.interfaces = alone.interfaces.filter { $0.value.name == "lo" }
+        alone.entries = []
+        var book = RouteBook()
+        _ = book.follow([number])
+        book.table = alone
+        #expect(book.refresh() == false)
+        // Where there was one it is gone.
+        book.table = RecordedTables.table
+        #expect(book.refresh() == true)
+        book.table = alone
+        #expect(book.refresh() == true)
+        #expect(book.lostUplinks[""] == "there is no default route")
+    }
+
+    @Test func `one address that can be reached is enough`() throws {
+        var book = RouteBook()
+        book.table = RecordedTables.table
+        _ = book.follow([name])
+        let blackhole = try #require(IPAddress("203.0.113.1"))
+        book.answered(["media.example.com": [blackhole, try #require(IPAddress("8.8.8.8"))]])
+        #expect(book.refresh() == true)
+        #expect(book.routes[name] == .uplink(""))
+        book.answered(["media.example.com": [blackhole]])
+        #expect(book.refresh() == true)
+        #expect(book.routes[name] == .missing(reason: "a route of kind blackhole covers 203.0.113.1"))
+    }
+
+    @Test func `a destination stays with its uplink while that is lost`() {
+        var book = RouteBook()
+        book.table = RecordedTables.table
+        _ = book.follow([number, six])
+        #expect(book.refresh() == true)
+        book.table?.entries.removeAll { $0.length == 0 }
+        #expect(book.refresh() == true)
+        #expect(book.routes == [number: .uplink(""), six: .uplink("v0")])
+        #expect(book.lostUplinks[""] == "there is no default route")
+        book.table = RecordedTables.table
+        #expect(book.refresh() == true)
+        #expect(book.lostUplinks[""] == nil)
+        // A default route of one family does not help the other.
+        book.table?.entries.removeAll { $0.length == 0 && !$0.prefix.isV6 }
+        #expect(book.refresh() == true)
+        #expect(book.routes[number] == .missing(reason: "there is no route to 8.8.8.8"))
+    }
+
+    @Test func `names are looked up elsewhere, each once at a time`() async throws {
+        let (asked, ask) = AsyncStream<String>.makeStream()
+        let (woken, wake) = AsyncStream<Void>.makeStream()
+        let address = try #require(IPAddress("192.0.2.1"))
+        let names = HostAddresses {
+            ask.yield($0)
+            return [address]
+        } wake: {
+            wake.yield()
+        }
+        names.want("a")
+        names.want("a")
+        var wakes = woken.makeAsyncIterator()
+        await wakes.next()
+        names.want("b")
+        await wakes.next()
+        #expect(names.takeAnswers() == ["a": [address], "b": [address]])
+        #expect(names.takeAnswers().isEmpty)
+        ask.finish()
+        var all: [String] = []
+        for await name in asked { all.append(name) }
+        #expect(all == ["a", "b"] || all == ["a", "a", "b"], "the first may have been answered before the second")
+    }
+
+    @Test func `the system knows localhost`() {
+        #expect(HostAddresses.system("localhost").contains { $0.isLoopback })
+        #expect(HostAddresses.system("no.such.name.invalid").isEmpty)
+    }
+}
