@@ -81,7 +81,7 @@ package struct CredentialStore: Sendable, Equatable {
 
 extension String {
     /// Nothing after host and port, and no user before them.
-    fileprivate var isOrigin: Bool {
+    var isOrigin: Bool {
         guard let range = firstRange(of: "//") else { return false }
         let rest = self[range.upperBound...]
         return !rest.contains("@") && rest.dropLast(rest.hasSuffix("/") ? 1 : 0).allSatisfy { !"/?#".contains($0) }
