@@ -11,6 +11,7 @@ extension Coordinator {
     private static let unreachable: Duration = .seconds(7 * 86_400)
 
     func governLinks(now: Int64) {
+        routes?.follow(dispatcher.links.destinations)
         let before = (dispatcher.links.paces, dispatcher.links.orders)
         if dispatcher.networkTick(minuteOfDay: Self.minuteOfDay(), now: now) { sweepReady() }
         if (dispatcher.links.paces, dispatcher.links.orders) != before { setNeedsControl() }
@@ -19,6 +20,33 @@ extension Coordinator {
         for key in dispatcher.links.takeChanged() { levelChanged(key, controller, now: now) }
         noteLinks(controller, now: now)
     }
+
+    // MARK: Routes
+
+    func watchRoutes() {
+        do throws(RouteError) {
+            routes = try RouteWatch(loop: loop) { [weak self] routes, lost in
+                self?.assumeIsolated { $0.routesChanged(routes, lost) }
+            }
+        } catch {
+            logger.warning("The kernel's routes cannot be heard; links are judged by their traffic alone: \(error)")
+        }
+    }
+
+    private func routesChanged(_ routes: [Destination: Route], _ lost: [String: String]) {
+        let now = Int64(clinux_monotonic())
+        for (name, reason) in lost where lostUplinks[name] != reason {
+            dispatcher.links.uplinkLost(name, reason: reason, now: now)
+        }
+        for name in lostUplinks.keys where lost[name] == nil { dispatcher.links.uplinkFound(name, now: now) }
+        lostUplinks = lost
+        for (destination, route) in routes { dispatcher.links.routed(destination, route, now: now) }
+        // Nobody waits for the next quarter of a second, and nobody for a time-out.
+        timers.network.fireNow()
+        loop.perform {}
+    }
+
+    // MARK: Decisions
 
     private static func minuteOfDay() -> Int {
         var seconds = time(nil)

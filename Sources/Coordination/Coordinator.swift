@@ -42,6 +42,8 @@ actor Coordinator {
     var timesAreSettling = false
     var lastTransfers: [Destination: (worker: Int, link: Transfers.Link)] = [:]
     var linkLog = LinkLog()
+    var routes: RouteWatch?
+    var lostUplinks: [String: String] = [:]
     private var controlSequence: Int64 = 0
     var sequences: [Int: Int64] = [:]
     private var needsControl = true
@@ -105,6 +107,7 @@ actor Coordinator {
     /// Starts listening.
     func start(links: [String: String], pauses: [(destination: Destination?, qualities: UInt8)]) {
         restore(links: links)
+        watchRoutes()
         dispatcher.pause(pauses)
         loop.whenReadable(reports) { [weak self] in self?.assumeIsolated { $0.receiveReports() } }
         loop.whenReadable(intake) { [weak self] in self?.assumeIsolated { $0.receiveHints() } }
@@ -114,6 +117,7 @@ actor Coordinator {
 
     func stop() {
         loop.tick = nil
+        routes?.stop()
         // Descriptors are closed with their connections, so the loop must not watch them any more.
         for seat in Array(connections.keys) { forget(seat: seat) }
         reader.close()
@@ -135,13 +139,14 @@ actor Coordinator {
             publishCounts()
         }
         readGaps(now: now)
+        let routesDue = routes?.tick(now: now)
         let isWaiting = sendWaiting()
         if needsDispatch { dispatch(now: now) }
         if needsControl { publishControl() }
         let due = [
             timers.beat.next, timers.network.next, timers.sweep.next, timers.control.next, sequencer.deadline,
             dispatcher.nextProbe,
-            isWaiting ? now + Self.second / 200 : nil,
+            routesDue, isWaiting ? now + Self.second / 200 : nil,
         ]
         return due.compactMap { $0 }.min().map { max($0, now + 100_000) }
     }

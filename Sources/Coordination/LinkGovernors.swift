@@ -9,8 +9,6 @@ package import Wire
 package struct LinkGovernors: Sendable {
     package private(set) var controller: NetworkController
     package private(set) var decisions = NetworkDecisions()
-    /// Destinations that nobody has asked the routing table about yet.
-    package private(set) var strangers: Set<Destination> = []
     /// Qualities that may not begin while others of their class may: their commands are kept out of memory.
     package private(set) var heldBack: Set<ReadyKey> = []
     /// Something that workers must hear at once has been decided since ``takeUrgent()``.
@@ -28,20 +26,14 @@ package struct LinkGovernors: Sendable {
 
     // MARK: Destinations
 
-    /// The first word of a destination. Loopback is known at once; of others the routing table has to be asked.
+    /// The first word of a destination. Loopback is known at once; of others the kernel's routes tell.
     package mutating func meet(_ destination: Destination, now: Int64) {
         guard destination != .none, known.insert(destination).inserted else { return }
-        if destination.isLoopback {
-            controller.routeChanged(destination, to: .local, now: now)
-        } else if destination != .file {
-            strangers.insert(destination)
-        }
+        if destination.isLoopback { controller.routeChanged(destination, to: .local, now: now) }
     }
 
-    package mutating func takeStrangers() -> Set<Destination> {
-        defer { strangers = [] }
-        return strangers
-    }
+    /// Destinations that have a link.
+    package var destinations: Set<Destination> { Set(controller.links.keys.compactMap(\.destination)) }
 
     package mutating func routed(_ destination: Destination, _ route: Route, now: Int64) {
         controller.routeChanged(destination, to: route, now: now)

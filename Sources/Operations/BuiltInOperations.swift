@@ -9,7 +9,9 @@ package enum BuiltInOperations {
     {
         OperationRegistry([
             NoopOperation(),
-            UploadOperation(configuration: configuration.http, credentials: configuration.credentials),
+            UploadOperation(
+                configuration: configuration.http, credentials: configuration.credentials,
+                resumes: configuration.resumes),
         ])
     }
 }
@@ -18,10 +20,12 @@ package enum BuiltInOperations {
 package struct OperationsConfiguration: Sendable, Equatable {
     package var http = HTTPConfiguration()
     package var credentials = CredentialStore()
+    package var resumes = ResumeRules()
 
     package init() {}
 
-    /// Reads the section `upload` and the credentials (``CredentialStore/init(reading:)``):
+    /// Reads the section `upload`, the credentials (``CredentialStore/init(reading:)``) and what destinations understand
+    /// (``ResumeRules/init(reading:)``):
     ///
     /// | key | default | meaning |
     /// |---|---|---|
@@ -47,6 +51,7 @@ package struct OperationsConfiguration: Sendable, Equatable {
             }
         }
         credentials = try CredentialStore(reading: configuration)
+        resumes = try ResumeRules(reading: configuration)
     }
 
     private static func seconds(

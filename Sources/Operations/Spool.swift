@@ -12,8 +12,8 @@ package struct Spool: Sendable {
 
     /// Copies the source of an upload into the spool, durably, and tells the payload that names the copy. Blocks.
     ///
-    /// The copy shares the blocks of the original where the file system can do that. The payload's directory URL gets the
-    /// original's name first, and `removeSource` is set: a spooled copy goes when it has been delivered.
+    /// The copy shares the blocks of the original where the file system can do that. The destination is told
+    /// the original's name, and `removeSource` is set: a spooled copy goes when it has been delivered.
     /// - Throws: ``PayloadError`` for a payload or source that `upload` would refuse, or ``SpoolError``.
     package func take(_ payload: JSONValue) throws -> JSONValue {
         var upload = try UploadPayload(payload)
@@ -22,11 +22,13 @@ package struct Spool: Sendable {
                 .data, "“removeSource” would delete the spooled copy, not \(upload.file); leave one of both out")
         }
         try upload.resolveFile()
-        upload.resolveDirectory()
+        upload.name = String(upload.fileName)
         if upload.to.scheme != .file, !upload.headers.contains(where: { $0.name.lowercased() == "content-type" }) {
             upload.headers.append(.init(name: "Content-Type", value: MediaType.of(fileName: upload.fileName)))
         }
         let source = try SourceFile(path: upload.file)
+        upload.settle(size: source.identity.size)
+        upload.resolveDirectory()
         upload.file = try copy(source)
         upload.removeSource = true
         upload.source = nil

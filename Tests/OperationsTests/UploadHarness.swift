@@ -12,22 +12,27 @@ struct UploadHarness {
 
     init(
         connectTimeout: Duration = .seconds(10), idleTimeout: Duration = .seconds(30), trustRoots: String? = nil,
-        credentials: [Destination: Credential] = [:]
+        credentials: [Destination: Credential] = [:], lockWaits: [Duration] = [.milliseconds(1)],
+        contentRange: Set<Destination> = []
     ) throws {
         directory = try TemporaryDirectory("operations")
         var configuration = HTTPConfiguration()
         configuration.connectTimeout = connectTimeout
         configuration.idleTimeout = idleTimeout
         configuration.trustRootsFile = trustRoots
-        operation = UploadOperation(configuration: configuration, credentials: CredentialStore(credentials))
+        configuration.lockWaits = lockWaits
+        operation = UploadOperation(
+            configuration: configuration, credentials: CredentialStore(credentials),
+            resumes: ResumeRules(contentRange: contentRange))
     }
 
-    /// An execution of an inspected payload.
+    /// An execution of an inspected payload: of the protocol put, unless `extra` names one.
     func execution(
         file: String, to url: String, extra: [JSONValue.Member] = [], claim: Int = 1, id: CommandID = CommandID(),
         idempotent: Bool? = nil
     ) throws -> (execution: Execution, meter: TransferMeter) {
-        let facts = try operation.inspect(.object([.init("file", .string(file)), .init("to", .string(url))] + extra))
+        let named = extra.contains { $0.name == "protocol" } ? extra : extra + [.init("protocol", "put")]
+        let facts = try operation.inspect(.object([.init("file", .string(file)), .init("to", .string(url))] + named))
         return Self.execution(facts, claim: claim, id: id, idempotent: idempotent)
     }
 

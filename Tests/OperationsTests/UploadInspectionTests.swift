@@ -40,6 +40,49 @@ import Work
         }
     }
 
+    @Test func `leaves the protocol of a large file open, and its URL as it is`() throws {
+        try withFile { (harness, file) throws in
+            func payload(_ size: off_t, _ to: String, _ more: [JSONValue.Member] = []) throws -> JSONValue {
+                #expect(truncate(file, size) == 0)
+                let facts = try harness.operation.inspect(
+                    .object([.init("file", .string(file)), .init("to", .string(to))] + more))
+                let payload = try #require(facts.payload)
+                #expect(facts.idempotent)
+                #expect(try harness.operation.inspect(payload) == facts)
+                return payload
+            }
+            let open = try payload(1 << 20, "http://h/in/")
+            #expect(open["protocol"] == nil && open["method"] == nil)
+            #expect(open["to"]?.string == "http://h/in/")
+            for (size, url, more) in [
+                (off_t(1 << 20) - 1, "http://h/in/", []), (off_t(1 << 20), "http://h/in/", [("method", "PUT")]),
+                (off_t(1 << 20), "file:///in/", []), (off_t(1 << 20), "http://h/in/", [("protocol", "put")]),
+            ] as [(off_t, String, [(String, JSONValue)])] {
+                let settled = try payload(size, url, more.map { .init($0.0, $0.1) })
+                #expect(settled["protocol"]?.string == "put" && settled["method"]?.string == "PUT")
+                #expect(settled["to"]?.string == url + "a.txt")
+            }
+            let tus = try payload(5, "http://h/in/", [.init("protocol", "tus")])
+            #expect(tus["protocol"]?.string == "tus" && tus["method"] == nil)
+            #expect(tus["to"]?.string == "http://h/in/")
+            let range = try payload(5, "http://h/in/", [.init("protocol", "contentRange"), .init("name", "b c")])
+            #expect(range["to"]?.string == "http://h/in/b%20c")
+        }
+    }
+
+    @Test(arguments: ["tus", "contentRange"])
+    func `refuses a protocol that does not go with the rest`(_ name: String) throws {
+        try withFile { (harness, file) throws in
+            let base: [JSONValue.Member] = [.init("file", .string(file)), .init("protocol", .string(name))]
+            let posted = refusal(harness, .object(base + [.init("to", "http://h/x"), .init("method", "POST")]))
+            #expect(posted?.problem == .data)
+            #expect(posted?.message.contains("“method”") == true)
+            let copied = refusal(harness, .object(base + [.init("to", "file:///x")]))
+            #expect(copied?.problem == .data)
+            #expect(copied?.message.contains("“protocol”") == true)
+        }
+    }
+
     @Test func `makes the path absolute`() throws {
         let harness = try UploadHarness()
         defer { harness.directory.remove() }
@@ -115,7 +158,8 @@ import Work
             let bad: [(String, JSONValue)] = [
                 ("target", "x"), ("File", "x"), ("method", "DELETE"), ("method", 1), ("headers", "x"),
                 ("headers", ["A": 1]),
-                ("protocol", "tus"), ("protocol", "s3"), ("removeSource", "yes"), ("removeSource", 1), ("source", "x"),
+                ("protocol", "s3"), ("protocol", 1), ("protocol", "TUS"), ("name", ""), ("name", "a/b"), ("name", ".."),
+                ("name", "a\u{0}b"), ("name", 1), ("removeSource", "yes"), ("removeSource", 1), ("source", "x"),
                 ("source", ["size": 5]), ("source", ["size": 5, "mtime": 1, "inode": 1, "hash": 1]),
             ]
             for (key, value) in bad {

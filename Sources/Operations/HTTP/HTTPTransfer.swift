@@ -25,7 +25,10 @@ struct HTTPRecord: Sendable {
     var error: (any Error)?
 
     /// A kept connection had been closed by the peer, who most likely saw nothing of the request.
-    var metStaleConnection: Bool { head == nil && connectionWasStale }
+    var metStaleConnection: Bool {
+        // What this side has ended says nothing of the peer.
+        head == nil && connectionWasStale && !(error is Failure || error is StallError || error is CancellationError)
+    }
 
     /// The connection was gone before the first byte.
     var wasNeverSeen: Bool {
@@ -51,6 +54,8 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         case whole(ByteBuffer)
         /// The start of a large one, and where the rest is.
         case file(SourceFile, start: ByteBuffer)
+        /// A file of which nothing was read yet.
+        case unread(SourceFile)
     }
 
     /// Bytes of a response's body that are kept.
@@ -67,7 +72,10 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
     /// How long the rest of an early refusal is waited for.
     static let earlyAnswerPatience: TimeAmount = .seconds(2)
 
+    /// Where the body ends in its file.
     let size: Int64
+    /// Where it starts.
+    private let start: Int64
     private let execution: Execution
     private let source: SourceFile?
     private let board: NIOLoopBoundBox<ConnectionBoard>
@@ -76,7 +84,7 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
     private var writer: HTTPClient.Body.StreamWriter?
     private var bodySent: EventLoopPromise<Void>?
     private var watch: ConnectionWatch?
-    private var offset: Int64 = 0
+    private var offset: Int64
     private var ready: ByteBuffer?
     private var spare = ByteBuffer()
     private var isPumping = false
@@ -90,9 +98,14 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
     private var acknowledged: Int64 = 0
     private var requestEnded: NIODeadline?
 
-    init(execution: Execution, body: Body, size: Int64, board: NIOLoopBoundBox<ConnectionBoard>, loop: any EventLoop) {
+    init(
+        execution: Execution, body: Body, from start: Int64 = 0, size: Int64, board: NIOLoopBoundBox<ConnectionBoard>,
+        loop: any EventLoop
+    ) {
         self.execution = execution
         self.size = size
+        self.start = start
+        offset = start
         self.board = board
         self.loop = loop
         switch body {
@@ -103,6 +116,7 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         case .file(let file, let start):
             source = file
             ready = start
+        case .unread(let file): source = file
         }
     }
 
@@ -122,8 +136,8 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
 
     /// The body for the client's request; nil for an empty one.
     func makeBody() -> HTTPClient.Body? {
-        guard size > 0 else { return nil }
-        return .stream(contentLength: size) { writer in self.begin(writer) }
+        guard size > start else { return nil }
+        return .stream(contentLength: size - start) { writer in self.begin(writer) }
     }
 
     /// The last word: what came of it. On the event loop.
@@ -136,7 +150,7 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         if case .failure(let error) = result { record.error = error } else { record.isComplete = true }
         execution.pace.whenChanged(nil)
         // An answer to the whole of it says more than the kernel's last word.
-        if record.isComplete, record.sentAll { acknowledge(offset) }
+        if record.isComplete, record.sentAll { acknowledge(offset - start) }
         bodySent?.fail(EarlyAnswer())
         bodySent = nil
         writer = nil
@@ -154,7 +168,7 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         board.value.latest = nil
         watch?.attach(self)
         if watch != nil { board.value.transfers += 1 }
-        if size == 0 { sentAll() }
+        if size == start { sentAll() }
         execution.pace.whenChanged { [weak self, loop] in loop.execute { [weak self] in self?.pump() } }
     }
 
@@ -164,19 +178,19 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
     }
 
     /// What the kernel says of the connection, and said when the request began.
-    func observed(_ now: TCPInfo, since start: TCPInfo) {
+    func observed(_ now: TCPInfo, since before: TCPInfo) {
         connection.roundTrip = now.roundTrip
         connection.leastRoundTrip = now.leastRoundTrip
-        connection.retransmitted = now.retransmitted - start.retransmitted
+        connection.retransmitted = now.retransmitted - before.retransmitted
         execution.observed(connection)
-        acknowledge(min(now.acknowledged - start.acknowledged, offset))
+        acknowledge(min(now.acknowledged - before.acknowledged, offset - start))
     }
 
     private func acknowledge(_ bytes: Int64) {
         guard bytes > acknowledged else { return }
         execution.transferred(Int(bytes - acknowledged))
         acknowledged = bytes
-        execution.progress(offset: bytes, total: size)
+        execution.progress(offset: start + bytes, total: size)
     }
 
     private func begin(_ writer: HTTPClient.Body.StreamWriter) -> EventLoopFuture<Void> {

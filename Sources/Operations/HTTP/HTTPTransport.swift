@@ -18,6 +18,11 @@ package struct HTTPConfiguration: Sendable, Equatable {
     package var keepAlive: Duration = .seconds(4)
     /// Connections per scheme, host and port.
     package var connectionsPerHost = 1024
+    /// Pauses before an upload that its destination has locked is asked for again. A server that noticed the end of a
+    /// connection unlocks at once; one that did not takes up to 20 s (tusd), and by then others have its place.
+    package var lockWaits: [Duration] = [
+        .milliseconds(100), .milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2), .seconds(4),
+    ]
     /// A PEM file of certificates that are trusted besides the system's.
     package var trustRootsFile: String?
 
@@ -34,7 +39,7 @@ final class HTTPTransport: Sendable {
         let board: NIOLoopBoundBox<ConnectionBoard>
     }
 
-    private let configuration: HTTPConfiguration
+    let configuration: HTTPConfiguration
     private let engine = Mutex<Engine?>(nil)
 
     init(configuration: HTTPConfiguration) { self.configuration = configuration }
@@ -48,13 +53,16 @@ final class HTTPTransport: Sendable {
     }
 
     /// Sends one request and waits for its end. Cancelling the task resets the connection.
+    /// - Parameters:
+    ///   - start: the offset in its file at which the body starts.
+    ///   - size: the offset at which it ends.
     func send(
-        _ method: HTTPMethod, _ url: UploadURL, headers: HTTPHeaders, body: HTTPTransfer.Body, size: Int64,
-        for execution: Execution
+        _ method: HTTPMethod, _ url: UploadURL, headers: HTTPHeaders, body: HTTPTransfer.Body, from start: Int64 = 0,
+        size: Int64, for execution: Execution
     ) async -> HTTPRecord {
         let engine = running()
         let transfer = HTTPTransfer(
-            execution: execution, body: body, size: size, board: engine.board, loop: engine.loop)
+            execution: execution, body: body, from: start, size: size, board: engine.board, loop: engine.loop)
         let request: HTTPClient.Request
         do {
             request = try HTTPClient.Request(

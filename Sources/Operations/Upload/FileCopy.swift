@@ -5,12 +5,21 @@ internal import Work
 
 /// An upload to a `file:` URL: the copy grows under a temporary name beside its destination and takes its place in one step,
 /// so that nobody ever sees half a file. Names of temporary files carry the claim, so executions of one command never meet.
+///
+/// A copy of more than 16 MiB that is released, or dies with its worker, leaves its temporary file to the next execution,
+/// which gives it its own name first: nobody writes to it any more then, for a death is proven before its commands run
+/// again. What was written can be trusted for as long as the machine runs, and after a loss of power as far as it was
+/// synced, which the store knows (``UploadTrace``). A copy that fails or is cancelled leaves nothing.
 struct FileCopy: Sendable {
     let upload: UploadPayload
     let execution: Execution
 
     /// Bytes copied between two looks at whether the copy is still wanted.
     static let step = 4 << 20
+    /// Up to this size a copy is done anew: that costs less than the commit of its trace.
+    static let smallCopy: Int64 = 16 << 20
+    /// Bytes between two syncs.
+    static let syncStep: Int64 = 256 << 20
 
     private var target: String { upload.to.filePath }
     private var directory: String {
@@ -30,14 +39,14 @@ struct FileCopy: Sendable {
             if let result = try await confirmDelivery() { return result }
             throw missing.failure
         }
-        execution.progress(offset: 0, total: source.identity.size)
         let part = try await BlockingIO.copies.run { try begin(source) }
         do {
             try await copy(source, to: part)
             try Task.checkCancellation()
             try await BlockingIO.copies.run { try finish(source, part) }
         } catch {
-            part.remove()
+            let isLeft = error is CancellationError && execution.isReleased && source.identity.size > Self.smallCopy
+            if !isLeft { part.remove() }
             throw error
         }
         // From here on the copy is in place: a cancel comes too late.
@@ -50,7 +59,9 @@ struct FileCopy: Sendable {
 
     private func copy(_ source: SourceFile, to part: PartFile) async throws {
         let size = source.identity.size
-        var offset: Int64 = 0
+        var (offset, synced) = (part.length, part.synced)
+        execution.progress(offset: offset, total: size)
+        if size > Self.smallCopy { try await execution.leave(trace(synced), of: source.identity) }
         while offset < size {
             try Task.checkCancellation()
             let (position, count) = (offset, Int(min(Int64(Self.step), size - offset)))
@@ -61,8 +72,15 @@ struct FileCopy: Sendable {
             offset += Int64(copied)
             execution.transferred(copied)
             execution.progress(offset: offset, total: size)
+            if offset - synced >= Self.syncStep, offset < size {
+                try await BlockingIO.copies.run { try sync(part) }
+                synced = offset
+                try await execution.leave(trace(synced), of: source.identity)
+            }
         }
     }
+
+    private func trace(_ synced: Int64) -> UploadTrace.Way { .copy(boot: BootID.current, synced: synced) }
 
     // MARK: Blocking parts
 
@@ -78,14 +96,42 @@ struct FileCopy: Sendable {
                 throw Failure(.final, reason: "\(upload.file) and \(target) are the same file")
             }
         }
-        for claim in max(1, execution.claim - 1000)..<max(1, execution.claim) {
-            unlink(temporaryPath(claim: claim))
-        }
-        let path = temporaryPath(claim: execution.claim)
+        let path = temporaryPath(execution.claim)
         unlink(path)
+        if let part = adopt(source, as: path) { return part }
         let descriptor = clinux_open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw failure(SystemError(), "cannot create a file in \(directory)") }
         return PartFile(path: path, descriptor: descriptor)
+    }
+
+    /// Takes over what the newest execution before this one has left, and clears away the rest.
+    /// - Returns: nil where nothing is left that could be used.
+    private func adopt(_ source: SourceFile, as path: String) -> PartFile? {
+        let trace = UploadTrace(execution.kept, of: source.identity)?.way
+        let earlier = (max(1, execution.claim - 1000)..<max(1, execution.claim)).reversed().map(temporaryPath)
+        let adopted = trace == nil ? nil : earlier.first { rename($0, path) == 0 }
+        for path in earlier { unlink(path) }
+        guard adopted != nil else { return nil }
+        let descriptor = clinux_open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)
+        var status = stat()
+        guard case .copy(let boot, let synced)? = trace, descriptor >= 0, fstat(descriptor, &status) == 0,
+            status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(), status.st_nlink == 1
+        else { return abandon(path, descriptor) }
+        let written = min(Int64(status.st_size), source.identity.size)
+        let safe = min(max(synced, 0), written)
+        let length = boot == BootID.current && !boot.isEmpty ? written : safe
+        guard ftruncate(descriptor, off_t(length)) == 0 else { return abandon(path, descriptor) }
+        return PartFile(path: path, descriptor: descriptor, length: length, synced: safe)
+    }
+
+    private func abandon(_ path: String, _ descriptor: CInt) -> PartFile? {
+        unlink(path)
+        if descriptor >= 0 { close(descriptor) }
+        return nil
+    }
+
+    private func sync(_ part: PartFile) throws {
+        guard fdatasync(part.descriptor) == 0 else { throw failure(SystemError(), "cannot write \(target) to disk") }
     }
 
     private func step(_ source: SourceFile, _ offset: Int64, _ count: Int, _ part: PartFile) throws -> Int {
@@ -109,7 +155,7 @@ struct FileCopy: Sendable {
     }
 
     /// `.<name>.<id>.<claim>.part`; of a long name only the start, for a name may have 255 bytes.
-    private func temporaryPath(claim: Int) -> String {
+    private func temporaryPath(_ claim: Int) -> String {
         var start = ""
         for character in name {
             guard start.utf8.count + character.utf8.count <= 150 else { break }
@@ -157,10 +203,16 @@ struct FileCopy: Sendable {
 private final class PartFile: Sendable {
     let path: String
     let descriptor: CInt
+    /// Bytes that an earlier execution has copied.
+    let length: Int64
+    /// Bytes of those that a loss of power leaves.
+    let synced: Int64
 
-    init(path: String, descriptor: CInt) {
+    init(path: String, descriptor: CInt, length: Int64 = 0, synced: Int64 = 0) {
         self.path = path
         self.descriptor = descriptor
+        self.length = length
+        self.synced = synced
     }
 
     deinit { close(descriptor) }

@@ -3,24 +3,26 @@ internal import NIOCore
 internal import NIOHTTP1
 package import Work
 
-/// Sends a file to a URL by PUT or POST, or copies it to a `file:` URL. See ``UploadPayload`` for what a payload says.
+/// Sends a file to a URL by PUT, POST, ``TusUpload`` or ``RangeUpload``, or copies it to a `file:` URL (``FileCopy``). See
+/// ``UploadPayload`` for what a payload says, and for how the protocol is found.
 ///
 /// Everything that can be checked before the first byte is checked at the start of ``execute(_:)`` rather than in a phase of
 /// its own, which would cost every small file a second commit; what fails there is not ambiguous.
 package struct UploadOperation: Operation {
     package let type = "upload"
 
-    /// Kept connections that one execution may find closed.
-    private static let connectionsTried = 4
-
     private let transport: HTTPTransport
     private let credentials: CredentialStore
+    private let resumes: ResumeRules
+    private let discovery = TusDiscovery()
 
     package init(
-        configuration: HTTPConfiguration = HTTPConfiguration(), credentials: CredentialStore = CredentialStore()
+        configuration: HTTPConfiguration = HTTPConfiguration(), credentials: CredentialStore = CredentialStore(),
+        resumes: ResumeRules = ResumeRules()
     ) {
         transport = HTTPTransport(configuration: configuration)
         self.credentials = credentials
+        self.resumes = resumes
     }
 
     // MARK: Submit
@@ -33,6 +35,7 @@ package struct UploadOperation: Operation {
             throw PayloadError(.source, "\(upload.file) is not the file that “source” describes: \(difference)")
         }
         upload.source = source
+        upload.settle(size: source.size)
         upload.resolveDirectory()
         return PayloadFacts(
             destination: upload.to.destination, idempotent: upload.isIdempotent, total: source.size,
@@ -70,30 +73,51 @@ package struct UploadOperation: Operation {
             if let result = await confirmDelivery(upload, execution) { return result }
             throw missing.failure
         }
-        let size = opened.source.identity.size
-        execution.progress(offset: 0, total: size)
-        let headers = headers(upload, execution, opened.credential)
-        let method = HTTPMethod(rawValue: upload.method.rawValue)
-        var record = HTTPRecord()
-        for _ in 1...Self.connectionsTried {
-            record = await transport.send(
-                method, upload.to, headers: headers, body: opened.body, size: size, for: execution)
-            // RFC 9110, section 9.2.2: a connection that was closed while it was idle is no failure of the request.
-            guard record.wasNeverSeen || execution.command.idempotent && record.metStaleConnection,
-                !Task.isCancelled
-            else {
-                break
-            }
+        var requests = UploadRequests(
+            upload: upload, execution: execution, credential: opened.credential, transport: transport)
+        requests.upload.settle(size: opened.source.identity.size)
+        if requests.upload.transferProtocol == nil {
+            requests.upload.transferProtocol = try await protocolFound(for: requests, opened.source.identity)
         }
-        let verdict = HTTPVerdict(
-            request: "\(upload.method.rawValue) \(upload.to.textForPeople)", destination: upload.to.destination,
-            now: .now)
-        if let failure = verdict.failure(record) {
-            if record.head == nil || record.error is CancellationError { try Task.checkCancellation() }
+        requests.upload.resolveDirectory()
+        let record: HTTPRecord
+        switch requests.upload.transferProtocol ?? .put {
+        case .put: record = try await put(opened, requests)
+        case .tus: record = try await TusUpload(requests: requests, source: opened.source).run()
+        case .contentRange:
+            record = try await RangeUpload(requests: requests, source: opened.source, whole: opened.body).run()
+        }
+        return HTTPResult.json(record, removal: await remove(opened.source, asked: upload.removeSource))
+    }
+
+    /// The protocol of a payload that leaves it open: the one that an earlier execution has begun with, or what the
+    /// destination is known to understand.
+    private func protocolFound(
+        for requests: UploadRequests, _ source: SourceIdentity
+    ) async throws -> UploadPayload.TransferProtocol {
+        switch UploadTrace(requests.execution.kept, of: source)?.way {
+        case .tus: return .tus
+        case .contentRange: return .contentRange
+        case .copy, nil: break
+        }
+        if resumes.takesContentRange(requests.upload.to.destination) { return .contentRange }
+        return try await discovery.speaksTus(requests) ? .tus : .put
+    }
+
+    /// The whole file in one request.
+    private func put(_ opened: Opened, _ requests: UploadRequests) async throws -> HTTPRecord {
+        let (size, upload) = (opened.source.identity.size, requests.upload)
+        requests.execution.progress(offset: 0, total: size)
+        let method = HTTPMethod(rawValue: upload.method.rawValue)
+        let record = await requests.send(method, upload.to, Self.type(of: upload), body: opened.body, size: size)
+        if let failure = requests.failure(record, of: method, upload.to) {
+            guard var failure = failure as? Failure, failure.fault == .final, record.header("tus-resumable") != nil
+            else { throw failure }
+            failure.reason += "; this destination speaks tus: name the protocol tus and submit again"
             throw failure
         }
-        execution.progress(offset: size, total: size)
-        return HTTPResult.json(record, removal: await remove(opened.source, asked: upload.removeSource))
+        requests.execution.progress(offset: size, total: size)
+        return record
     }
 
     private func remove(_ source: SourceFile, asked: Bool) async -> SourceRemoval? {
@@ -112,20 +136,10 @@ package struct UploadOperation: Operation {
         return upload.headers.contains { $0.name.lowercased() == name } ? nil : credential
     }
 
-    private func headers(
-        _ upload: UploadPayload, _ execution: Execution, _ credential: (name: String, value: String)?
-    ) -> HTTPHeaders {
-        var headers = HTTPHeaders()
-        headers.reserveCapacity(upload.headers.count + 5)
-        // A string of structured fields (RFC 9651): quoted.
-        headers.add(name: "Idempotency-Key", value: "\"\(execution.id)\"")
-        for header in upload.headers { headers.add(name: header.name, value: header.value) }
-        if !headers.contains(name: "content-type") {
-            headers.add(name: "Content-Type", value: MediaType.of(fileName: upload.fileName))
-        }
-        if !headers.contains(name: "user-agent") { headers.add(name: "User-Agent", value: "sluice") }
-        if let credential { headers.replaceOrAdd(name: credential.name, value: credential.value) }
-        return headers
+    /// What the producer says in a header is more precise.
+    private static func type(of upload: UploadPayload) -> [(name: String, value: String)] {
+        guard !upload.headers.contains(where: { $0.name.lowercased() == "content-type" }) else { return [] }
+        return [("Content-Type", MediaType.of(fileName: upload.fileName))]
     }
 
     /// An earlier execution may have delivered the file, deleted it as asked, and died before it could say so. Then the
@@ -139,11 +153,21 @@ package struct UploadOperation: Operation {
         let credential = credential(for: upload)
         var header: (name: String, value: String)?
         do { header = try await BlockingIO.sources.run { try credential?.header() } } catch { return nil }
-        let headers = headers(upload, execution, header)
-        let record = await transport.send(.HEAD, upload.to, headers: headers, body: .none, size: 0, for: execution)
-        guard let head = record.head, head.status == .ok, record.isComplete,
-            head.headers.first(name: "content-length") == "\(source.size)"
-        else { return nil }
+        var requests = UploadRequests(
+            upload: upload, execution: execution, credential: header, transport: transport)
+        let record: HTTPRecord
+        if let found = await TusUpload.confirmation(requests, source) {
+            record = found
+        } else if upload.transferProtocol == .tus {
+            return nil
+        } else {
+            if upload.transferProtocol == nil { requests.upload.transferProtocol = .put }
+            requests.upload.resolveDirectory()
+            record = await requests.send(.HEAD, requests.upload.to, Self.type(of: upload))
+            guard record.status == 200, record.isComplete, record.header("content-length") == "\(source.size)" else {
+                return nil
+            }
+        }
         execution.progress(offset: source.size, total: source.size)
         return HTTPResult.json(record, removal: SourceRemoval(problem: nil))
     }

@@ -7,17 +7,35 @@ internal import Work
 /// ```
 /// {"file": "/data/a.mp4",                     the source: a regular file; made absolute at submit
 ///  "to": "https://media.example.com/in/",     a trailing slash appends the file's name at submit
-///  "method": "PUT",                           or POST
+///  "method": "PUT",                           or POST; of the protocol put alone
 ///  "headers": {"X-Tag": "a"},                 none by default
-///  "protocol": "put",                         the whole file in one request
+///  "protocol": "put",                         the whole file in one request; "tus" or "contentRange": can be resumed
+///  "name": "a.mp4",                           what the destination is to call it; the file's own name by default
 ///  "removeSource": false,                     delete the file after success
 ///  "source": {"size": …, "mtime": …, "inode": …, "device": …}}    recorded at submit; mtime in nanoseconds
 /// ```
+///
+/// Without `protocol` the worker chooses when the upload begins: `contentRange` where sluice.yaml says so of the
+/// destination, else `tus` where the URL says by OPTIONS that it speaks it (``TusDiscovery``), else `put`. It is `put` from
+/// the start, and nobody is asked, for a file below 1 MiB, where a method is named, and for a `file:` destination, which can
+/// always be resumed. A directory URL gets the file's name as soon as the protocol is known; tus uploads go to it as it is.
 struct UploadPayload: Sendable, Equatable {
     enum Method: String, Sendable {
         case put = "PUT"
         case post = "POST"
     }
+
+    enum TransferProtocol: String, Sendable, CaseIterable {
+        /// The whole file in one request; or a copy, to a `file:` URL.
+        case put
+        /// ``TusUpload``
+        case tus
+        /// ``RangeUpload``
+        case contentRange
+    }
+
+    /// Below it nobody is asked how to send a file: to send it again costs no more than the question.
+    static let smallFile: Int64 = 1 << 20
 
     struct Header: Sendable, Equatable {
         var name: String
@@ -28,6 +46,9 @@ struct UploadPayload: Sendable, Equatable {
     var to: UploadURL
     var method: Method = .put
     var headers: [Header] = []
+    /// Nil: still open.
+    var transferProtocol: TransferProtocol?
+    var name: String?
     var removeSource = false
     var source: SourceIdentity?
 
@@ -38,6 +59,7 @@ struct UploadPayload: Sendable, Equatable {
         }
         var file: String?
         var to: UploadURL?
+        var methodIsNamed = false
         for member in members {
             switch member.name {
             case "file": file = try Self.text(member)
@@ -48,12 +70,22 @@ struct UploadPayload: Sendable, Equatable {
                     throw PayloadError(.data, "“method” is “\(name)”; a file is uploaded by PUT or POST")
                 }
                 self.method = method
+                methodIsNamed = true
             case "headers": headers = try Self.headers(member.value)
             case "protocol":
                 let name = try Self.text(member)
-                guard name == "put" else {
-                    throw PayloadError(.data, "“protocol” is “\(name)”; this version knows only “put” (one request)")
+                guard let known = TransferProtocol(rawValue: name) else {
+                    throw PayloadError(
+                        .data,
+                        "“protocol” is “\(name)”; it is “put” (one request), “tus” or “contentRange” (both can be "
+                            + "resumed), or absent: then the worker finds out")
                 }
+                transferProtocol = known
+            case "name":
+                let text = try Self.text(member)
+                guard !text.isEmpty, text != ".", text != "..", !text.utf8.contains(where: { $0 == 0x2F || $0 == 0 })
+                else { throw PayloadError(.data, "“name” is the name of a file, without a slash, not “\(text)”") }
+                name = text
             case "removeSource":
                 guard let remove = member.value.bool else {
                     throw PayloadError(.data, "“removeSource” must be true or false, not \(member.value.kind)")
@@ -64,7 +96,7 @@ struct UploadPayload: Sendable, Equatable {
                 throw PayloadError(
                     .data,
                     "unknown key “\(member.name)” in the payload of an upload; it has “file”, “to”, “method”, “headers”, "
-                        + "“protocol” and “removeSource”")
+                        + "“protocol”, “name” and “removeSource”")
             }
         }
         guard let file else { throw PayloadError(.data, "“file” is missing in the payload of an upload") }
@@ -73,7 +105,15 @@ struct UploadPayload: Sendable, Equatable {
         guard !file.utf8.contains(0) else { throw PayloadError(.data, "“file” has a zero byte in it") }
         self.file = file
         self.to = to
+        if methodIsNamed, transferProtocol == nil { transferProtocol = .put }
+        if method != .put, let other = transferProtocol, other != .put {
+            throw PayloadError(.data, "“method” must be PUT or absent with the protocol “\(other.rawValue)”")
+        }
         if to.scheme == .file {
+            guard transferProtocol == nil || transferProtocol == .put else {
+                throw PayloadError(.data, "“protocol” must be put or absent for a file: destination")
+            }
+            transferProtocol = .put
             guard method == .put else { throw PayloadError(.data, "“method” must be PUT for a file: destination") }
             guard headers.isEmpty else { throw PayloadError(.data, "“headers” mean nothing to a file: destination") }
         }
@@ -81,12 +121,14 @@ struct UploadPayload: Sendable, Equatable {
 
     var json: JSONValue {
         var members: [JSONValue.Member] = [
-            .init("file", .string(file)), .init("to", .string(to.text)), .init("method", .string(method.rawValue)),
+            .init("file", .string(file)), .init("to", .string(to.text)),
         ]
+        if transferProtocol == .put { members.append(.init("method", .string(method.rawValue))) }
         if !headers.isEmpty {
             members.append(.init("headers", .object(headers.map { .init($0.name, .string($0.value)) })))
         }
-        members.append(.init("protocol", "put"))
+        if let transferProtocol { members.append(.init("protocol", .string(transferProtocol.rawValue))) }
+        if let name { members.append(.init("name", .string(name))) }
         members.append(.init("removeSource", .bool(removeSource)))
         if let source { members.append(.init("source", source.json)) }
         return .object(members)
@@ -95,8 +137,13 @@ struct UploadPayload: Sendable, Equatable {
     /// May it be executed again after an ambiguous end? PUT replaces what is there; POST may add.
     var isIdempotent: Bool { method == .put }
 
-    /// The name of the source within its directory.
-    var fileName: Substring { file.split(separator: "/").last ?? "" }
+    /// What the destination is to call it.
+    var fileName: Substring { name.map { $0[...] } ?? file.split(separator: "/").last ?? "" }
+
+    /// Chooses `put` where it is not worth asking for anything else.
+    mutating func settle(size: Int64) {
+        if transferProtocol == nil, size < Self.smallFile { transferProtocol = .put }
+    }
 
     /// Makes the path absolute, from the working directory of this process.
     mutating func resolveFile() throws(PayloadError) {
@@ -109,8 +156,11 @@ struct UploadPayload: Sendable, Equatable {
         file = (path.hasSuffix("/") ? path : path + "/") + file
     }
 
-    /// Appends the file's name to a URL that ends in a slash.
-    mutating func resolveDirectory() { if to.isDirectory { to = to.appending(name: fileName) } }
+    /// Appends the file's name to a URL that ends in a slash, once it is known that the URL is not an endpoint.
+    mutating func resolveDirectory() {
+        guard let transferProtocol, transferProtocol != .tus, to.isDirectory else { return }
+        to = to.appending(name: fileName)
+    }
 
     private static func text(_ member: JSONValue.Member) throws(PayloadError) -> String {
         guard let text = member.value.string else {

@@ -18,6 +18,7 @@ struct PutCommand: AsyncParsableCommand {
               sluice put report.pdf --to https://media.example.com/in/
               sluice put *.mp4 --to https://media.example.com/in/ --qos background --wait
               sluice put dump.sql --to file:///backup/dump.sql --spool
+              sluice put disk.img --to https://media.example.com/files/ --protocol tus --wait
               sluice put a.bin --to http://host/upload --method POST --header 'X-Tag: nightly' --idempotent yes
             """)
 
@@ -26,6 +27,10 @@ struct PutCommand: AsyncParsableCommand {
         case post = "POST"
 
         init?(argument: String) { self.init(rawValue: argument.uppercased()) }
+    }
+
+    enum TransferProtocol: String, ExpressibleByArgument, CaseIterable {
+        case put, tus, contentRange
     }
 
     @OptionGroup var data: DataOptions
@@ -40,8 +45,10 @@ struct PutCommand: AsyncParsableCommand {
         help: ArgumentHelp("http, https or file; a slash at the end appends the file's name.", valueName: "url"))
     var to: String
 
-    @Option(name: .long, help: ArgumentHelp("PUT replaces what is there; POST may add.", valueName: "method"))
-    var method: Method = .put
+    @Option(
+        name: .long,
+        help: ArgumentHelp("PUT replaces what is there; POST may add. The default is PUT.", valueName: "method"))
+    var method: Method?
 
     @Option(
         name: .long, parsing: .singleValue,
@@ -53,8 +60,13 @@ struct PutCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("protocol"),
-        help: ArgumentHelp("How the bytes travel: put (the whole file in one request).", valueName: "name"))
-    var transferProtocol = "put"
+        help: ArgumentHelp(
+            """
+            How the bytes travel: put (the whole file in one request), tus or contentRange (both go on where a cut \
+            upload stopped). Without it, from 1 MiB on: contentRange where sluice.yaml says so of the destination, else \
+            tus where the URL says that it speaks it, else put. To a tus endpoint no name is appended.
+            """, valueName: "name"))
+    var transferProtocol: TransferProtocol?
 
     @Flag(name: .long, help: "Delete each file after its success.")
     var removeSource = false
@@ -71,7 +83,7 @@ struct PutCommand: AsyncParsableCommand {
         if fields.uniqueKey != nil, files.count > 1 {
             throw ValidationError("--unique-key names one command: put one file at a time.")
         }
-        if files.count > 1, !to.hasSuffix("/") {
+        if files.count > 1, !to.hasSuffix("/"), transferProtocol != .tus {
             throw ValidationError("With several files, --to must end in a slash: each file's name is appended.")
         }
         _ = try headers()
@@ -108,9 +120,10 @@ struct PutCommand: AsyncParsableCommand {
 
     private func payload(_ file: String) throws -> JSONValue {
         var members: [JSONValue.Member] = [
-            .init("file", .string(file)), .init("to", .string(to)), .init("method", .string(method.rawValue)),
-            .init("protocol", .string(transferProtocol)), .init("removeSource", .bool(removeSource)),
+            .init("file", .string(file)), .init("to", .string(to)), .init("removeSource", .bool(removeSource)),
         ]
+        if let method { members.append(.init("method", .string(method.rawValue))) }
+        if let transferProtocol { members.append(.init("protocol", .string(transferProtocol.rawValue))) }
         let headers = try headers()
         if !headers.isEmpty { members.append(.init("headers", .object(headers))) }
         return .object(members)

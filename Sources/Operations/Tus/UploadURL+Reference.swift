@@ -1,0 +1,36 @@
+extension UploadURL {
+    /// What a `Location` in an answer from this URL names (RFC 3986, section 5.2).
+    /// - Returns: nil where it is no URL that an upload could go to.
+    func resolving(_ reference: String) -> UploadURL? {
+        let reference = String(reference.prefix { $0 != "#" })
+        if let colon = reference.firstIndex(of: ":"), !reference[..<colon].contains(where: { "/?".contains($0) }) {
+            return try? UploadURL(reference)
+        }
+        if reference.hasPrefix("//") { return try? UploadURL("\(scheme.rawValue):\(reference)") }
+        if reference.isEmpty { return self }
+        let path = path.isEmpty ? "/" : path
+        if reference.hasPrefix("?") { return try? UploadURL(origin + path + reference) }
+        let end = reference.firstIndex(of: "?") ?? reference.endIndex
+        let target = reference[..<end]
+        let directory = path[...(path.lastIndex(of: "/") ?? path.startIndex)]
+        let merged = String(target.hasPrefix("/") ? target : directory + target)
+        return try? UploadURL(origin + Self.withoutDots(merged) + reference[end...])
+    }
+
+    /// Section 5.2.4.
+    private static func withoutDots(_ path: String) -> String {
+        var kept: [Substring] = []
+        let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        for (index, segment) in segments.enumerated() {
+            let isLast = index == segments.count - 1
+            switch segment {
+            case ".": if isLast { kept.append("") }
+            case "..":
+                _ = kept.popLast()
+                if isLast { kept.append("") }
+            default: kept.append(segment)
+            }
+        }
+        return "/" + kept.joined(separator: "/")
+    }
+}

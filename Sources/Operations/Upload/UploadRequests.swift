@@ -1,0 +1,76 @@
+internal import Commands
+internal import NIOCore
+internal import NIOHTTP1
+internal import Work
+
+/// The requests of one upload. All of them carry its headers and its credential, and those that make something the id of its
+/// command.
+struct UploadRequests: Sendable {
+    var upload: UploadPayload
+    let execution: Execution
+    let credential: (name: String, value: String)?
+    let transport: HTTPTransport
+
+    /// Kept connections that one execution may find closed.
+    private static let connectionsTried = 4
+
+    /// Sends one request and waits for its end; again where a kept connection turned out to be closed. The rest of a file
+    /// is not sent again that way: how much of it has arrived must be asked for first.
+    /// - Parameters:
+    ///   - own: headers of this request; they win over those of the payload.
+    ///   - withheld: names, in lower case, of headers in the payload that are not meant for this request.
+    func send(
+        _ method: HTTPMethod, _ url: UploadURL, _ own: [(name: String, value: String)] = [],
+        withholding withheld: Set<String> = [], body: HTTPTransfer.Body = .none, from start: Int64 = 0, size: Int64 = 0
+    ) async -> HTTPRecord {
+        let headers = headers(method, own, withheld)
+        let isRest = if case .unread = body { true } else { false }
+        var record = HTTPRecord()
+        for _ in 1...Self.connectionsTried {
+            record = await transport.send(
+                method, url, headers: headers, body: body, from: start, size: size, for: execution)
+            // RFC 9110, section 9.2.2: a connection that was closed while it was idle is no failure of the request.
+            guard record.wasNeverSeen || execution.command.idempotent && !isRest && record.metStaleConnection,
+                !Task.isCancelled
+            else {
+                break
+            }
+        }
+        return record
+    }
+
+    /// What a request that did not succeed comes to; nil for success.
+    func failure(_ record: HTTPRecord, of method: HTTPMethod, _ url: UploadURL) -> (any Error)? {
+        let verdict = HTTPVerdict(
+            request: "\(method.rawValue) \(url.textForPeople)", destination: url.destination, now: .now)
+        guard let failure = verdict.failure(record) else { return nil }
+        let isStopped = Task.isCancelled && (record.head == nil || record.error is CancellationError)
+        return isStopped ? CancellationError() : failure
+    }
+
+    private func headers(
+        _ method: HTTPMethod, _ own: [(name: String, value: String)], _ withheld: Set<String>
+    ) -> HTTPHeaders {
+        var headers = HTTPHeaders()
+        headers.reserveCapacity(upload.headers.count + own.count + 4)
+        // Of requests that make something; a string of structured fields (RFC 9651): quoted.
+        if method == .PUT || method == .POST {
+            headers.add(name: "Idempotency-Key", value: "\"\(execution.id)\"")
+        }
+        for header in upload.headers where !withheld.contains(header.name.lowercased()) {
+            headers.add(name: header.name, value: header.value)
+        }
+        if !headers.contains(name: "user-agent") { headers.add(name: "User-Agent", value: "sluice") }
+        for header in own { headers.replaceOrAdd(name: header.name, value: header.value) }
+        if let credential { headers.replaceOrAdd(name: credential.name, value: credential.value) }
+        return headers
+    }
+}
+
+extension HTTPRecord {
+    /// The number of the final response; nil where none came.
+    var status: Int? { head.map { Int($0.status.code) } }
+
+    /// The first header of that name in the final response.
+    func header(_ name: String) -> String? { head?.headers.first(name: name) }
+}

@@ -1,0 +1,62 @@
+import Commands
+import Operations
+import Synchronization
+import TestSupport
+import Testing
+import Work
+
+/// One command that is executed again and again, with what its executions leave to each other.
+final class RepeatedUpload: Sendable {
+    let harness: UploadHarness
+    let id = CommandID()
+    private let facts: PayloadFacts
+    private let state = Mutex<(claim: Int, kept: [UInt8]?)>((0, nil))
+
+    /// - Parameter transferProtocol: nil leaves it open.
+    init(
+        _ harness: UploadHarness, file: String, to url: String, _ transferProtocol: String?,
+        extra: [JSONValue.Member] = []
+    ) throws {
+        self.harness = harness
+        var members: [JSONValue.Member] = [.init("file", .string(file)), .init("to", .string(url))] + extra
+        if let transferProtocol { members.append(.init("protocol", .string(transferProtocol))) }
+        facts = try harness.operation.inspect(.object(members))
+    }
+
+    /// What the next execution finds.
+    var kept: JSONValue? { state.withLock { $0.kept }.flatMap { try? JSONValue(parsing: $0) } }
+
+    /// Changes what the next execution finds.
+    func keep(_ value: JSONValue?) { state.withLock { $0.kept = value?.bytes } }
+
+    /// - Parameter onKeep: called before what is kept counts as durable.
+    func next(
+        onKeep: @escaping @Sendable () throws -> Void = {}
+    ) -> (execution: Execution, meter: TransferMeter) {
+        let (claim, kept) = state.withLock { state in
+            state.claim += 1
+            return (state.claim, state.kept)
+        }
+        let command = Command(
+            id: id, type: "upload", qos: .default, status: .sent, destination: facts.destination,
+            idempotent: facts.idempotent, claim: claim, retryLimit: 5, total: facts.total, createdAt: .now,
+            updatedAt: .now)
+        let meter = TransferMeter(total: facts.total)
+        let execution = Execution(
+            command: command, payload: facts.payload?.bytes ?? [], kept: kept, meter: meter,
+            keeper: { [self] bytes in
+                try onKeep()
+                state.withLock { $0.kept = bytes }
+            })
+        return (execution, meter)
+    }
+
+    func run() async throws -> JSONValue { try await harness.run(next().execution) }
+
+    func failure() async throws -> Failure { try await harness.failure(of: next().execution) }
+}
+
+extension ReceivedRequest {
+    /// `PUT /a`
+    var line: String { "\(method) \(target)" }
+}

@@ -1,0 +1,106 @@
+import Commands
+import Operations
+import TestSupport
+import Testing
+import Work
+
+/// Which protocol an upload takes whose payload leaves it open.
+@Suite struct TusDiscoveryTests {
+    private static let speaksTus = Behaviour.answer(
+        204,
+        headers: ["Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0,0.2.2", "Tus-Extension": "termination, creation"])
+
+    @Test func `uploads by tus where the URL speaks it, and asks once`() async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.directory.file("a", sample(1 << 20))
+            receiver.on("/files/", Self.speaksTus, .created("1"))
+            receiver.on("/files/1", .appended(1 << 20))
+            for _ in 1...3 {
+                _ = try await RepeatedUpload(harness, file: file, to: "\(receiver.origin)/files/", nil).run()
+            }
+            let lines = receiver.requests.map(\.line)
+            #expect(lines == ["OPTIONS /files/"] + (1...3).flatMap { _ in ["POST /files/", "PATCH /files/1"] })
+        }
+    }
+
+    @Test(arguments: [
+        Behaviour.answer(200, headers: ["Allow": "OPTIONS, PUT"]), .answer(404), .answer(405), .answer(501),
+        .answer(204, headers: ["Tus-Version": "0.2.2", "Tus-Extension": "creation"]),
+        .answer(204, headers: ["Tus-Version": "1.0.0"]),
+    ])
+    func `puts the file anywhere else, and asks once`(_ answer: Behaviour) async throws {
+        try await withReceiver { receiver, harness in
+            let bytes = sample(1 << 20)
+            let file = try harness.directory.file("a b", bytes)
+            receiver.on("/in/", answer, .hang(.head))
+            for _ in 1...2 {
+                _ = try await RepeatedUpload(harness, file: file, to: "\(receiver.origin)/in/", nil).run()
+            }
+            #expect(receiver.requests.map(\.line) == ["OPTIONS /in/", "PUT /in/a%20b", "PUT /in/a%20b"])
+            #expect(receiver.requests.last?.sha256 == sha256(bytes))
+        }
+    }
+
+    @Test func `asks nobody for a small file, a named method or a named protocol`() async throws {
+        try await withReceiver { receiver, harness in
+            let small = try harness.directory.file("small", sample(1 << 20 - 1))
+            let large = try harness.directory.file("large", sample(1 << 20))
+            let url = "\(receiver.origin)/in/"
+            _ = try await RepeatedUpload(harness, file: small, to: url, nil).run()
+            _ = try await RepeatedUpload(harness, file: large, to: url, nil, extra: [.init("method", "POST")]).run()
+            _ = try await RepeatedUpload(harness, file: large, to: url, "put").run()
+            #expect(receiver.requests.map(\.line) == ["PUT /in/small", "POST /in/large", "PUT /in/large"])
+        }
+    }
+
+    @Test func `learns nothing from a destination that is in trouble`() async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.directory.file("a", sample(1 << 20))
+            receiver.on("/files", .answer(503), .answer(201), Self.speaksTus, .created("/files/1"))
+            receiver.on("/files/1", .appended(1 << 20))
+            for _ in 1...2 {
+                _ = try await RepeatedUpload(harness, file: file, to: "\(receiver.origin)/files", nil).run()
+            }
+            #expect(
+                receiver.requests.map(\.line) == [
+                    "OPTIONS /files", "PUT /files", "OPTIONS /files", "POST /files", "PATCH /files/1",
+                ])
+        }
+    }
+
+    @Test func `blames the link where nobody answers`() async throws {
+        let harness = try UploadHarness()
+        defer { harness.directory.remove() }
+        let file = try harness.directory.file("a", sample(1 << 20))
+        let failure = try await RepeatedUpload(harness, file: file, to: "http://127.0.0.1:\(try freePort())/a", nil)
+            .failure()
+        #expect(failure.fault == .link)
+        #expect(!failure.ambiguous)
+    }
+
+    @Test func `goes on with the protocol that it has begun with`() async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.directory.file("a", sample(1 << 20))
+            receiver.on("/files", Self.speaksTus, .created("/files/1"))
+            receiver.on("/files/1", .reset(.bytes(1000)), .reset(.head), .at(1000, of: 1 << 20), .appended(1 << 20))
+            let upload = try RepeatedUpload(harness, file: file, to: "\(receiver.origin)/files", nil)
+            _ = try await upload.failure()
+            // Another worker, which has asked nobody.
+            let other = try UploadHarness()
+            defer { other.directory.remove() }
+            receiver.forget()
+            _ = try await other.run(upload.next().execution)
+            #expect(receiver.requests.map(\.line) == ["HEAD /files/1", "PATCH /files/1"])
+        }
+    }
+
+    @Test func `says that a destination which refuses a PUT speaks tus`() async throws {
+        try await withReceiver { receiver, harness in
+            receiver.on("/files/a", .answer(405, headers: ["Tus-Resumable": "1.0.0"]))
+            let file = try harness.directory.file("a", [1])
+            let failure = try await harness.failure(file: file, to: "\(receiver.origin)/files/")
+            #expect(failure.fault == .final)
+            #expect(failure.reason.contains("protocol tus"))
+        }
+    }
+}

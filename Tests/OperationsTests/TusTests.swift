@@ -1,0 +1,366 @@
+import Commands
+import Foundation
+import Operations
+import Synchronization
+import TestSupport
+import Testing
+import Work
+
+/// The tus client against answers that a test has written.
+@Suite struct TusTests {
+    private static let size = 3_000_000
+
+    private func withTus(
+        _ size: Int = size, credentials: Bool = false,
+        _ body: (MisbehavingReceiver, RepeatedUpload, [UInt8]) async throws -> Void
+    ) async throws {
+        try await withReceiver { receiver, harness in
+            let bytes = sample(size)
+            let file = try harness.directory.file("a b.JPG", bytes)
+            receiver.on("/files/", .created("\(receiver.origin)/files/1"))
+            try await body(
+                receiver, try RepeatedUpload(harness, file: file, to: "\(receiver.origin)/files/", "tus"), bytes)
+        }
+    }
+
+    @Test func `creates an upload, keeps its place, and sends the file`() async throws {
+        try await withTus { receiver, upload, bytes in
+            receiver.on("/files/1", .appended(Self.size))
+            let whenKept = Mutex<[String]>([])
+            let (execution, meter) = upload.next { whenKept.withLock { $0 = receiver.requests.map(\.line) } }
+            let result = try await upload.harness.run(execution)
+            #expect(result["status"]?.integer == 204)
+            #expect(result["headers"]?["location"]?.string == "\(receiver.origin)/files/1")
+            #expect(receiver.requests.map(\.line) == ["POST /files/", "PATCH /files/1"])
+            // Not a byte has left before any worker can go on.
+            #expect(whenKept.withLock { $0 } == ["POST /files/"])
+            #expect(upload.kept?["tus"]?.string == "\(receiver.origin)/files/1")
+            let (post, patch) = (receiver.requests[0], receiver.requests[1])
+            #expect(post["tus-resumable"] == "1.0.0" && patch["tus-resumable"] == "1.0.0")
+            #expect(post["upload-length"] == "\(Self.size)" && post["content-length"] == "0")
+            let words = post["upload-metadata"]?.split(separator: ",").map { $0.split(separator: " ") } ?? []
+            #expect(words.map { String($0[0]) } == ["filename", "filetype"])
+            let values = words.map { Data(base64Encoded: String($0[1])).map { String(decoding: $0, as: UTF8.self) } }
+            #expect(values == ["a b.JPG", "image/jpeg"])
+            #expect(post["content-type"] == nil && patch["upload-metadata"] == nil)
+            #expect(patch["content-type"] == "application/offset+octet-stream" && patch["upload-offset"] == "0")
+            #expect(patch.sha256 == sha256(bytes))
+            #expect(post.key == upload.id.description)
+            #expect(meter.reading.isResumable)
+            #expect(meter.reading.offset == Int64(Self.size) && meter.reading.bytes == Int64(Self.size))
+        }
+    }
+
+    @Test func `goes on where it was cut, in another execution`() async throws {
+        try await withTus(20_000_000) { receiver, upload, bytes in
+            receiver.on("/files/1", .reset(.bytes(10_000_000)), .reset(.head))
+            let failure = try await upload.failure()
+            #expect(failure.fault == .reset)
+            let came = receiver.requests[1].bytes
+            receiver.forget()
+            receiver.on("/files/1", .at(came, of: bytes.count), .appended(bytes.count))
+            let (execution, meter) = upload.next()
+            _ = try await upload.harness.run(execution)
+            #expect(
+                receiver.requests.map(\.line) == ["HEAD /files/1", "PATCH /files/1"])
+            let last = try #require(receiver.requests.last)
+            #expect(last["upload-offset"] == "\(came)")
+            #expect(last.sha256 == sha256(Array(bytes[came...])))
+            #expect(came + last.bytes <= bytes.count + 256 << 10)
+            #expect(meter.reading.offset == Int64(bytes.count))
+            #expect(meter.reading.bytes == Int64(bytes.count - came))
+        }
+    }
+
+    @Test(arguments: [0, 10_000_000])
+    func `asks where it is before it sends again what a kept connection has swallowed`(_ cut: Int) async throws {
+        try await withTus(20_000_000) { receiver, upload, bytes in
+            receiver.on(
+                "/files/1", cut == 0 ? .close(.head) : .reset(.bytes(cut)), .at(cut, of: bytes.count),
+                .appended(bytes.count))
+            _ = try await upload.run()
+            #expect(
+                receiver.requests.map(\.line) == ["POST /files/", "PATCH /files/1", "HEAD /files/1", "PATCH /files/1"])
+            #expect(receiver.requests.last?.sha256 == sha256(Array(bytes[cut...])))
+            #expect(receiver.requests.reduce(0) { $0 + $1.bytes } <= bytes.count + 256 << 10)
+        }
+    }
+
+    @Test func `makes no second upload where it died before the first byte`() async throws {
+        struct Death: Error {}
+        try await withTus { receiver, upload, bytes in
+            receiver.on("/files/1", .at(0, of: Self.size), .appended(Self.size))
+            let place: JSONValue? = try await {
+                let (execution, _) = upload.next()
+                let task = Task { try await upload.harness.run(execution) }
+                try await until("the trace") { upload.kept != nil }
+                task.cancel()
+                _ = try? await task.value
+                return upload.kept
+            }()
+            #expect(place?["tus"] != nil)
+            receiver.forget()
+            receiver.on("/files/1", .at(0, of: Self.size), .appended(Self.size))
+            _ = try await upload.run()
+            #expect(receiver.requests.map(\.line) == ["HEAD /files/1", "PATCH /files/1"])
+            #expect(receiver.requests.last?.sha256 == sha256(bytes))
+        }
+    }
+
+    @Test(arguments: [403, 404, 410])
+    func `starts over where the upload has vanished`(_ status: Int) async throws {
+        try await withTus { receiver, upload, bytes in
+            receiver.on("/files/1", .reset(.bytes(1_000_000)), .reset(.head))
+            _ = try await upload.failure()
+            receiver.on("/files/1", .answer(status))
+            receiver.on("/files/", .created("\(receiver.origin)/files/2"))
+            receiver.on("/files/2", .appended(Self.size))
+            receiver.forget()
+            _ = try await upload.run()
+            #expect(receiver.requests.map(\.line) == ["HEAD /files/1", "POST /files/", "PATCH /files/2"])
+            #expect(receiver.requests.last?.sha256 == sha256(bytes))
+            #expect(upload.kept?["tus"]?.string == "\(receiver.origin)/files/2")
+        }
+    }
+
+    @Test func `starts over where the place holds another file`() async throws {
+        try await withTus { receiver, upload, _ in
+            receiver.on("/files/1", .reset(.bytes(1_000_000)), .reset(.head))
+            _ = try await upload.failure()
+            for answer in [Behaviour.at(5, of: 17), .at(Self.size + 1, of: Self.size)] {
+                receiver.on("/files/1", answer, .appended(Self.size))
+                receiver.forget()
+                _ = try await upload.run()
+                #expect(receiver.requests.map(\.line) == ["HEAD /files/1", "POST /files/", "PATCH /files/1"])
+            }
+        }
+    }
+
+    @Test func `gives up uploads that vanish as soon as they are made`() async throws {
+        try await withTus { receiver, upload, _ in
+            receiver.on("/files/1", .answer(404))
+            let failure = try await upload.failure()
+            #expect(failure.fault == .command)
+            #expect(failure.reason.contains("vanish"))
+            #expect(receiver.requests(to: "/files/").count == 2)
+        }
+    }
+
+    @Test func `asks again where the offset is another one`() async throws {
+        try await withTus { receiver, upload, bytes in
+            receiver.on("/files/1", .answer(409), .at(1_000_000, of: Self.size), .appended(Self.size))
+            _ = try await upload.run()
+            #expect(
+                receiver.requests.map(\.line) == ["POST /files/", "PATCH /files/1", "HEAD /files/1", "PATCH /files/1"])
+            #expect(receiver.requests.last?.sha256 == sha256(Array(bytes[1_000_000...])))
+        }
+    }
+
+    @Test func `goes on where a server takes a part`() async throws {
+        try await withTus { receiver, upload, bytes in
+            receiver.on(
+                "/files/1", .appended(1000), .at(1000, of: Self.size), .appended(2000), .at(2000, of: Self.size),
+                .appended(Self.size))
+            _ = try await upload.run()
+            #expect(receiver.requests.last?.sha256 == sha256(Array(bytes[2000...])))
+        }
+    }
+
+    @Test func `ends where a server names offsets and refuses them`() async throws {
+        try await withTus { receiver, upload, _ in
+            receiver.on(
+                "/files/1", (0..<20).flatMap { _ in [Behaviour.answer(409), .at(0, of: Self.size)] })
+            let failure = try await upload.failure()
+            #expect(failure.fault == .command)
+            #expect(failure.reason.contains("refuses them"))
+        }
+    }
+
+    @Test func `waits a little for an upload that is locked`() async throws {
+        try await withTus { receiver, upload, _ in
+            receiver.on(
+                "/files/1", .answer(423), .at(0, of: Self.size), .answer(423), .at(0, of: Self.size),
+                .appended(Self.size))
+            let failure = try await upload.failure()
+            // One pause is all that the harness grants, and no byte was gained since.
+            #expect(failure.fault == .link)
+            #expect(failure.retryAfter == .seconds(5))
+            #expect(failure.reason.contains("423"))
+            _ = try await upload.run()
+        }
+    }
+
+    @Test func `says which version a destination speaks`() async throws {
+        try await withTus { receiver, upload, _ in
+            receiver.on("/files/", .answer(412, headers: ["Tus-Version": "0.2.2"]))
+            let failure = try await upload.failure()
+            #expect(failure.fault == .final)
+            #expect(failure.reason.contains("0.2.2") && failure.reason.contains("1.0.0"))
+        }
+    }
+
+    @Test(arguments: [
+        ("http://other.example.com/files/1", "another destination"),
+        ("https://127.0.0.1/files/1", "another destination"),
+        ("ftp://127.0.0.1/x", "another destination"), ("", "without a Location"),
+    ])
+    func `follows no upload to another destination`(_ location: String, _ words: String) async throws {
+        try await withTus { receiver, upload, _ in
+            receiver.on("/files/", .answer(201, headers: location.isEmpty ? [:] : ["Location": location]))
+            let failure = try await upload.failure()
+            #expect(failure.fault == .final)
+            #expect(failure.reason.contains(words), "\(failure.reason)")
+            #expect(upload.kept == nil)
+            #expect(receiver.requests.count == 1)
+        }
+    }
+
+    @Test(arguments: [
+        ("/files/1", "/files/1"), ("1", "/files/1"), ("./1?a=b", "/files/1?a=b"), ("../up/1", "/up/1"),
+        ("?id=1", "/files/?id=1"),
+        ("x/../../1#part", "/1"), ("/a/./b/..", "/a/"),
+    ])
+    func `understands a relative place`(_ location: String, _ target: String) async throws {
+        try await withTus { receiver, upload, _ in
+            receiver.on("/files/", .created(location), .appended(Self.size))
+            for path in ["/files/1", "/up/1", "/1", "/a/"] { receiver.on(path, .appended(Self.size)) }
+            _ = try await upload.run()
+            #expect(receiver.requests.last?.line == "PATCH \(target)")
+        }
+    }
+
+    @Test func `is done with an empty file once it is created`() async throws {
+        try await withTus(0) { receiver, upload, _ in
+            let result = try await upload.run()
+            #expect(result["status"]?.integer == 201)
+            #expect(receiver.requests.map(\.line) == ["POST /files/"])
+            #expect(receiver.requests[0]["upload-length"] == "0")
+        }
+    }
+
+    @Test func `sends nothing again where all of it is there`() async throws {
+        try await withTus { receiver, upload, _ in
+            receiver.on("/files/1", .reset(.body), .reset(.head))
+            _ = try await upload.failure()
+            receiver.on("/files/1", .at(Self.size, of: Self.size))
+            receiver.forget()
+            let result = try await upload.run()
+            #expect(receiver.requests.map(\.line) == ["HEAD /files/1"])
+            #expect(result["headers"]?["location"]?.string == "\(receiver.origin)/files/1")
+        }
+    }
+
+    @Test func `sends no part of a source that changed`() async throws {
+        try await withTus { receiver, upload, _ in
+            receiver.on("/files/1", .reset(.bytes(1_000_000)), .reset(.head))
+            _ = try await upload.failure()
+            receiver.forget()
+            _ = try upload.harness.directory.file("a b.JPG", [1, 2, 3])
+            let failure = try await upload.failure()
+            #expect(failure.fault == .final)
+            #expect(failure.reason.contains("source changed"))
+            #expect(receiver.requests.isEmpty)
+        }
+    }
+
+    @Test func `never completes the upload of a source that changes under way`() async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.hollowFile(1 << 40)
+            receiver.on("/files", .created("/files/1"))
+            let upload = try RepeatedUpload(harness, file: file, to: "\(receiver.origin)/files", "tus")
+            let (execution, meter) = upload.next()
+            async let outcome = harness.failure(of: execution)
+            try await until("the first bytes") { meter.reading.bytes > 0 }
+            #expect(truncate(file, 5) == 0)
+            let failure = try await outcome
+            #expect(failure.fault == .final)
+            #expect(failure.reason.contains("source changed"))
+        }
+    }
+
+    @Test func `moves where it is told to, also when the last answer was lost`() async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.directory.file("a", sample(5000))
+            receiver.on("/files", .created("/files/1"))
+            receiver.on("/files/1", .at(5000, of: 5000))
+            let upload = try RepeatedUpload(
+                harness, file: file, to: "\(receiver.origin)/files", "tus", extra: [.init("removeSource", true)])
+            upload.keep([
+                "tus": .string("\(receiver.origin)/files/1"),
+                "source": try #require(
+                    try JSONValue(parsing: upload.next().execution.payload)["source"]),
+            ])
+            let result = try await upload.run()
+            #expect(result["sourceRemoved"]?.bool == true)
+            #expect(access(file, F_OK) != 0)
+            let again = try await upload.run()
+            #expect(again["sourceRemoved"]?.bool == true)
+            receiver.on("/files/1", .at(4999, of: 5000))
+            #expect(try await upload.failure().fault == .final)
+        }
+    }
+
+    @Test func `stops at once`() async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.hollowFile(1 << 40)
+            receiver.on("/files", .created("/files/1"))
+            let upload = try RepeatedUpload(harness, file: file, to: "\(receiver.origin)/files", "tus")
+            let (execution, meter) = upload.next()
+            let task = Task { try await harness.run(execution) }
+            try await until("the first bytes") { (receiver.requests.last?.bytes ?? 0) > 0 }
+            #expect(meter.reading.isResumable)
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            try await until("the end of the connection") { receiver.requests.last?.ended != nil }
+        }
+    }
+
+    @Test func `shows its headers and its credential with every request`() async throws {
+        let receiver = try await MisbehavingReceiver()
+        let directory = try TemporaryDirectory("token")
+        defer { directory.remove() }
+        let token = try directory.file("token", Array("hush".utf8))
+        chmod(token, 0o600)
+        let origin = Destination(scheme: "http", host: "127.0.0.1", port: receiver.port)
+        let harness = try UploadHarness(credentials: [origin: .bearer(.file(token))])
+        defer { harness.directory.remove() }
+        receiver.on("/files", .created("/files/1"))
+        receiver.on("/files/1", .answer(409), .at(1, of: 3), .appended(3))
+        let file = try harness.directory.file("a.txt", [1, 2, 3])
+        let upload = try RepeatedUpload(
+            harness, file: file, to: "\(receiver.origin)/files", "tus",
+            extra: [.init("headers", ["X-Tag": "a", "Content-Type": "x/y", "Upload-Metadata": "mine YQ=="])])
+        _ = try await upload.run()
+        #expect(receiver.requests.map(\.method) == ["POST", "PATCH", "HEAD", "PATCH"])
+        #expect(receiver.requests.allSatisfy { $0["authorization"] == "Bearer hush" && $0["x-tag"] == "a" })
+        #expect(receiver.requests.map { $0["upload-metadata"] } == ["mine YQ==", nil, nil, nil])
+        #expect(
+            receiver.requests.map { $0["content-type"] }
+                == [nil, "application/offset+octet-stream", nil, "application/offset+octet-stream"])
+        receiver.on("/files", .answer(401))
+        receiver.on("/files/1", .answer(401))
+        for _ in 1...2 {
+            let failure = try await upload.failure()
+            #expect(failure.fault == .credential && !failure.reason.contains("hush"))
+            upload.keep(nil)
+        }
+        await receiver.stop()
+    }
+}
+
+extension Behaviour {
+    /// The answer to a creation.
+    static func created(_ location: String) -> Behaviour {
+        .answer(201, headers: ["Location": location, "Tus-Resumable": "1.0.0"])
+    }
+
+    /// The answer to a HEAD.
+    static func at(_ offset: Int, of size: Int) -> Behaviour {
+        .answer(200, headers: ["Upload-Offset": "\(offset)", "Upload-Length": "\(size)", "Tus-Resumable": "1.0.0"])
+    }
+
+    /// The answer to a PATCH.
+    static func appended(_ offset: Int) -> Behaviour {
+        .answer(204, headers: ["Upload-Offset": "\(offset)", "Tus-Resumable": "1.0.0"])
+    }
+}
