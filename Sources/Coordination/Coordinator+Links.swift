@@ -4,6 +4,7 @@ internal import Glibc
 internal import Logging
 internal import NetworkControl
 internal import Store
+internal import ZeroMQ
 
 /// The network decides: 4 times a second, and at once where high quality is about to begin.
 extension Coordinator {
