@@ -32,21 +32,26 @@ final class Installation: Sendable {
 
     let place: TemporaryDirectory
     let data: String
+    /// Whose client's network everything runs in; nil for this machine's own.
+    private let bed: NetworkBed?
     private let children = Mutex<[ChildProcess]>([])
     private let receivers = Mutex<[MisbehavingReceiver]>([])
     private let started = Atomic(0)
 
-    /// - Parameter data: the data directory, relative to a temporary one.
-    init(data: String = "data") throws {
+    /// - Parameters:
+    ///   - data: the data directory, relative to a temporary one.
+    ///   - bed: in whose client's network everything runs; the caller ends it.
+    init(data: String = "data", on bed: NetworkBed? = nil) throws {
         place = try TemporaryDirectory("e2e")
         self.data = "\(place.path)/\(data)"
+        self.bed = bed
     }
 
     /// Runs `body` on a new installation and cleans up after it, whatever happens; a failure shows what the processes said.
     static func with(
-        data: String = "data", _ body: (Installation) async throws -> Void
+        data: String = "data", on bed: NetworkBed? = nil, _ body: (Installation) async throws -> Void
     ) async throws {
-        let installation = try Installation(data: data)
+        let installation = try Installation(data: data, on: bed)
         do {
             try await body(installation)
         } catch {
@@ -65,7 +70,7 @@ final class Installation: Sendable {
 
     /// The last lines that each long-lived process has written.
     var said: String {
-        children.withLock { $0 }.filter { !Self.services.isDisjoint(with: $0.arguments.dropFirst().prefix(2)) }.map {
+        children.withLock { $0 }.filter { !Self.services.isDisjoint(with: $0.arguments.dropFirst()) }.map {
             child in
             let lines = child.errors.split(separator: "\n").suffix(30).joined(separator: "\n")
             return
@@ -87,7 +92,8 @@ final class Installation: Sendable {
         terminal: Pseudoterminal? = nil
     ) throws -> ChildProcess {
         let child = try ChildProcess(
-            [program] + arguments, environment: environment(more), directory: place.path, input: input,
+            (bed?.prefix(.client) ?? []) + [program] + arguments, environment: environment(more), directory: place.path,
+            input: input,
             terminal: terminal, log: "\(place.path)/process-\(started.add(1, ordering: .relaxed).newValue)")
         children.withLock { $0.append(child) }
         return child

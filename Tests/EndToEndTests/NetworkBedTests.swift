@@ -144,6 +144,23 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `Sluice uploads through the link`() async throws {
+            try await Rig.with(NetworkBed.Plan(.megabits(20))) { rig in
+                try await rig.destination.set(.hashes(true))
+                try await Installation.with(on: rig.bed) { installation in
+                    _ = try await installation.up()
+                    let file = try rig.file(bytes: 1_000_000)
+                    let put = try await installation.sluice(
+                        "put", file, "--to", "\(rig.destination.origin)/a", "--wait")
+                    #expect(put.code == 0, "\(put.errors)")
+                }
+                let kept = try #require(try await rig.destination.files()["/a"])
+                #expect(kept.kept == 1_000_000)
+                // Of a million zeros.
+                #expect(kept.sha256 == "d29751f2649b32ff572b5e0a9f541ea660a50f94ff0beedfb0b692b924cc8025")
+            }
+        }
+
         @Test func `nothing outlives the bed`() async throws {
             let place = try TemporaryDirectory("bed")
             defer { place.remove() }

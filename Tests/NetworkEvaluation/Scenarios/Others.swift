@@ -105,7 +105,8 @@ extension Scenario {
     }
 
     static let overhead = Scenario(
-        name: "overhead", title: "coordinator with 200 transfers", uplink: .megabits(20),
+        name: "overhead", title: "coordinator with 200 transfers, 100 Mbit/s, 20 ms",
+        uplink: .megabits(100, roundTrip: .milliseconds(20)),
         destinations: [nil, nil, nil, nil], targets: [Target("coordinator (% of a core)", .atMost(2))], arms: [.ours],
         policy: ["network.fixedConcurrency": "200"], concurrency: 200
     ) { stage in
