@@ -11,6 +11,8 @@ import Work
     /// Runs the first execution of an upload until half of it has left, and stops it.
     private func cut(_ upload: RepeatedUpload) async throws {
         let (execution, meter) = upload.next()
+        // A second for all of it, of which each quarter is measured.
+        execution.pace.set(Int64(Self.size))
         let task = Task { try await upload.harness.run(execution) }
         try await until("half of the file") { meter.reading.bytes >= Self.size / 2 }
         meter.release()
