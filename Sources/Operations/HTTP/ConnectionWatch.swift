@@ -13,6 +13,20 @@ final class ConnectionBoard {
     var latest: ConnectionWatch?
     /// Transfers under way; they share the memory for chunks.
     var transfers = 0
+    /// By address. A connection that begins behind a full queue has never seen the least round trip itself.
+    private var leastRoundTrips: [SocketAddress: Int64] = [:]
+    private static let addressesKept = 1024
+
+    /// The least round trip to an address in microseconds, with one more measure of it.
+    func least(_ roundTrip: Int64, to address: SocketAddress?) -> Int64 {
+        guard let address else { return roundTrip }
+        let known = leastRoundTrips[address] ?? .max
+        guard roundTrip > 0, roundTrip < known else { return known == .max ? roundTrip : known }
+        // A route may change: what is forgotten is measured again.
+        if leastRoundTrips.count >= Self.addressesKept { leastRoundTrips = [:] }
+        leastRoundTrips[address] = roundTrip
+        return roundTrip
+    }
 }
 
 /// Stands between the client's request handler and the HTTP codec of each connection, and does what the client leaves out:
@@ -43,6 +57,7 @@ final class ConnectionWatch: ChannelDuplexHandler {
     /// As it stood when the request began.
     private var atStart = TCPInfo()
     private var isGentle = false
+    private var window = ScavengerWindow()
 
     /// Transfers are measured at multiples of this on the monotonic clock, and workers report soon after.
     private static let beat: UInt64 = 250_000_000
@@ -211,6 +226,7 @@ final class ConnectionWatch: ChannelDuplexHandler {
         if let transfer {
             transfer.observed(last, since: atStart)
             if last.roundTrip > Self.longRoundTrip { becomeGentle(context) }
+            if transfer.makesWay { scavenge(context) }
         }
         let allowance = idleTimeout + (transfer?.extraPatience ?? .zero)
         if let transfer, transfer.isHeldBack {
@@ -220,6 +236,14 @@ final class ConnectionWatch: ChannelDuplexHandler {
             return
         }
         scheduleTick(context)
+    }
+
+    private func scavenge(_ context: ChannelHandlerContext) {
+        let least = board.least(last.leastRoundTrip, to: context.remoteAddress)
+        guard window.update(roundTrip: last.roundTrip, leastRoundTrip: least, unacknowledged: last.unacknowledged),
+            let bytes = window.bytes, let options = context.channel as? any SocketOptionProvider
+        else { return }
+        _ = options.unsafeSetSocketOption(level: .socket, name: .so_sndbuf, value: CInt(bytes))
     }
 
     /// Bytes count when the peer's kernel has acknowledged them: what this host has merely buffered is no progress, and a

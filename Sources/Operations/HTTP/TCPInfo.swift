@@ -5,6 +5,8 @@ struct TCPInfo: Sendable {
 
     init() {}
 
+    /// Bytes under way: tcpi_unacked, in packets, times tcpi_snd_mss.
+    var unacknowledged: Int64 { Int64(field(24) as UInt32) * Int64(field(16) as UInt32) }
     /// tcpi_rtt: the smoothed round trip in microseconds.
     var roundTrip: Int64 { Int64(field(68) as UInt32) }
     /// tcpi_bytes_acked.

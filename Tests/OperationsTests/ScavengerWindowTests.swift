@@ -1,0 +1,49 @@
+import Testing
+
+@testable import Operations
+
+@Suite struct ScavengerWindowTests {
+    /// A link whose round trip grows with what is under way.
+    private func settle(_ window: inout ScavengerWindow, rate: Double, flows: Int, ticks: Int) -> Int64 {
+        var queue: Int64 = 0
+        for _ in 0..<ticks {
+            let underWay = Double((window.bytes ?? 300_000) * flows)
+            let room = rate * 0.05
+            queue = Int64(max(underWay - room, 0) / rate * 1e6)
+            _ = window.update(
+                roundTrip: 50_000 + queue, leastRoundTrip: 50_000, unacknowledged: Int64(underWay) / Int64(flows))
+        }
+        return queue
+    }
+
+    @Test func `keeps the queue of a slow link near the target, within two seconds`() {
+        var window = ScavengerWindow()
+        let queue = settle(&window, rate: 250_000, flows: 1, ticks: 8)
+        #expect(queue <= 2 * ScavengerWindow.target, "\(queue)")
+        #expect(queue > 0, "the link is full")
+    }
+
+    @Test func `opens within two seconds when the link is fast again`() {
+        var window = ScavengerWindow()
+        _ = settle(&window, rate: 250_000, flows: 4, ticks: 20)
+        #expect((window.bytes ?? 0) < 20_000)
+        _ = settle(&window, rate: 12_500_000, flows: 4, ticks: 8)
+        #expect((window.bytes ?? 0) > 100_000)
+    }
+
+    @Test func `leaves a link without a queue to the kernel, and does nothing without a measure`() {
+        var window = ScavengerWindow()
+        for _ in 0..<100 {
+            let changed = window.update(roundTrip: 110_000, leastRoundTrip: 50_000, unacknowledged: 150_000)
+            #expect(!changed)
+        }
+        let changed = window.update(roundTrip: 0, leastRoundTrip: 0, unacknowledged: 0)
+        #expect(!changed && window.bytes == nil)
+    }
+
+    @Test func `never takes everything`() {
+        var window = ScavengerWindow()
+        for _ in 0..<100 { _ = window.update(roundTrip: 5_000_000, leastRoundTrip: 50_000, unacknowledged: 9_000) }
+        #expect(window.bytes == ScavengerWindow.least)
+    }
+}
