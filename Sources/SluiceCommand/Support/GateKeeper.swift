@@ -1,6 +1,7 @@
 internal import Commands
 internal import Console
 internal import Coordination
+internal import NetworkControl
 internal import Sluice
 internal import Store
 
@@ -8,6 +9,8 @@ internal import Store
 struct GateKeeper {
     let surroundings: Surroundings
     var now: Timestamp = .now
+    /// As the coordinator tells them, or has left them.
+    var links: [LinkReading] = []
 
     private var store: any CommandStore { surroundings.store }
 
@@ -80,6 +83,7 @@ struct GateKeeper {
                     opens: "“\(pause.resume)” lifts it"))
         }
         if command.notBefore > now { gates.append(tooEarly(command)) }
+        if let gate = try link(command) { gates.append(gate) }
         if let gate = try destination(command) { gates.append(gate) }
         let coordinator = surroundings.coordinator
         if !coordinator.isHeld {
@@ -115,6 +119,29 @@ struct GateKeeper {
         return Gate(
             name: "notBefore", value: "not before \(command.notBefore)\(reason)", threshold: "now, \(now), past it",
             opens: "It is due in \(left)")
+    }
+
+    private func link(_ command: Command) throws(StoreError) -> Gate? {
+        let destination = command.destination
+        guard destination != .none else { return nil }
+        if let held = try surroundings.overrides()[destination], held.override.isOffline {
+            return Gate(
+                name: "link", value: "\(destination) is held offline by a person since \(held.since)",
+                threshold: "level auto", opens: "“sluice network set \(destination) --level auto” lifts it")
+        }
+        let own = links.filter { $0.destination == destination.text }
+        for link in own.isEmpty ? links.filter({ $0.destination == "*" }) : own {
+            guard let gate = link.gates[command.qos.name] else { continue }
+            // The sentence may tell the remedy at its end, which stands in a place of its own here.
+            let remedy = link.remedy.map { "; what lifts it: \($0)" } ?? ""
+            let value = gate.hasSuffix(remedy) ? String(gate.dropLast(remedy.count)) : gate
+            let since = link.since.map { ", since \($0)" } ?? ""
+            let probe = link.nextProbe.map { "; the next probe goes at \($0)" } ?? ""
+            return Gate(
+                name: "link", value: value + since, threshold: link.remedy,
+                opens: (link.remedy == nil ? "It begins when the link lets it" : "It begins when that is so") + probe)
+        }
+        return nil
     }
 
     private func destination(_ command: Command) throws(StoreError) -> Gate? {
