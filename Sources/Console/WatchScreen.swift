@@ -9,6 +9,7 @@ package enum WatchScreen {
         lines += counts(state, columns)
         lines += rates(state, columns)
         lines += notes(state)
+        lines += links(state, columns, room: max((rows - lines.count) / 3, 2))
         // Errors get a third of what is left, the workers the rest, and what one does not need goes to the other.
         let left = rows - lines.count
         let errors = problems(state, columns)
@@ -71,11 +72,25 @@ package enum WatchScreen {
     }
 
     private static func notes(_ state: WatchState) -> [String] {
-        let notes =
-            state.pauses.map { "paused: \($0)" }
-            + state.links.map { "\($0.destination) is \($0.state)\($0.reason.map { ": \($0)" } ?? "")" }
+        let notes = state.pauses.map { "paused: \($0)" }
         guard notes.count > 4 else { return notes }
         return notes.prefix(3) + ["and \(notes.count - 3) more: see “sluice status”"]
+    }
+
+    // MARK: Links
+
+    private static func links(_ state: WatchState, _ columns: Int, room: Int) -> [String] {
+        guard !state.links.isEmpty else { return [] }
+        var lines = [""]
+        for (index, link) in state.links.enumerated() {
+            let rows = LinkRows.panel(link, columns: columns)
+            let isLast = index == state.links.count - 1
+            if lines.count + rows.count + (isLast ? 0 : 1) > room {
+                return lines + ["and \(state.links.count - index) more links: see “sluice network”"]
+            }
+            lines += rows
+        }
+        return lines
     }
 
     // MARK: Workers

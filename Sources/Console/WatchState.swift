@@ -46,18 +46,6 @@ package struct WatchState: Sendable, Equatable {
         }
     }
 
-    package struct Link: Sendable, Equatable {
-        package var destination: String
-        package var state: String
-        package var reason: String?
-
-        package init(destination: String, state: String, reason: String?) {
-            self.destination = destination
-            self.state = state
-            self.reason = reason
-        }
-    }
-
     package struct Problem: Sendable, Equatable {
         package var at: String
         package var id: String
@@ -87,8 +75,8 @@ package struct WatchState: Sendable, Equatable {
     /// Bytes moved in each of the last seconds, oldest first.
     package var byteRates: [Double] = []
     package var workers: [Worker] = []
-    /// Destinations that are held back.
-    package var links: [Link] = []
+    /// The worst first.
+    package var links: [LinkReading] = []
     /// What a person has paused.
     package var pauses: [String] = []
     /// The newest first.

@@ -82,7 +82,9 @@ extension Coordinator {
             // A bulk is found by reading the store in order, not one by one.
             if hint.ids.count > Submitted.most { sweepReady() } else { lookUp(hint.ids) }
         case .cancelWished: loadWishes()
-        case .settingsChanged: loadPauses()
+        case .settingsChanged:
+            loadPauses()
+            loadOverrides()
         }
     }
 

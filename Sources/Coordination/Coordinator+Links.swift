@@ -114,6 +114,29 @@ extension Coordinator {
 
     // MARK: Settings
 
+    /// Takes in what people have set with `sluice network set`.
+    func override(_ settings: [String: String]) {
+        let now = Int64(clinux_monotonic())
+        let overrides = LinkOverrideSetting.parse(settings).mapValues(\.override)
+        guard overrides != self.overrides else { return }
+        for destination in Set(self.overrides.keys).union(overrides.keys) {
+            dispatcher.links.override(destination, overrides[destination] ?? LinkOverride(), now: now)
+        }
+        self.overrides = overrides
+        timers.network.fireNow()
+    }
+
+    func loadOverrides() {
+        read { store throws(StoreError) in
+            try store.settings(prefix: LinkOverrideSetting.prefix)
+        } then: { coordinator, result in
+            switch result {
+            case .success(let settings): coordinator.override(settings)
+            case .failure(let error): coordinator.report(error, "What people set of links cannot be read")
+            }
+        }
+    }
+
     private func record(_ state: LinkState, _ controller: NetworkController, now: Int64) {
         let value = report(of: state, controller, now: now).setting(controller.memory(of: state.key, now: now))
         let name = LinkReport.settingKey(state.key)

@@ -11,6 +11,7 @@ extension Coordinator {
         sweepReady()
         loadWishes()
         loadPauses()
+        loadOverrides()
         reapAtStart()
         for shard in 0..<store.shardCount {
             read { store throws(StoreError) in

@@ -3,6 +3,7 @@ internal import Commands
 internal import Glibc
 internal import Logging
 internal import Metrics
+internal import NetworkControl
 internal import Store
 internal import Wire
 internal import ZeroMQ
@@ -44,6 +45,7 @@ actor Coordinator {
     var linkLog = LinkLog()
     var routes: RouteWatch?
     var lostUplinks: [String: String] = [:]
+    var overrides: [Destination: LinkOverride] = [:]
     private var controlSequence: Int64 = 0
     var sequences: [Int: Int64] = [:]
     private var needsControl = true
@@ -105,8 +107,11 @@ actor Coordinator {
     }
 
     /// Starts listening.
-    func start(links: [String: String], pauses: [(destination: Destination?, qualities: UInt8)]) {
+    func start(
+        links: [String: String], overrides: [String: String], pauses: [(destination: Destination?, qualities: UInt8)]
+    ) {
         restore(links: links)
+        override(overrides)
         watchRoutes()
         dispatcher.pause(pauses)
         loop.whenReadable(reports) { [weak self] in self?.assumeIsolated { $0.receiveReports() } }

@@ -40,7 +40,8 @@ package final class CoordinatorService: Service {
                     newest: recovered.newest, configuration: configuration, logger: logger)
             }
         }.get()
-        await coordinator.start(links: recovered.links, pauses: Pauses.parse(recovered.pauses))
+        await coordinator.start(
+            links: recovered.links, overrides: recovered.overrides, pauses: Pauses.parse(recovered.pauses))
         logger.info("Coordinator ready.", metadata: ["shards": "\(store.shardCount)"])
         whenReady()
 
@@ -63,6 +64,7 @@ private struct Recovered: Sendable {
     var incarnation: Int64
     var newest: [Int64]
     var links: [String: String]
+    var overrides: [String: String]
     var pauses: [String: String]
 
     private static let incarnationKey = "coordinator.incarnation"
@@ -76,6 +78,7 @@ private struct Recovered: Sendable {
             try store.transitionRange(shard: shard)?.upperBound ?? 0
         }
         links = try store.settings(prefix: LinkReport.settingPrefix)
+        overrides = try store.settings(prefix: LinkOverrideSetting.prefix)
         pauses = try store.settings(prefix: Pauses.prefix)
     }
 }

@@ -47,6 +47,7 @@ struct LinkReport {
             $0.name == "since" ? JSONValue.Member("since", .integer(since.milliseconds)) : $0
         }
         if let memory { members.append(.init("flows", .integer(Int64(memory.flows)))) }
+        members.append(.init("writtenAt", .integer(Timestamp.now.milliseconds)))
         return JSONValue.object(members).text
     }
 }
@@ -58,8 +59,11 @@ struct StoredLink {
     /// Since when it is offline.
     var offlineSince: Timestamp?
 
+    /// What was known longer ago says nothing of the link's level today.
+    private static let memory: Duration = .seconds(120)
+
     /// Nil for what is no link.
-    init?(setting key: String, value: String) {
+    init?(setting key: String, value: String, now: Timestamp = .now) {
         let parts = key.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let direction = Direction(rawValue: String(parts[1])),
             let value = try? JSONValue(parsing: value.utf8)
@@ -74,6 +78,11 @@ struct StoredLink {
             reference: Double(value["reference"]?.integer ?? 0), flows: Int(clamping: value["flows"]?.integer ?? 1),
             limit: Int(clamping: max(value["limit"]?.integer ?? 1, 1)),
             offline: isOffline ? value["reason"]?.string ?? "offline when the last coordinator ended" : nil)
+        let writtenAt = Timestamp(milliseconds: value["writtenAt"]?.integer ?? 0)
+        if now - writtenAt < Self.memory, let name = value["level"]?.string {
+            memory.level = LinkLevel.allCases.first { $0.name == name }
+            memory.reason = value["reason"]?.string
+        }
         if isOffline { offlineSince = value["since"]?.integer.map { Timestamp(milliseconds: $0) } }
     }
 }

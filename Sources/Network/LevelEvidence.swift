@@ -11,10 +11,13 @@ package enum LevelEvidence: Sendable, Equatable {
     case queue(measured: Double, threshold: Double)
     /// The first byte is late and the round trip is not: the server's doing, and no reason for a worse level.
     case slowServer(timeToFirstByte: Double, srtt: Double)
+    /// In the words of the coordinator before this one.
+    case recalled(String)
 
     package var sentence: String {
         switch self {
         case .none: "nothing measured yet"
+        case .recalled(let sentence): sentence
         case .goodput(let measured, let threshold, let reference):
             if measured < threshold {
                 if let reference {

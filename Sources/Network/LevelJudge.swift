@@ -44,7 +44,7 @@ package struct LevelJudge: Sendable {
             return "fewer than \(MeasureText.percent(threshold / thresholds.leaveFactor)) of failures for \(time)"
         case .roundTrip(_, let threshold), .queue(_, let threshold):
             return "less than \(MeasureText.time(threshold / thresholds.leaveFactor)) for \(time)"
-        case .none, .slowServer: return "better measurements for \(time)"
+        case .none, .slowServer, .recalled: return "better measurements for \(time)"
         }
     }
 
@@ -93,6 +93,13 @@ package struct LevelJudge: Sendable {
         errors = 0
         recentFailures = 0
         become(.unknown, .none, now: now)
+    }
+
+    /// As another coordinator left it; the first evidence decides.
+    package mutating func restore(_ level: LinkLevel, reason: String, now: Int64) {
+        guard self.level == .unknown, level < .offline else { return }
+        become(level, .recalled(reason), now: now)
+        lastEvidence = now
     }
 
     private mutating func become(_ level: LinkLevel, _ evidence: LevelEvidence, now: Int64) {

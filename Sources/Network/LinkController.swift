@@ -110,6 +110,7 @@ package struct LinkController: Sendable {
         if memory.reference > 0 { estimator.restore(reference: memory.reference, flows: memory.flows, now: now) }
         concurrency.restore(limit: memory.limit)
         if let reason = memory.offline { probe = OfflineProbe(closedFor: reason, now: now) }
+        if let level = memory.level { judge.restore(level, reason: memory.reason ?? "as it was", now: now) }
     }
 
     /// Why the level is what it is, since when, and what will lift it.

@@ -7,6 +7,9 @@ package struct LinkMemory: Sendable, Equatable {
     package var limit: Int
     /// Why it is offline; nil where it is not.
     package var offline: String?
+    /// How it stood, where that is not long ago.
+    package var level: LinkLevel?
+    package var reason: String?
 
     package init(reference: Double, flows: Int, limit: Int, offline: String? = nil) {
         self.reference = reference

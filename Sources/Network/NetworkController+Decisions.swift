@@ -277,7 +277,8 @@ extension NetworkController {
         let explanation = (worst.level > link.level ? worst : link).explanation(now: now)
         let isAbove = worst.level > link.level
         return LinkState(
-            key: key, level: level(of: key), isForced: link.isForcedOffline, limit: places[key] ?? link.concurrency.limit,
+            key: key, level: level(of: key), isForced: link.isForcedOffline,
+            limit: places[key] ?? link.concurrency.limit,
             inFlight: view.inFlight, highInFlight: view.highInFlight, rate: link.lastTick.rate,
             goodput: link.estimator.estimate, reference: link.estimator.reference(now: now),
             srtt: link.lastTick.srtt, baseRTT: link.estimator.baseRTT,

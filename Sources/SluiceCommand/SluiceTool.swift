@@ -34,8 +34,7 @@ struct SluiceTool: AsyncParsableCommand {
                 name: "Steering",
                 subcommands: [
                     CancelCommand.self, RetryCommand.self, ResolveCommand.self, RequalifyCommand.self,
-                    PauseCommand.self,
-                    ResumeCommand.self,
+                    PauseCommand.self, ResumeCommand.self, NetworkCommand.self,
                 ]),
             CommandGroup(
                 name: "Upkeep",

@@ -20,7 +20,9 @@ import Testing
             state.workers.append(
                 .init(seat: seat, pid: 5000 + Int32(seat), state: "ready", concurrency: 16, running: running))
         }
-        state.links = [.init(destination: "http://broken:80", state: "broken", reason: "refused 5 times")]
+        var broken = LinkReading(destination: "http://broken:80", level: "offline")
+        broken.reason = "refused 5 times"
+        state.links = [broken]
         for number in 0..<80 {
             state.add(
                 .init(
@@ -53,7 +55,9 @@ import Testing
         #expect(text.contains("5.0 MB"))
         #expect(text.contains("worker 0  pid 5000  ready  5 of 16 running"))
         #expect(text.contains("0%  400 MB  2.0 MB/s"))
-        #expect(text.contains("http://broken:80 is broken: refused 5 times"))
+        #expect(text.contains("http://broken:80"))
+        #expect(text.contains("offline"))
+        #expect(text.contains("  refused 5 times"))
         #expect(text.contains("last errors"))
         for seat in 0..<4 { #expect(text.contains("worker \(seat)  pid \(5000 + seat)")) }
         #expect(text.contains("and 5 more") || text.contains("and 4 more"))

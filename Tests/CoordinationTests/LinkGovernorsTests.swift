@@ -103,6 +103,11 @@ import Wire
         #expect(stored.memory.flows == memory.flows)
         #expect(abs(stored.memory.reference - memory.reference) < 1)
         #expect(stored.memory.offline == nil)
+        #expect(stored.memory.level == .good)
+        var next = LinkGovernors()
+        next.restore(stored.memory, of: key, now: 0)
+        #expect(next.controller.level(of: key) == .good, "known before the first transfer")
+        #expect(next.controller.state(of: key, now: 0)?.reason == state.reason)
 
         var offline = state
         offline.level = .offline
@@ -112,6 +117,9 @@ import Wire
         #expect(found.memory.offline == "refused")
         #expect(found.offlineSince == Timestamp(milliseconds: 5))
         #expect(StoredLink(setting: "link.up.*", value: lost.setting(nil))?.key == LinkKey(.uplink(""), .up))
+        let late = Timestamp.now + .seconds(600)
+        #expect(
+            StoredLink(setting: LinkReport.settingKey(key), value: lost.setting(nil), now: late)?.memory.level == nil)
         for value in ["", "{", "[]", "7"] { #expect(StoredLink(setting: "link.sideways.x", value: value) == nil) }
     }
 }

@@ -33,5 +33,119 @@ extension EndToEndTests {
                 #expect(refused.errors.contains("network.level.poor.utility"), "\(refused.errors)")
             }
         }
+
+        // MARK: What a person sets
+
+        @Test func `a destination is held offline and limited without a coordinator`() async throws {
+            try await Installation.with { installation in
+                let id = try await installation.sluice(
+                    "submit", "upload", "--payload", #"{"file":"/etc/hostname","to":"http://a.example:80/x"}"#
+                ).ids[0]
+                let offline = try await installation.sluice(
+                    "network", "set", "http://a.example/some/path", "--level", "offline", "--json")
+                #expect(offline.code == 0, "\(offline.errors)")
+                let said = try offline.json()
+                #expect(said["destination"]?.string == "http://a.example:80" && said["level"]?.string == "offline")
+                let limited = try await installation.sluice("network", "set", "http://a.example", "--max-rate", "2Mbit")
+                #expect(limited.output.contains("held offline") && limited.output.contains("250 kB/s"))
+                let store = try installation.store()
+                let setting = try store.settings(prefix: "network.")["network.http://a.example:80"]
+                #expect(
+                    setting?.hasPrefix(#"{"level":"offline","maxRate":250000,"since":"#) == true, "\(setting ?? "-")")
+
+                let explained = try await installation.sluice("explain", "\(id)")
+                #expect(explained.output.contains("held offline by a person since"), "\(explained.output)")
+                #expect(explained.output.contains("“sluice network set http://a.example:80 --level auto” lifts it"))
+                let shown = try await installation.sluice("network", "--json").json()
+                #expect(shown["forced"]?.bool == true && shown["maxRate"]?.integer == 250_000)
+                #expect(shown["level"]?.string == "offline")
+                #expect(try await installation.status()?["links"]?.elements?.count == 1)
+
+                for arguments in [["--level", "auto"], ["--max-rate", "none"]] {
+                    let lifted = try await installation.run(
+                        program: "\(Installation.bin)/sluice", ["network", "set", "http://a.example"] + arguments)
+                    #expect(lifted.code == 0, "\(lifted.errors)")
+                }
+                #expect(try store.settings(prefix: "network.").isEmpty)
+                #expect(try await installation.sluice("network").output.contains("no link is known"))
+            }
+        }
+
+        @Test(arguments: [
+            ["media"], ["http://a"], ["http://a", "--level", "good"], ["http://a", "--max-rate", "fast"],
+            ["http://a", "--max-rate", "999"], ["http://a", "--max-rate", "2mb"], ["ftp://a", "--level", "auto"],
+        ])
+        func `what makes no sense is refused`(_ arguments: [String]) async throws {
+            try await Installation.with { installation in
+                let refused = try await installation.run(
+                    program: "\(Installation.bin)/sluice", ["network", "set"] + arguments)
+                #expect(refused.code == 64, "\(refused.errors)")
+            }
+        }
+
+        // MARK: What a person sees
+
+        /// As a coordinator leaves it.
+        private func leave(_ installation: Installation) async throws {
+            #expect(try await installation.sluice("submit", "noop").code == 0)
+            let store = try installation.store()
+            try store.set(
+                "link.up.http://a.example:80",
+                to: """
+                    {"direction":"up","level":"poor","limit":2,"inFlight":1,"highInFlight":0,"goodput":20000,\
+                    "reference":1000000,"reason":"160 kbit/s, less than 256 kbit/s","remedy":"333 kbit/s for 3 s",\
+                    "since":1772368496000,"forced":false,"history":[1,2,3],"gates":{"utility":\
+                    "http://a.example:80 is poor: 160 kbit/s; utility has “preempt” there; what lifts it: 333 kbit/s for 3 s"}}
+                    """)
+            try store.set("link.up.*", to: #"{"level":"good","limit":64}"#)
+            try store.set(
+                "link.up.http://b.example:80", to: #"{"level":"offline","reason":"refused","since":1772368496000}"#)
+        }
+
+        @Test func `links are shown as the last coordinator left them`() async throws {
+            try await Installation.with { installation in
+                try await leave(installation)
+                let lines = try await installation.sluice("network", "--json").lines
+                let links = try lines.map { try JSONValue(parsing: $0.utf8) }
+                #expect(links.map { $0["destination"]?.string } == ["http://b.example:80", "http://a.example:80", "*"])
+                #expect(links.map { $0["level"]?.string } == ["offline", "poor", "good"])
+                let table = try await installation.sluice("network").lines
+                #expect(table.count == 4 && table[0].hasPrefix("LINK"))
+                #expect(table[2].contains("lifted by 333 kbit/s for 3 s"), "\(table[2])")
+                let status = try await installation.status()?["links"]?.elements
+                #expect(status?.compactMap { $0["level"]?.string } == ["offline", "poor", "good"])
+            }
+        }
+
+        @Test func `explain names the gate of the link for the quality that it holds`() async throws {
+            try await Installation.with { installation in
+                try await leave(installation)
+                let payload = #"{"file":"/etc/hostname","to":"http://a.example:80/x"}"#
+                let held = try await installation.sluice("submit", "upload", "--payload", payload, "--qos", "utility")
+                let gates = try await installation.sluice("explain", "\(held.ids[0])", "--json").json()["gates"]?
+                    .elements
+                let gate = gates?.first { $0["gate"]?.string == "link" }
+                #expect(gate?["threshold"]?.string == "333 kbit/s for 3 s")
+                #expect(
+                    gate?["value"]?.string
+                        == "http://a.example:80 is poor: 160 kbit/s; utility has “preempt” there, since "
+                        + "2026-03-01T12:34:56.000Z")
+                let free = try await installation.sluice("submit", "upload", "--payload", payload)
+                #expect(try await installation.sluice("explain", "\(free.ids[0])").output.contains("link:") == false)
+            }
+        }
+
+        @Test func `a running coordinator is asked`() async throws {
+            try await Installation.with { installation in
+                let coordinator = try await installation.coordinator()
+                #expect(try await installation.sluice("network").code == 0)
+                // One that does not answer delays nobody for long.
+                coordinator.signal(SIGSTOP)
+                let start = ContinuousClock.now
+                #expect(try await installation.sluice("network", within: .seconds(20)).code == 0)
+                #expect(ContinuousClock.now - start < .seconds(10))
+                coordinator.signal(SIGCONT)
+            }
+        }
     }
 }

@@ -1,6 +1,7 @@
 public import ArgumentParser
 public import Commands
 internal import Console
+internal import NetworkControl
 
 extension CommandID: ExpressibleByArgument {
     public init?(argument: String) { self.init(argument) }
@@ -53,6 +54,24 @@ struct TimeArgument: ExpressibleByArgument {
         guard let time = Timestamp(text: argument, now: .now) else { return nil }
         self.time = time
     }
+}
+
+/// `2Mbit`, `250kB`, bytes per second, or `none`.
+enum RateArgument: ExpressibleByArgument {
+    case none
+    case bytesPerSecond(Int64)
+
+    init?(argument: String) {
+        if argument == "none" {
+            self = .none
+        } else if let rate = RateText.bytesPerSecond(argument), rate >= DestinationLimits.leastRate {
+            self = .bytesPerSecond(rate)
+        } else {
+            return nil
+        }
+    }
+
+    var bytesPerSecond: Int64? { if case .bytesPerSecond(let rate) = self { rate } else { nil } }
 }
 
 enum YesNo: String, ExpressibleByArgument, CaseIterable {

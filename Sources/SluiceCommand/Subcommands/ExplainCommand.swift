@@ -25,7 +25,11 @@ struct ExplainCommand: ParsableCommand {
         guard let command = try store.command(id) else {
             throw Complaint(.input, "there is no command \(id) in \(data.path)")
         }
-        let gates = try GateKeeper(surroundings: Surroundings(directory: directory, store: store)).gates(of: command)
+        var keeper = GateKeeper(surroundings: Surroundings(directory: directory, store: store))
+        if [.new, .error].contains(command.status), command.destination != .none {
+            keeper.links = try LinkSource(keeper.surroundings).readings()
+        }
+        let gates = try keeper.gates(of: command)
         if print.json {
             Output.line(
                 JSONValue.object([

@@ -43,7 +43,7 @@ struct StatusCommand: ParsableCommand {
         return .object([
             .init("counts", .object(CommandStatus.allCases.map { .init($0.name, .integer(Int64(counts[$0]))) })),
             .init("workers", .array(try surroundings.workers().map(json))),
-            .init("links", .array(try surroundings.links().map(json))),
+            .init("links", .array(try surroundings.readings(live: nil).map(\.json))),
             .init(
                 "coordinator",
                 !coordinator.isHeld
@@ -65,14 +65,6 @@ struct StatusCommand: ParsableCommand {
             .init("concurrency", worker.concurrency.map { .integer(Int64($0)) } ?? .null),
             .init("inFlight", .integer(Int64(worker.inFlight))),
             .init("claims", .array(worker.claims.map { .integer(Int64($0)) })),
-        ])
-    }
-
-    private func json(_ link: Surroundings.Link) -> JSONValue {
-        .object([
-            .init("destination", .string(link.destination)), .init("direction", .string("up")),
-            .init("state", .string(link.state)), .init("reason", link.reason.map { .string($0) } ?? .null),
-            .init("since", link.since.map { .string($0) } ?? .null),
         ])
     }
 
@@ -100,12 +92,10 @@ struct StatusCommand: ParsableCommand {
             Output.line("")
             for line in table.lines { Output.line(line) }
         }
-        let links = try surroundings.links()
+        let links = try surroundings.readings(live: nil)
         if !links.isEmpty {
-            var table = Table([("LINK", .left), ("STATE", .left), ("SINCE", .left), ("REASON", .left)])
-            for link in links { table.add([link.destination, link.state, link.since ?? "-", link.reason ?? ""]) }
             Output.line("")
-            for line in table.lines { Output.line(line) }
+            for line in LinkSource.lines(links) { Output.line(line) }
         }
     }
 

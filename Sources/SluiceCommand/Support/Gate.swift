@@ -2,8 +2,8 @@ internal import Commands
 
 /// Something that holds a command back, or the state that makes the question idle.
 struct Gate: Equatable {
-    /// A word that scripts can rely on: `coordinator`, `worker`, `type`, `pause`, `notBefore`, `backoff`, `destination`,
-    /// `cancel`, `dependencies`, `doubt`, `places`, `running`, `ended`.
+    /// A word that scripts can rely on: `coordinator`, `worker`, `type`, `pause`, `notBefore`, `backoff`, `link`,
+    /// `destination`, `cancel`, `dependencies`, `doubt`, `places`, `running`, `ended`.
     var name: String
     /// What it reads now.
     var value: String

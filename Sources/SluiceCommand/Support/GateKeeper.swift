@@ -1,6 +1,7 @@
 internal import Commands
 internal import Console
 internal import Coordination
+internal import NetworkControl
 internal import Sluice
 internal import Store
 
@@ -8,6 +9,8 @@ internal import Store
 struct GateKeeper {
     let surroundings: Surroundings
     var now: Timestamp = .now
+    /// As the coordinator tells them, or has left them.
+    var links: [LinkReading] = []
 
     private var store: any CommandStore { surroundings.store }
 
@@ -80,7 +83,7 @@ struct GateKeeper {
                     opens: "“\(pause.resume)” lifts it"))
         }
         if command.notBefore > now { gates.append(tooEarly(command)) }
-        if let gate = try destination(command) { gates.append(gate) }
+        if let gate = try link(command) { gates.append(gate) }
         let coordinator = surroundings.coordinator
         if !coordinator.isHeld {
             gates.append(
@@ -117,17 +120,27 @@ struct GateKeeper {
             opens: "It is due in \(left)")
     }
 
-    private func destination(_ command: Command) throws(StoreError) -> Gate? {
-        guard command.destination != .none,
-            let link = try surroundings.links().first(where: { $0.destination == command.destination.text })
-        else { return nil }
-        let since = link.since.map { " since \($0)" } ?? ""
-        let reason = link.reason.map { ": \($0)" } ?? ""
-        let interval = link.state == "paused" ? "each minute" : "1 to 30 s apart"
-        return Gate(
-            name: "destination", value: "\(link.destination) is \(link.state)\(since)\(reason)",
-            threshold: "one success there",
-            opens: "One command at a time goes out as a probe, \(interval); a success opens it")
+    private func link(_ command: Command) throws(StoreError) -> Gate? {
+        let destination = command.destination
+        guard destination != .none else { return nil }
+        if let held = try surroundings.overrides()[destination], held.override.isOffline {
+            return Gate(
+                name: "link", value: "\(destination) is held offline by a person since \(held.since)",
+                threshold: "level auto", opens: "“sluice network set \(destination) --level auto” lifts it")
+        }
+        let own = links.filter { $0.destination == destination.text }
+        for link in own.isEmpty ? links.filter({ $0.destination == "*" }) : own {
+            guard let gate = link.gates[command.qos.name] else { continue }
+            // The sentence may tell the remedy at its end, which stands in a place of its own here.
+            let remedy = link.remedy.map { "; what lifts it: \($0)" } ?? ""
+            let value = gate.hasSuffix(remedy) ? String(gate.dropLast(remedy.count)) : gate
+            let since = link.since.map { ", since \($0)" } ?? ""
+            let probe = link.nextProbe.map { "; the next probe goes at \($0)" } ?? ""
+            return Gate(
+                name: "link", value: value + since, threshold: link.remedy,
+                opens: (link.remedy == nil ? "It begins when the link lets it" : "It begins when that is so") + probe)
+        }
+        return nil
     }
 
     private func type(_ command: Command, _ alive: [Session]) throws(StoreError) -> Gate? {

@@ -20,32 +20,6 @@ struct Surroundings {
         var inFlight: Int { claims.reduce(0, +) }
     }
 
-    /// A destination that the coordinator holds back.
-    struct Link {
-        var destination: String
-        /// `broken` or `paused`.
-        var state: String
-        var reason: String?
-        var since: String?
-
-        /// - Parameter setting: the value of the setting `link.<destination>`.
-        init?(destination: String, setting: String) {
-            guard let value = try? JSONValue(parsing: Array(setting.utf8)), let state = value["state"]?.string else {
-                return nil
-            }
-            self.destination = destination
-            self.state = state
-            reason = value["reason"]?.string
-            since = Self.time(value["since"])
-        }
-
-        /// Unix milliseconds, as the coordinator writes them, or a text.
-        private static func time(_ value: JSONValue?) -> String? {
-            guard let milliseconds = value?.integer else { return value?.string }
-            return milliseconds > 0 ? Timestamp(milliseconds: milliseconds).description : nil
-        }
-    }
-
     static let linkPrefix = "link."
 
     let directory: DataDirectory
@@ -72,12 +46,6 @@ struct Surroundings {
                 state: !isAlive(session) ? "lost" : card?.isDraining == true ? "draining" : "ready",
                 concurrency: card?.concurrency, claims: claims[session.epoch] ?? none)
         }
-    }
-
-    func links() throws(StoreError) -> [Link] {
-        try store.settings(prefix: Self.linkPrefix).compactMap { key, value in
-            Link(destination: String(key.dropFirst(Self.linkPrefix.count)), setting: value)
-        }.sorted { $0.destination < $1.destination }
     }
 
     /// Where others connect to hear events. A socket's path may have 107 bytes; where the directory's own is longer, the

@@ -25,6 +25,7 @@ final class WatchCollector: Sendable {
         var links: [String: Int64] = [:]
         var progress: [CommandID: Progress] = [:]
         var workers: [Int: Worker] = [:]
+        var board = LinkBoard()
         var problems: [WatchState.Problem] = []
         /// Problems that were parsed in this second: a storm of them is sampled.
         var parsed = 0
@@ -38,6 +39,8 @@ final class WatchCollector: Sendable {
 
     func progress(of id: CommandID) -> Progress? { state.withLock { $0.progress[id] } }
 
+    var links: [LinkReading] { state.withLock { $0.board.readings } }
+
     func worker(_ seat: Int) -> Worker? { state.withLock { $0.workers[seat] } }
 
     /// Forgets the progress of what does not run any more.
@@ -49,6 +52,7 @@ final class WatchCollector: Sendable {
     func second() -> (ended: Int, bytes: Int64) {
         state.withLock { state in
             defer {
+                state.board.second()
                 state.ended = 0
                 state.bytes = 0
                 state.parsed = 0
@@ -60,7 +64,7 @@ final class WatchCollector: Sendable {
     func take(_ frame: UnsafeRawBufferPointer) {
         switch frame.first {
         case UInt8(ascii: "s"): takeStatus(frame)
-        case UInt8(ascii: "p"), UInt8(ascii: "b"), UInt8(ascii: "w"):
+        case UInt8(ascii: "p"), UInt8(ascii: "b"), UInt8(ascii: "l"), UInt8(ascii: "w"):
             guard let event = SluiceEvent(frame: Array(frame)) else { return }
             take(event)
         default: return
@@ -75,7 +79,10 @@ final class WatchCollector: Sendable {
             let progress = Progress(
                 offset: offset, total: body["total"]?.integer ?? 0, rate: body["rate"]?.integer ?? 0)
             state.withLock { $0.progress[id] = progress }
+        case "link":
+            state.withLock { $0.board.take(kind: event.kind, destination: event.subject, body: body) }
         case "bandwidth":
+            state.withLock { $0.board.take(kind: event.kind, destination: event.subject, body: body) }
             guard let bytes = body["bytes"]?.integer else { return }
             let key = "\(event.subject) \(body["direction"]?.string ?? "") \(body["worker"]?.integer ?? -1)"
             state.withLock { state in

@@ -95,8 +95,10 @@ final class WatchLive: Sendable {
     private func lookOnce() {
         let surroundings = Surroundings(directory: directory, store: store)
         let coordinator = surroundings.coordinator
+        // Before the second is over: what moved in it is shown.
+        let live = collector.links
         let rates = collector.second()
-        guard let seen = try? Seen(surroundings, collector) else { return }
+        guard let seen = try? Seen(surroundings, collector, links: coordinator.isHeld ? live : nil) else { return }
         let ended = CommandStatus.allCases.filter(\.isFinal).reduce(0) { $0 + (seen.counts[$1] ?? 0) }
         let last = lastEnded.withLock { last in
             defer { last = ended }
@@ -120,13 +122,14 @@ final class WatchLive: Sendable {
 private struct Seen {
     var counts: [CommandStatus: Int]
     var workers: [WatchState.Worker]
-    var links: [WatchState.Link]
+    var links: [LinkReading]
     var pauses: [String]
 
     /// Running commands shown of each worker; the rest is a number.
     private static let mostRows = 4096
 
-    init(_ surroundings: Surroundings, _ collector: WatchCollector) throws(StoreError) {
+    /// - Parameter links: as events tell them; nil without a coordinator.
+    init(_ surroundings: Surroundings, _ collector: WatchCollector, links live: [LinkReading]?) throws(StoreError) {
         let store = surroundings.store
         let all = try store.counts()
         counts = Dictionary(uniqueKeysWithValues: CommandStatus.allCases.map { ($0, all[$0]) })
@@ -151,7 +154,7 @@ private struct Seen {
                 concurrency: worker?.concurrency,
                 running: (running[session.epoch] ?? []).sorted { $0.since < $1.since })
         }
-        links = try surroundings.links().map { .init(destination: $0.destination, state: $0.state, reason: $0.reason) }
+        links = try surroundings.readings(live: live)
         pauses = try PauseList(store: store).entries.map(\.sentence)
     }
 }

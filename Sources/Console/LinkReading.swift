@@ -1,0 +1,119 @@
+package import Commands
+
+/// A link as the coordinator tells it: the body of a `link/<destination>` event, and the value of the setting
+/// `link.up.<destination>` or `link.down.<destination>`. What is missing or of another kind is left out.
+package struct LinkReading: Sendable, Equatable {
+    /// `*` is the host's own uplink, `*name` another.
+    package var destination: String
+    /// `up` or `down`.
+    package var direction = "up"
+    /// `good`, `degraded`, `poor`, `offline` or `unknown`.
+    package var level: String
+    /// Transfers of middle and low quality that may run at once.
+    package var limit: Int64?
+    package var inFlight: Int64?
+    /// Of high quality, which the limit does not count.
+    package var highInFlight: Int64?
+    /// Bytes per second: what the link carries, what it is known to have carried, and what was measured last.
+    package var goodput: Int64?
+    package var reference: Int64?
+    package var rate: Int64?
+    /// Milliseconds.
+    package var srtt: Double?
+    /// A sentence with the measure and the threshold.
+    package var reason: String?
+    /// What will lift the level; nil where it holds nobody back.
+    package var remedy: String?
+    package var since: Timestamp?
+    package var nextProbe: Timestamp?
+    /// A person holds it offline.
+    package var isForced = false
+    /// Bytes per second that a person allows.
+    package var maxRate: Int64?
+    package var at: Timestamp?
+    /// Goodput of the last seconds, at most 60, the oldest first.
+    package var history: [Double] = []
+    /// Why a quality of service waits, by its name; those that may go are not there.
+    package var gates: [String: String] = [:]
+
+    package init(destination: String, level: String) {
+        self.destination = destination
+        self.level = level
+    }
+
+    /// Seconds that the history goes back.
+    package static let historyLength = 60
+
+    /// - Returns: nil for a body without a level.
+    package init?(destination: some StringProtocol, body: JSONValue) {
+        guard let level = body["level"]?.string else { return nil }
+        self.init(destination: String(destination), level: level)
+        direction = body["direction"]?.string ?? direction
+        limit = body["limit"]?.whole
+        inFlight = body["inFlight"]?.whole
+        highInFlight = body["highInFlight"]?.whole
+        goodput = body["goodput"]?.whole
+        reference = body["reference"]?.whole
+        rate = body["rate"]?.whole
+        srtt = body["srtt"]?.double
+        reason = body["reason"]?.string
+        remedy = body["remedy"]?.string
+        since = body["since"]?.time
+        nextProbe = body["nextProbe"]?.time
+        isForced = body["forced"]?.bool ?? false
+        maxRate = body["maxRate"]?.whole
+        at = body["at"]?.time
+        history = (body["history"]?.elements ?? []).suffix(Self.historyLength).map { max($0.double ?? 0, 0) }
+        for member in body["gates"]?.members ?? [] { gates[member.name] = member.value.string }
+    }
+
+    /// For `--json`; every key is always there.
+    package var json: JSONValue {
+        func number(_ value: Int64?) -> JSONValue { value.map { .integer($0) } ?? .null }
+        func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
+        return .object([
+            .init("destination", .string(destination)), .init("direction", .string(direction)),
+            .init("level", .string(level)), .init("limit", number(limit)), .init("inFlight", number(inFlight)),
+            .init("highInFlight", number(highInFlight)), .init("goodput", number(goodput)),
+            .init("reference", number(reference)), .init("rate", number(rate)),
+            .init("srtt", srtt.map { .number($0) } ?? .null), .init("reason", text(reason)),
+            .init("remedy", text(remedy)), .init("since", text(since?.description)),
+            .init("nextProbe", text(nextProbe?.description)), .init("forced", .bool(isForced)),
+            .init("maxRate", number(maxRate)), .init("at", text(at?.description)),
+            .init("history", .array(history.map { .integer($0 < 1e18 ? Int64($0.rounded()) : .max) })),
+            .init("gates", .object(QualityOfService.allCases.map { .init($0.name, text(gates[$0.name])) })),
+        ])
+    }
+
+    /// The worst first, then by name.
+    package static func goesBefore(_ left: Self, _ right: Self) -> Bool {
+        (-left.badness, left.destination, left.direction) < (-right.badness, right.destination, right.direction)
+    }
+
+    private var badness: Int { ["unknown", "good", "degraded", "poor"].firstIndex(of: level) ?? 4 }
+}
+
+extension JSONValue {
+    fileprivate var double: Double? {
+        switch self {
+        case .integer(let value): Double(value)
+        case .number(let value) where value.isFinite: value
+        default: nil
+        }
+    }
+
+    /// A number without its fraction.
+    fileprivate var whole: Int64? {
+        guard let double, double.magnitude < 9e18 else { return nil }
+        return integer ?? Int64(double.rounded())
+    }
+
+    /// RFC 3339, or Unix milliseconds.
+    fileprivate var time: Timestamp? {
+        switch self {
+        case .integer(let value): Timestamp(milliseconds: value)
+        case .string(let text): Timestamp(rfc3339: text)
+        default: nil
+        }
+    }
+}

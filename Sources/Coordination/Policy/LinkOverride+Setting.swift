@@ -1,0 +1,53 @@
+package import Commands
+package import NetworkControl
+
+/// What a person said with `sluice network set`, as the setting `network.<destination>`:
+/// `{"level":"offline"|"auto","maxRate":bytes per second|null,"since":Unix milliseconds}`.
+package struct LinkOverrideSetting: Sendable, Equatable {
+    package static let prefix = "network."
+
+    package var override: LinkOverride
+    /// When it was said.
+    package var since: Timestamp
+
+    package init(_ override: LinkOverride, since: Timestamp) {
+        self.override = override
+        self.since = since
+    }
+
+    package static func key(_ destination: Destination) -> String { "\(prefix)\(destination.text)" }
+
+    /// The destination of a key; nil for a key that somebody else made.
+    package static func destination(of key: String) -> Destination? {
+        guard key.hasPrefix(prefix), let destination = Destination(key.dropFirst(prefix.count)),
+            self.key(destination) == key
+        else { return nil }
+        return destination
+    }
+
+    /// Reads a value back; nil for what is none.
+    package init?(setting: String) {
+        guard let value = try? JSONValue(parsing: setting.utf8), let level = value["level"]?.string else { return nil }
+        override = LinkOverride(
+            isOffline: level == "offline", maxRate: value["maxRate"]?.integer.flatMap { $0 > 0 ? $0 : nil })
+        since = Timestamp(milliseconds: value["since"]?.integer ?? 0)
+    }
+
+    package var setting: String {
+        JSONValue.object([
+            .init("level", .string(override.isOffline ? "offline" : "auto")),
+            .init("maxRate", override.maxRate.map { .integer($0) } ?? .null),
+            .init("since", .integer(since.milliseconds)),
+        ]).text
+    }
+
+    /// All that stand in settings; what cannot be read holds nobody back.
+    package static func parse(_ settings: [String: String]) -> [Destination: LinkOverrideSetting] {
+        var overrides: [Destination: LinkOverrideSetting] = [:]
+        for (key, value) in settings {
+            guard let destination = destination(of: key), let setting = Self(setting: value) else { continue }
+            overrides[destination] = setting
+        }
+        return overrides
+    }
+}

@@ -1,0 +1,81 @@
+internal import ArgumentParser
+internal import Commands
+internal import Console
+internal import Coordination
+internal import NetworkControl
+internal import Store
+internal import Wire
+
+struct NetworkSetCommand: ParsableCommand {
+    enum Level: String, ExpressibleByArgument, CaseIterable {
+        case offline, auto
+    }
+
+    static let configuration = CommandConfiguration(
+        commandName: "set",
+        abstract: "Hold a destination offline, or limit its rate.",
+        discussion: """
+            It acts at once, survives restarts, and needs no running coordinator. What is not said stays as it is. \
+            Offline means that nothing goes there, not even a probe, until “--level auto”.
+
+            EXAMPLES
+              sluice network set https://media.example.com --level offline
+              sluice network set https://media.example.com --level auto --max-rate 20Mbit
+              sluice network set https://media.example.com --max-rate none
+            """)
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var print: PrintOptions
+
+    @Argument(help: ArgumentHelp("The origin, or the origin of this URL.", valueName: "url"))
+    var destination: DestinationArgument
+
+    @Option(name: .long, help: "offline: nothing goes there; auto: as measured.")
+    var level: Level?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "All transfers together: 20Mbit, 250kB or bytes per second (at least 1000); none: as the link can.",
+            valueName: "rate"))
+    var maxRate: RateArgument?
+
+    func validate() throws {
+        if level == nil && maxRate == nil { throw ValidationError("Say --level, --max-rate or both.") }
+    }
+
+    func run() throws {
+        let (directory, store) = try data.store()
+        let destination = destination.destination
+        let key = LinkOverrideSetting.key(destination)
+        let before = try store.settings(prefix: key)[key].flatMap { LinkOverrideSetting(setting: $0) }
+        var override = before?.override ?? LinkOverride()
+        if let level { override.isOffline = level == .offline }
+        if let maxRate { override.maxRate = maxRate.bytesPerSecond }
+        let isNew = override != before?.override ?? LinkOverride()
+        let setting = isNew ? LinkOverrideSetting(override, since: .now) : before
+        if isNew {
+            try store.set(key, to: override == LinkOverride() ? nil : setting?.setting)
+            Hints.send(.settingsChanged, in: directory)
+        }
+        report(destination, override, since: override == LinkOverride() ? nil : setting?.since)
+    }
+
+    private func report(_ destination: Destination, _ override: LinkOverride, since: Timestamp?) {
+        if print.json {
+            Output.line(
+                JSONValue.object([
+                    .init("destination", .string(destination.text)),
+                    .init("level", .string(override.isOffline ? "offline" : "auto")),
+                    .init("maxRate", override.maxRate.map { .integer($0) } ?? .null),
+                    .init("since", since.map { .string($0.description) } ?? .null),
+                ]).bytes)
+            return
+        }
+        let rate = override.maxRate.map { "at most \(Figures.bytes($0))/s" } ?? "no limit of its rate"
+        let level =
+            override.isOffline
+            ? "held offline; “sluice network set \(destination) --level auto” lifts it" : "as measured"
+        Output.line("\(destination): \(level); \(rate)\(since.map { "; since \($0)" } ?? "")")
+    }
+}

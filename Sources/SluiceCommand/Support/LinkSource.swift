@@ -1,0 +1,46 @@
+internal import Console
+internal import Dispatch
+internal import Sluice
+internal import Synchronization
+
+/// Links as they are now: from a running coordinator, else as the last one left them.
+struct LinkSource {
+    private let surroundings: Surroundings
+
+    /// A coordinator that has said nothing for so long is busy or gone.
+    private static let patience = DispatchTimeInterval.seconds(1)
+
+    init(_ surroundings: Surroundings) { self.surroundings = surroundings }
+
+    /// The worst first. Blocks for a few milliseconds, at most a second.
+    func readings() throws -> [LinkReading] {
+        try surroundings.readings(live: surroundings.coordinator.isHeld ? live() : nil)
+    }
+
+    /// For a person: blocks on a terminal, a table elsewhere.
+    static func lines(_ links: [LinkReading]) -> [String] {
+        Output.isTerminal ? LinkRows.blocks(links, columns: Terminal.size.columns) : LinkRows.table(links)
+    }
+
+    /// The snapshot that a new subscriber gets. Counts end it: they are read from the store, and sent behind the links.
+    /// - Returns: nil where nobody answers.
+    private func live() throws -> [LinkReading]? {
+        final class Collected: Sendable {
+            let board = Mutex(LinkBoard())
+            let isComplete = DispatchSemaphore(value: 0)
+        }
+        let collected = Collected()
+        let feed = try EventFeed(directory: surroundings.directory, prefixes: ["link/", "bandwidth/", "counts"]) {
+            guard let event = SluiceEvent(frame: Array($0)) else { return }
+            if event.kind == "counts" {
+                if event.isSnapshot { collected.isComplete.signal() }
+            } else {
+                collected.board.withLock { $0.take(kind: event.kind, destination: event.subject, body: event.body) }
+            }
+        }
+        return withExtendedLifetime(feed) {
+            let isComplete = collected.isComplete.wait(timeout: .now() + Self.patience) == .success
+            return isComplete ? collected.board.withLock { $0.readings } : nil
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import Commands
+import Console
+import Testing
+
+@Suite struct LinkTests {
+    private let whole = """
+        {"direction":"up","level":"degraded","limit":4,"inFlight":3,"highInFlight":1,"goodput":1200000,"reference":12000000,\
+        "rate":1100000.6,"srtt":52.4,"reason":"1.2 MB/s, less than half of the 12 MB/s that it is known to carry",\
+        "remedy":"15.6 Mbit/s for 3 s","since":"2026-03-01T12:34:56.000Z","nextProbe":null,"forced":false,"maxRate":2500000,\
+        "at":"2026-03-01T12:35:00.000Z","history":[1000000,2000000,0,4000000],\
+        "gates":{"userInteractive":null,"utility":"the link is degraded"}}
+        """
+
+    private func link(_ text: String, of destination: String = "https://media.example.com:443") throws -> LinkReading? {
+        LinkReading(destination: destination, body: try JSONValue(parsing: text.utf8))
+    }
+
+    private var degraded: LinkReading { get throws { try #require(try link(whole)) } }
+
+    @Test func `reads what the coordinator tells`() throws {
+        let link = try degraded
+        #expect(link.level == "degraded" && link.limit == 4 && link.inFlight == 3 && link.highInFlight == 1)
+        #expect(link.goodput == 1_200_000 && link.rate == 1_100_001 && link.srtt == 52.4)
+        #expect(link.since == Timestamp(rfc3339: "2026-03-01T12:34:56Z"))
+        #expect(link.nextProbe == nil && link.maxRate == 2_500_000)
+        #expect(link.history == [1e6, 2e6, 0, 4e6])
+        #expect(link.gates == ["utility": "the link is degraded"])
+    }
+
+    @Test func `reads times in milliseconds too, and what it prints`() throws {
+        let link = try degraded
+        #expect(LinkReading(destination: link.destination, body: link.json) == link)
+        let setting = try self.link(#"{"level":"poor","since":1772368496000}"#)
+        #expect(setting?.since == Timestamp(rfc3339: "2026-03-01T12:34:56Z"))
+        #expect(setting?.direction == "up" && setting?.limit == nil)
+    }
+
+    @Test(arguments: [
+        "{}", "[]", "7", "null", #"{"level":3}"#, #"{"state":"broken"}"#,
+    ])
+    func `a body without a level is none`(_ text: String) throws {
+        #expect(try link(text) == nil)
+    }
+
+    @Test func `what is of another kind is left out`() throws {
+        let text = """
+            {"level":"good","limit":"4","goodput":1e300,"srtt":"x","since":"yesterday","gates":[1],"history":[null,"a",-5,1e999],
+            "forced":1,"reason":null,"direction":7}
+            """
+        let link = try #require(try link(text.replacing("1e999", with: "1e99")))
+        #expect(link.limit == nil && link.goodput == nil && link.srtt == nil && link.since == nil)
+        #expect(link.gates.isEmpty && !link.isForced && link.direction == "up")
+        #expect(link.history == [0, 0, 0, 1e99])
+        #expect(link.json["history"]?.elements?.count == 4)
+    }
+
+    @Test func `prints every key, whatever is known`() throws {
+        let names = LinkReading(destination: "*", level: "unknown").json.members?.map(\.name)
+        #expect(names == (try degraded.json.members?.map(\.name)))
+        #expect(names?.count == 19)
+    }
+
+    @Test func `blocks fit every terminal`() throws {
+        var links = [try degraded, LinkReading(destination: "*", level: "good")]
+        links[1].direction = "down"
+        for columns in 1...120 {
+            let lines = LinkRows.blocks(links, columns: columns)
+            #expect(lines.allSatisfy { TerminalText.width($0) <= columns }, "\(columns)")
+            #expect(
+                links.flatMap { LinkRows.panel($0, columns: columns) }.allSatisfy { TerminalText.width($0) <= columns })
+        }
+    }
+
+    @Test func `a terminal of 50 columns shows everything`() throws {
+        let lines = LinkRows.blocks([try degraded], columns: 50)
+        #expect(
+            lines == [
+                "https://media.example.com:443             degraded",
+                "  1.2 MB/s of 12 MB/s  3+1 of 4 running",
+                "  srtt 52 ms  at most 2.5 MB/s",
+                "                                              ▂▄▁█",
+                "  1.2 MB/s, less than half of the 12 MB/s that it",
+                "  is known to carry; lifted by 15.6 Mbit/s for 3",
+                "  s; since 2026-03-01T12:34:56.000Z",
+            ])
+    }
+
+    @Test func `a pipe gets a line for each`() throws {
+        var held = LinkReading(destination: "http://b:80", level: "offline")
+        held.isForced = true
+        let lines = LinkRows.table([try degraded, held])
+        #expect(lines.count == 3)
+        #expect(lines[1].contains("degraded") && lines[1].contains("lifted by 15.6 Mbit/s for 3 s"))
+        #expect(lines[2].hasPrefix("http://b:80") && lines[2].hasSuffix("held offline by a person"))
+    }
+
+    @Test func `a board takes links whole and bandwidth in between`() throws {
+        var board = LinkBoard()
+        func body(_ text: String) throws -> JSONValue { try JSONValue(parsing: text.utf8) }
+        board.take(kind: "link", destination: "http://a:80", body: try body(whole))
+        board.take(kind: "link", destination: "http://b:80", body: try body(#"{"level":"offline"}"#))
+        for worker in 0..<2 {
+            let moved = #"{"direction":"up","bytes":9,"goodput":500,"inFlight":2,"worker":\#(worker)}"#
+            board.take(kind: "bandwidth", destination: "http://c:80", body: try body(moved))
+        }
+        board.take(kind: "worker", destination: "3", body: try body("{}"))
+        board.take(kind: "link", destination: "http://d:80", body: try body(#"{"level":7}"#))
+        #expect(board.readings.map(\.destination) == ["http://b:80", "http://a:80", "http://c:80"])
+        #expect(board.readings[2].rate == 1000 && board.readings[2].inFlight == 4)
+        // An event after the snapshot has no history; it goes on.
+        board.second()
+        board.take(kind: "link", destination: "http://a:80", body: try body(#"{"level":"good","rate":7}"#))
+        board.second()
+        let a = try #require(board.readings.first { $0.destination == "http://a:80" })
+        #expect(a.level == "good" && a.history == [1e6, 2e6, 0, 4e6, 1_100_001, 7])
+        for _ in 0..<100 { board.second() }
+        #expect(board.readings.allSatisfy { $0.history.count <= LinkReading.historyLength })
+    }
+}
