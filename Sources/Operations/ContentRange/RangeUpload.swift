@@ -11,11 +11,13 @@ internal import Work
 /// | answer | dialect | where is it? |
 /// |---|---|---|
 /// | 308 | ``Dialect/session`` (Google Cloud Storage and others) | the same question: 308 with `Range: bytes=0-41` |
-/// | 400, 416 | ``Dialect/length`` (Apache httpd with mod_dav takes `bytes 0-41/42` alone) | HEAD: `Content-Length` |
-/// | 501 (nginx), 2xx | none: it cannot, or has not looked | the whole file is sent in one PUT |
+/// | 400 (Apache httpd with mod_dav), 404, 500 … | ``Dialect/length``: it knows `bytes 0-41/42` alone | HEAD: `Content-Length` |
+/// | 2xx | the same, where the target is empty now: it took nothing for the whole file | |
+/// | 501 (nginx) | none: it cannot | the whole file is sent in one PUT |
 ///
 /// In the dialect `length` the target is emptied first and grows in its place: what length it has is then ours, and a
-/// longer file that stood there leaves no tail. Whoever reads it meanwhile sees its first part.
+/// longer file that stood there leaves no tail. Whoever reads it meanwhile sees its first part. When the rest of a file was
+/// sent the length is compared, and a destination that took the rest for the whole gets the whole file after all.
 /// The offset is asked for before every resume, and may have gone down.
 struct RangeUpload: Sendable {
     enum Dialect: String, Sendable {
@@ -40,6 +42,8 @@ struct RangeUpload: Sendable {
         case empty
         case ask(Dialect)
         case append(Dialect, from: Int64)
+        /// The rest has been taken; is it all there?
+        case compare
         case sendWhole
         case done(HTTPRecord)
     }
@@ -75,6 +79,7 @@ struct RangeUpload: Sendable {
                 if offset > best { (best, vain) = (offset, 0) }
                 step = try await append(dialect, from: offset, mayAsk: stale < Self.staleLimit)
                 stale += 1
+            case .compare: step = try await compare()
             case .sendWhole:
                 execution.progress(offset: 0, total: size)
                 let record = await put(whole, [])
@@ -95,16 +100,25 @@ struct RangeUpload: Sendable {
         case 308? where Self.isIncomplete(record):
             try await execution.leave(.contentRange(.session), of: source.identity)
             return try next(after: record)
-        case 400?, 416?: return .empty
         case 501?: return .sendWhole
-        case let code? where (200..<300).contains(code): return .sendWhole
-        default: throw requests.failure(record, of: .PUT, url) ?? unexpected(record)
+        case let code? where (200..<300).contains(code):
+            guard Self.length(await head()) == 0 else { return .sendWhole }
+            return try await begin()
+        case nil, 401?, 403?, 408?, 410?, 425?, 429?, 502?, 503?, 504?:
+            throw requests.failure(record, of: .PUT, url) ?? unexpected(record)
+        case let code? where code < 400: throw requests.failure(record, of: .PUT, url) ?? unexpected(record)
+        default: return .empty
         }
     }
 
     private func empty() async throws -> Step {
         let record = await put(.none, [])
         if let failure = requests.failure(record, of: .PUT, url) { throw failure }
+        return try await begin()
+    }
+
+    /// The target is empty.
+    private func begin() async throws -> Step {
         try await execution.leave(.contentRange(.length), of: source.identity)
         execution.progress(offset: 0, total: size)
         return .append(.length, from: 0)
@@ -122,13 +136,10 @@ struct RangeUpload: Sendable {
                 return .done(record)
             }
         case .length:
-            // Compressed on its way it would have another length.
-            let record = await requests.send(
-                .HEAD, url, [("Accept-Encoding", "identity")],
-                withholding: Self.conditions.union(["content-type", "accept-encoding"]))
+            let record = await head()
             if record.status == 404 || record.status == 410 { return .empty }
             if let failure = requests.failure(record, of: .HEAD, url) { throw failure }
-            guard let length = record.header("content-length").flatMap({ Int64($0) }) else {
+            guard let length = Self.length(record) else {
                 throw Failure(
                     .final,
                     reason: "HEAD \(url.textForPeople) was answered without a Content-Length, so nobody knows what is "
@@ -150,8 +161,24 @@ struct RangeUpload: Sendable {
         if dialect == .session, record.status == 308, Self.isIncomplete(record) { return .ask(.session) }
         if dialect == .session, record.status == 404 || record.status == 410 { throw sessionIsOver(record) }
         if let failure = requests.failure(record, of: .PUT, url) { throw failure }
-        // A destination that takes a part for the whole would say yes as well.
-        return dialect == .session ? .done(record) : .ask(.length)
+        return dialect == .length && offset > 0 ? .compare : .done(record)
+    }
+
+    private func compare() async throws -> Step {
+        let record = await head()
+        if let failure = requests.failure(record, of: .HEAD, url) { throw failure }
+        return Self.length(record) == size ? .done(record) : .sendWhole
+    }
+
+    private func head() async -> HTTPRecord {
+        // Compressed on its way it would have another length.
+        await requests.send(
+            .HEAD, url, [("Accept-Encoding", "identity")], withholding: Self.conditions.union(["content-type"]))
+    }
+
+    private static func length(_ record: HTTPRecord) -> Int64? {
+        guard record.status == 200 || record.status == 204 else { return nil }
+        return record.header("content-length").flatMap { Int64($0) }
     }
 
     private func query(withholding withheld: Set<String>) async -> HTTPRecord {

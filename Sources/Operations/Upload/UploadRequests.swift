@@ -3,7 +3,8 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import Work
 
-/// The requests of one upload. All of them carry its headers and its credential.
+/// The requests of one upload. All of them carry its headers and its credential, and those that make something the id of its
+/// command.
 struct UploadRequests: Sendable {
     var upload: UploadPayload
     let execution: Execution
@@ -22,7 +23,7 @@ struct UploadRequests: Sendable {
         _ method: HTTPMethod, _ url: UploadURL, _ own: [(name: String, value: String)] = [],
         withholding withheld: Set<String> = [], body: HTTPTransfer.Body = .none, from start: Int64 = 0, size: Int64 = 0
     ) async -> HTTPRecord {
-        let headers = headers(own, withheld)
+        let headers = headers(method, own, withheld)
         let isRest = if case .unread = body { true } else { false }
         var record = HTTPRecord()
         for _ in 1...Self.connectionsTried {
@@ -47,11 +48,15 @@ struct UploadRequests: Sendable {
         return isStopped ? CancellationError() : failure
     }
 
-    private func headers(_ own: [(name: String, value: String)], _ withheld: Set<String>) -> HTTPHeaders {
+    private func headers(
+        _ method: HTTPMethod, _ own: [(name: String, value: String)], _ withheld: Set<String>
+    ) -> HTTPHeaders {
         var headers = HTTPHeaders()
         headers.reserveCapacity(upload.headers.count + own.count + 4)
-        // A string of structured fields (RFC 9651): quoted.
-        headers.add(name: "Idempotency-Key", value: "\"\(execution.id)\"")
+        // Of requests that make something; a string of structured fields (RFC 9651): quoted.
+        if method == .PUT || method == .POST {
+            headers.add(name: "Idempotency-Key", value: "\"\(execution.id)\"")
+        }
         for header in upload.headers where !withheld.contains(header.name.lowercased()) {
             headers.add(name: header.name, value: header.value)
         }

@@ -1,0 +1,283 @@
+import Commands
+import Configuration
+import Operations
+import TestSupport
+import Testing
+import Work
+
+/// PUT with `Content-Range` against answers that a test has written.
+@Suite struct ContentRangeTests {
+    private static let size = 3_000_000
+
+    private func withUpload(
+        _ transferProtocol: String? = "contentRange", extra: [JSONValue.Member] = [],
+        _ body: (MisbehavingReceiver, RepeatedUpload, [UInt8]) async throws -> Void
+    ) async throws {
+        let receiver = try await MisbehavingReceiver()
+        do {
+            let origin = Destination(scheme: "http", host: "127.0.0.1", port: receiver.port)
+            let harness = try UploadHarness(contentRange: [origin])
+            defer { harness.directory.remove() }
+            let bytes = sample(Self.size)
+            let file = try harness.directory.file("a", bytes)
+            let upload = try RepeatedUpload(
+                harness, file: file, to: "\(receiver.origin)/in/", transferProtocol, extra: extra)
+            try await body(receiver, upload, bytes)
+        } catch {
+            await receiver.stop()
+            throw error
+        }
+        await receiver.stop()
+    }
+
+    private func ranges(_ receiver: MisbehavingReceiver) -> [String] {
+        receiver.requests.map { "\($0.method) \($0["content-range"] ?? "-") \($0.bytes)" }
+    }
+
+    private static let question = "PUT bytes */\(size) 0"
+    private static let all = "PUT bytes 0-\(size - 1)/\(size) \(size)"
+
+    // MARK: Sessions
+
+    @Test(arguments: ["contentRange", nil]) func `asks a session, and sends the file`(_ name: String?) async throws {
+        try await withUpload(name) { receiver, upload, bytes in
+            receiver.on("/in/a", .answer(308), .answer(200, headers: ["ETag": "1"]))
+            let (execution, meter) = upload.next()
+            let result = try await upload.harness.run(execution)
+            #expect(result["headers"]?["etag"]?.string == "1")
+            #expect(ranges(receiver) == [Self.question, Self.all])
+            #expect(receiver.requests.last?.sha256 == sha256(bytes))
+            #expect(meter.reading.isResumable && meter.reading.offset == Int64(Self.size))
+        }
+    }
+
+    @Test func `goes on in a session where it was cut`() async throws {
+        try await withUpload { receiver, upload, bytes in
+            receiver.on("/in/a", .answer(308), .reset(.bytes(1_500_000)), .reset(.head))
+            #expect(try await upload.failure().fault == .reset)
+            let came = receiver.requests[1].bytes
+            receiver.forget()
+            receiver.on("/in/a", .answer(308, headers: ["Range": "bytes=0-\(came - 1)"]), .answer(201))
+            _ = try await upload.run()
+            let rest = Self.size - came
+            #expect(ranges(receiver) == [Self.question, "PUT bytes \(came)-\(Self.size - 1)/\(Self.size) \(rest)"])
+            #expect(receiver.requests.last?.sha256 == sha256(Array(bytes[came...])))
+            #expect(came + rest <= Self.size + 256 << 10)
+        }
+    }
+
+    @Test func `believes a session that has less than before, or nothing`() async throws {
+        try await withUpload { receiver, upload, _ in
+            receiver.on("/in/a", .answer(308, headers: ["Range": "bytes=0-999999"]), .reset(.head), .reset(.head))
+            _ = try await upload.failure()
+            receiver.forget()
+            receiver.on(
+                "/in/a", .answer(308), .answer(308, headers: ["Range": "0-9"]),
+                .answer(308, headers: ["Range": "bytes=0-9"]), .answer(200))
+            _ = try await upload.run()
+            #expect(
+                ranges(receiver) == [
+                    Self.question, Self.all, Self.question,
+                    "PUT bytes 10-\(Self.size - 1)/\(Self.size) \(Self.size - 10)",
+                ])
+        }
+    }
+
+    @Test func `is done where the session says so after a lost answer`() async throws {
+        try await withUpload { receiver, upload, _ in
+            receiver.on("/in/a", .answer(308), .reset(.body), .reset(.head))
+            _ = try await upload.failure()
+            receiver.forget()
+            receiver.on("/in/a", .answer(200))
+            _ = try await upload.run()
+            #expect(ranges(receiver) == [Self.question])
+        }
+    }
+
+    @Test(arguments: [404, 410]) func `says that a session is over`(_ status: Int) async throws {
+        try await withUpload { receiver, upload, _ in
+            receiver.on("/in/a", .answer(308), .answer(status))
+            let failure = try await upload.failure()
+            #expect(failure.fault == .final)
+            #expect(failure.reason.contains("session"))
+        }
+    }
+
+    @Test func `follows no redirect`() async throws {
+        try await withUpload { receiver, upload, _ in
+            receiver.on("/in/a", .answer(308, headers: ["Location": "/elsewhere"]))
+            let failure = try await upload.failure()
+            #expect(failure.fault == .final)
+            #expect(failure.reason.contains("redirect"))
+        }
+    }
+
+    @Test func `ends where a session gets nowhere, or talks nonsense`() async throws {
+        try await withUpload { receiver, upload, _ in
+            receiver.on("/in/a", .answer(308))
+            #expect(try await upload.failure().fault == .command)
+            #expect(receiver.requests.count < 20)
+            receiver.on("/in/a", .answer(308, headers: ["Range": "bytes=0-99999999999"]))
+            let failure = try await upload.failure()
+            #expect(failure.fault == .command)
+            #expect(failure.reason.contains("99999999999"))
+        }
+    }
+
+    // MARK: Lengths
+
+    @Test func `empties the target first where its length tells the offset`() async throws {
+        try await withUpload(extra: [.init("headers", ["If-None-Match": "*", "X-Tag": "a"])]) {
+            receiver, upload, bytes in
+            receiver.on("/in/a", .answer(400), .answer(201), .answer(204))
+            _ = try await upload.run()
+            #expect(ranges(receiver) == [Self.question, "PUT - 0", Self.all])
+            #expect(receiver.requests[2].sha256 == sha256(bytes))
+            // The condition was for the target as it was before.
+            #expect(receiver.requests.map { $0["if-none-match"] } == ["*", "*", nil])
+            #expect(receiver.requests.allSatisfy { $0["x-tag"] == "a" })
+            #expect(receiver.requests.allSatisfy { $0.key == upload.id.description })
+        }
+    }
+
+    @Test func `goes on from the length that is there, in another execution`() async throws {
+        try await withUpload { receiver, upload, bytes in
+            receiver.on(
+                "/in/a", .answer(400), .answer(201), .reset(.bytes(1_500_000)), .reset(.head))
+            _ = try await upload.failure()
+            #expect(upload.kept?["contentRange"]?.string == "length")
+            receiver.forget()
+            receiver.on("/in/a", .length(1_400_000), .answer(204), .length(Self.size))
+            let (execution, meter) = upload.next()
+            _ = try await upload.harness.run(execution)
+            #expect(
+                ranges(receiver) == [
+                    "HEAD - 0", "PUT bytes 1400000-2999999/3000000 1600000", "HEAD - 0",
+                ])
+            #expect(receiver.requests[1].sha256 == sha256(Array(bytes[1_400_000...])))
+            #expect(meter.reading.bytes == 1_600_000)
+        }
+    }
+
+    @Test func `starts over where the target is gone or has become longer`() async throws {
+        try await withUpload { receiver, upload, _ in
+            receiver.on("/in/a", .answer(400), .answer(201), .reset(.head), .reset(.head))
+            _ = try await upload.failure()
+            for answer in [Behaviour.answer(404), .length(Self.size + 1)] {
+                receiver.forget()
+                receiver.on("/in/a", answer, .answer(201), .answer(204))
+                _ = try await upload.run()
+                #expect(ranges(receiver) == ["HEAD - 0", "PUT - 0", Self.all])
+            }
+        }
+    }
+
+    @Test func `sends the whole file where a part was taken for it`() async throws {
+        try await withUpload { receiver, upload, bytes in
+            receiver.on("/in/a", .answer(400), .answer(201), .reset(.head), .reset(.head))
+            _ = try await upload.failure()
+            receiver.forget()
+            receiver.on("/in/a", .length(1000), .answer(204), .length(Self.size - 1000), .answer(201))
+            _ = try await upload.run()
+            #expect(
+                ranges(receiver) == [
+                    "HEAD - 0", "PUT bytes 1000-2999999/3000000 2999000", "HEAD - 0", "PUT - 3000000",
+                ])
+            #expect(receiver.requests.last?.sha256 == sha256(bytes))
+        }
+    }
+
+    @Test(arguments: [404, 405, 500]) func `goes by the length where the question is not understood`(
+        _ status: Int
+    ) async throws {
+        try await withUpload { receiver, upload, _ in
+            receiver.on("/in/a", .answer(status), .answer(201), .answer(204))
+            _ = try await upload.run()
+            #expect(ranges(receiver) == [Self.question, "PUT - 0", Self.all])
+        }
+    }
+
+    @Test func `goes by the length where the question has emptied the target`() async throws {
+        try await withUpload { receiver, upload, _ in
+            receiver.on(
+                "/in/a", .answer(201), .length(0), .reset(.bytes(1_000_000)), .length(1_000_000), .answer(204),
+                .length(Self.size))
+            let (execution, meter) = upload.next()
+            _ = try await upload.harness.run(execution)
+            #expect(meter.reading.isResumable)
+            #expect(
+                ranges(receiver).suffix(3) == ["HEAD - 0", "PUT bytes 1000000-2999999/3000000 2000000", "HEAD - 0"])
+        }
+    }
+
+    @Test(arguments: [(401, Failure.Fault.credential), (403, .final), (429, .command), (503, .link), (302, .final)])
+    func `takes a refusal of the question for what it is`(_ status: Int, _ fault: Failure.Fault) async throws {
+        try await withUpload { receiver, upload, _ in
+            receiver.on("/in/a", .answer(status))
+            let failure = try await upload.failure()
+            #expect(failure.fault == fault)
+            #expect(receiver.requests.count == 1)
+        }
+    }
+
+    // MARK: Others
+
+    @Test func `sends the whole file where the header is not understood`() async throws {
+        try await withUpload { receiver, upload, bytes in
+            receiver.on("/in/a", .answer(501), .answer(201))
+            let (execution, meter) = upload.next()
+            _ = try await upload.harness.run(execution)
+            #expect(ranges(receiver) == [Self.question, "PUT - \(Self.size)"])
+            #expect(receiver.requests.last?.sha256 == sha256(bytes))
+            #expect(!meter.reading.isResumable)
+            #expect(upload.kept == nil)
+        }
+    }
+
+    @Test func `sends the whole file where the question was taken for something else`() async throws {
+        try await withUpload { receiver, upload, _ in
+            receiver.on("/in/a", .answer(200), .length(17), .answer(201))
+            _ = try await upload.run()
+            #expect(ranges(receiver) == [Self.question, "HEAD - 0", "PUT - \(Self.size)"])
+            #expect(upload.kept == nil)
+        }
+    }
+
+    @Test func `uses no range where nobody has said that it may`() async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.directory.file("a", sample(Self.size))
+            receiver.on("/a", .answer(405), .answer(201))
+            _ = try await RepeatedUpload(harness, file: file, to: "\(receiver.origin)/a", nil).run()
+            #expect(receiver.requests.map(\.method) == ["OPTIONS", "PUT"])
+            #expect(receiver.requests.allSatisfy { $0["content-range"] == nil })
+        }
+    }
+
+    @Test func `reads which destinations take it`() throws {
+        func rules(_ values: [AbsoluteConfigKey: ConfigValue]) throws -> ResumeRules {
+            try ResumeRules(reading: ConfigReader(provider: InMemoryProvider(values: values)))
+        }
+        let names = ConfigValue(.stringArray(["a", "b"]), isSecret: false)
+        #expect(try rules([:]) == ResumeRules())
+        let read = try rules([
+            "destinations": names, "destination.a.origin": "http://h:8080", "destination.a.resume": "contentRange",
+            "destination.b.origin": "http://other", "destination.b.maxRate": "1 MB/s",
+        ])
+        #expect(read == ResumeRules(contentRange: [try #require(Destination("http://h:8080"))]))
+        for (key, values) in [
+            ("destination.a.resume", ["destination.a.resume": "tus", "destination.a.origin": "http://h"]),
+            ("destination.a.origin", ["destination.a.resume": "contentRange", "destination.a.origin": "http://h/x"]),
+            ("destination.a.origin", ["destination.a.resume": "contentRange"]),
+        ] as [(String, [AbsoluteConfigKey: ConfigValue])] {
+            let error = #expect(throws: ConfigurationError.self) {
+                try rules(values.merging(["destinations": names]) { $1 })
+            }
+            #expect(error?.key == key)
+        }
+    }
+}
+
+extension Behaviour {
+    /// The answer to a HEAD.
+    fileprivate static func length(_ size: Int) -> Behaviour { .answer(200, headers: ["Content-Length": "\(size)"]) }
+}
