@@ -94,6 +94,119 @@ import Work
         }
     }
 
+    // MARK: Going on
+
+    private static let size = 20 << 20
+
+    /// What an execution of claim 1 has left: 18 MB of a byte that its source has not, so that it can be told apart.
+    private func withRemains(
+        boot: String? = nil, synced: Int = 5 << 20,
+        _ body: (UploadHarness, String, RepeatedUpload, _ file: String, _ part: String) async throws -> Void
+    ) async throws {
+        try await withHarness { harness, target in
+            let file = try harness.hollowFile(Self.size)
+            let upload = try RepeatedUpload(harness, file: file, to: "file://\(target)/x", "put")
+            let first = upload.next().execution
+            let source = try #require(try JSONValue(parsing: first.payload)["source"])
+            let here = String(decoding: contents(of: "/proc/sys/kernel/random/boot_id") ?? [], as: UTF8.self)
+            let running = here.trimmingCharacters(in: .newlines)
+            upload.keep([
+                "copy": .string(boot ?? running), "synced": .integer(Int64(synced)), "source": source,
+            ])
+            let part = try harness.directory.file(
+                "target/.x.\(upload.id).1.part", [UInt8](repeating: 7, count: 18 << 20))
+            try await body(harness, target, upload, file, part)
+        }
+    }
+
+    /// How many bytes of the earlier execution the file at `path` begins with; all others are zero.
+    private func adopted(_ path: String) throws -> Int {
+        let bytes = try #require(contents(of: path))
+        let count = bytes.firstIndex { $0 != 7 } ?? bytes.count
+        #expect(bytes.count == Self.size)
+        #expect(bytes[count...].allSatisfy { $0 == 0 })
+        return count
+    }
+
+    @Test func `goes on from what an execution has written that died`() async throws {
+        try await withRemains { harness, target, upload, _, _ in
+            let (execution, meter) = upload.next()
+            _ = try await harness.run(execution)
+            #expect(try names(target) == ["x"])
+            #expect(try adopted("\(target)/x") == 18 << 20)
+            #expect(meter.reading.bytes == Int64(2 << 20))
+            #expect(meter.reading.offset == Int64(Self.size) && meter.reading.isResumable)
+        }
+    }
+
+    @Test(arguments: [0, 5 << 20, 100 << 20])
+    func `trusts what was synced where the machine has been started since`(_ synced: Int) async throws {
+        try await withRemains(boot: "another", synced: synced) { harness, target, upload, _, _ in
+            let (execution, meter) = upload.next()
+            _ = try await harness.run(execution)
+            let expected = min(synced, 18 << 20)
+            #expect(try adopted("\(target)/x") == expected)
+            #expect(meter.reading.bytes == Int64(Self.size - expected))
+        }
+    }
+
+    @Test func `copies anew where the trace is another source's, or none is there`() async throws {
+        try await withRemains { harness, target, upload, _, _ in
+            upload.keep(nil)
+            _ = try await upload.run()
+            #expect(try names(target) == ["x"])
+            #expect(try adopted("\(target)/x") == 0)
+        }
+        try await withRemains { harness, target, upload, _, part in
+            unlink(part)
+            _ = try await upload.run()
+            #expect(try adopted("\(target)/x") == 0)
+        }
+        try await withRemains { harness, target, upload, file, part in
+            #expect(truncate(file, off_t(Self.size) - 1) == 0)
+            let failure = try await upload.failure()
+            #expect(failure.fault == .final)
+        }
+    }
+
+    @Test func `writes into nothing but a file of its own`() async throws {
+        try await withRemains { harness, target, upload, _, part in
+            let other = try harness.directory.file("other", [1, 2, 3])
+            unlink(part)
+            #expect(symlink(other, part) == 0)
+            _ = try await upload.run()
+            #expect(contents(of: other) == [1, 2, 3])
+            #expect(try names(target) == ["x"])
+            #expect(try adopted("\(target)/x") == 0)
+        }
+        try await withRemains { harness, target, upload, _, part in
+            let other = "\(harness.directory.path)/other"
+            #expect(link(part, other) == 0)
+            _ = try await upload.run()
+            #expect(contents(of: other)?.count == 18 << 20)
+            #expect(try adopted("\(target)/x") == 0)
+        }
+    }
+
+    @Test func `leaves its part when it is released, and goes on from it`() async throws {
+        try await withHarness { harness, target in
+            let file = try harness.hollowFile(256 << 20)
+            let upload = try RepeatedUpload(harness, file: file, to: "file://\(target)/x", "put")
+            let (first, meter) = upload.next()
+            let task = Task { try await harness.run(first) }
+            try await until("the first bytes") { meter.reading.bytes > 0 }
+            meter.release()
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            #expect(try names(target) == [".x.\(upload.id).1.part"])
+            #expect(upload.kept?["copy"] != nil)
+            let (second, rest) = upload.next()
+            _ = try await harness.run(second)
+            #expect(meter.reading.bytes + rest.reading.bytes == Int64(256 << 20))
+            #expect(try names(target) == ["x"])
+        }
+    }
+
     @Test func `says what is wrong with the destination`() async throws {
         try await withHarness { harness, target in
             let file = try harness.directory.file("a", [4])
