@@ -1,0 +1,109 @@
+import Commands
+import Operations
+import TestSupport
+import Testing
+import Work
+
+/// Cut uploads that go on, at servers that others wrote.
+@Suite struct ResumePeerTests {
+    private static let size = 40_000_000
+
+    /// Runs the first execution of an upload until half of it has left, and stops it.
+    private func cut(_ upload: RepeatedUpload) async throws {
+        let (execution, meter) = upload.next()
+        let task = Task { try await upload.harness.run(execution) }
+        try await until("half of the file") { meter.reading.bytes >= Self.size / 2 }
+        meter.release()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(meter.reading.isResumable)
+    }
+
+    /// - Returns: the result, and how many bytes were sent.
+    private func finish(_ upload: RepeatedUpload) async throws -> (JSONValue, Int) {
+        let (execution, meter) = upload.next()
+        let result = try await upload.harness.run(execution)
+        #expect(meter.reading.offset == Int64(Self.size))
+        return (result, Int(meter.reading.bytes))
+    }
+
+    @Test(
+        .enabled(
+            if: isAvailable(TusServer.isInstalled), "tuspyserver is not installed; deploy/prepare test installs it"),
+        arguments: ["tus", nil])
+    func `tuspyserver takes the rest`(_ name: String?) async throws {
+        let harness = try UploadHarness()
+        defer { harness.directory.remove() }
+        let server = try await TusServer(in: harness.directory.path)
+        do {
+            let bytes = sample(Self.size)
+            let file = try harness.directory.file("a ü.bin", bytes)
+            let upload = try RepeatedUpload(harness, file: file, to: server.endpoint, name)
+            try await cut(upload)
+            let (result, sent) = try await finish(upload)
+            let place = try #require(result["headers"]?["location"]?.string)
+            #expect(server.contents(of: place) == bytes)
+            #expect(sent < Self.size)
+            // It is forgotten there: the command would make another one.
+            server.remove(place)
+            let (again, all) = try await finish(upload)
+            let other = try #require(again["headers"]?["location"]?.string)
+            #expect(other != place && all == Self.size)
+            #expect(server.contents(of: other) == bytes)
+            let empty = try harness.directory.file("empty", [])
+            _ = try await RepeatedUpload(harness, file: empty, to: server.endpoint, "tus").run()
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+
+    @Test(
+        .enabled(
+            if: isAvailable(ApacheServer.isInstalled), "apache2 is not installed; deploy/prepare test installs it"),
+        arguments: ["contentRange", nil])
+    func `Apache takes the rest, and no tail of a longer file stays`(_ name: String?) async throws {
+        let directory = try TemporaryDirectory("apache")
+        defer { directory.remove() }
+        let server = try await ApacheServer(in: directory.path)
+        do {
+            let harness = try UploadHarness(
+                contentRange: [Destination(scheme: "http", host: "127.0.0.1", port: server.port)])
+            defer { harness.directory.remove() }
+            let longer = try harness.directory.file("longer", sample(Self.size + 1000))
+            _ = try await harness.upload(file: longer, to: "\(server.origin)/x")
+            let bytes = sample(Self.size)
+            let file = try harness.directory.file("a", bytes)
+            let upload = try RepeatedUpload(harness, file: file, to: "\(server.origin)/x", name)
+            try await cut(upload)
+            let (_, sent) = try await finish(upload)
+            #expect(sent < Self.size)
+            #expect(contents(of: "\(server.root)/x") == bytes)
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+
+    @Test(.enabled(if: isAvailable(NginxServer.isInstalled), "nginx is not installed; deploy/prepare test installs it"))
+    func `nginx, which takes no ranges, gets the whole file`() async throws {
+        let harness = try UploadHarness()
+        defer { harness.directory.remove() }
+        let server = try await NginxServer(in: harness.directory.path)
+        do {
+            let bytes = sample(5_000_000)
+            let file = try harness.directory.file("a", bytes)
+            for name in ["contentRange", nil] {
+                let upload = try RepeatedUpload(harness, file: file, to: "\(server.origin)/dav/\(name ?? "any")/", name)
+                #expect(try await upload.run()["status"]?.integer == 201)
+                #expect(contents(of: "\(server.root)/\(name ?? "any")/a") == bytes)
+            }
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+}
