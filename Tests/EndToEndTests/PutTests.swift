@@ -205,7 +205,9 @@ extension EndToEndTests {
                 var delays: [Duration] = []
                 for number in 0..<5 {
                     let path = "/endless-\(number)"
-                    let id = try await installation.sluice("put", source, "--to", receiver.origin + path).ids[0]
+                    let id = try await installation.sluice(
+                        "put", source, "--to", receiver.origin + path, "--protocol", "put"
+                    ).ids[0]
                     try await until("bytes") { (receiver.requests(to: path).first?.bytes ?? 0) > 1 << 20 }
                     let cancel = try installation.start("cancel", "\(id)")
                     #expect(await cancel.end == .exited(0))

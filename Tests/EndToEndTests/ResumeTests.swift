@@ -1,0 +1,99 @@
+import Commands
+import Foundation
+import Store
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    /// Uploads that were cut by the death of everything.
+    struct ResumeTests {
+        private static let size = 8_000_000
+
+        @Test func `a tus upload goes on after the death of every process`() async throws {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                receiver.on("/files", .answer(201, headers: ["Location": "/files/1"]))
+                receiver.on("/files/1", .hang(.bytes(Self.size / 2)))
+                let bytes = (0..<Self.size).map { UInt8(truncatingIfNeeded: $0 / 251) }
+                let file = try installation.place.file("a.bin", bytes)
+                let services = [try await installation.coordinator(), try await installation.worker()]
+                let id = try await installation.sluice(
+                    "put", file, "--to", "\(receiver.origin)/files", "--protocol", "tus"
+                ).ids[0]
+                try await until("half of the file") {
+                    receiver.requests(to: "/files/1").last?.bytes == Self.size / 2
+                }
+                for service in services { service.signal(SIGKILL) }
+                for service in services { _ = await service.end }
+
+                receiver.on(
+                    "/files/1",
+                    .answer(
+                        200, headers: ["Upload-Offset": "\(Self.size / 2)", "Upload-Length": "\(Self.size)"]),
+                    .answer(204, headers: ["Upload-Offset": "\(Self.size)"]))
+                _ = try await installation.coordinator()
+                _ = try await installation.worker()
+                let store = try installation.store()
+                let command = try await installation.await(id, .success, in: store)
+                #expect(command.claim == 2 && command.retries == 0)
+                #expect(command.offset == Int64(Self.size))
+                #expect(receiver.requests(to: "/files").count == 1)
+                let requests = receiver.requests(to: "/files/1")
+                #expect(requests.map(\.method) == ["PATCH", "HEAD", "PATCH"])
+                #expect(requests.last?.sha256 == sha256(Array(bytes[(Self.size / 2)...])))
+                #expect(requests.reduce(0) { $0 + $1.bytes } <= Self.size + 256 << 10)
+            }
+        }
+
+        @Test func `a copy to a file URL goes on after the death of every process`() async throws {
+            try await Installation.with { installation in
+                let size = 1 << 30
+                let file = try installation.place.file("a.bin", [])
+                #expect(truncate(file, off_t(size)) == 0)
+                let target = try installation.place.directory("target")
+                let services = [try await installation.coordinator(), try await installation.worker()]
+                let id = try await installation.sluice("put", file, "--to", "file://\(target)/").ids[0]
+                func part() throws -> (path: String, size: Int)? {
+                    let names = try FileManager.default.contentsOfDirectory(atPath: target)
+                    guard let name = names.first(where: { $0.hasSuffix(".part") }) else { return nil }
+                    var status = stat()
+                    let path = "\(target)/\(name)"
+                    return stat(path, &status) == 0 ? (path, Int(status.st_size)) : nil
+                }
+                try await until("the first 16 MB") { try part().map { $0.size > 16 << 20 } ?? false }
+                for service in services { service.signal(SIGKILL) }
+                for service in services { _ = await service.end }
+                // Marked, to be told apart from what is copied again.
+                let left = try #require(try part(), "the copy was faster than the test")
+                let handle = try #require(FileHandle(forUpdatingAtPath: left.path))
+                try handle.seek(toOffset: UInt64(left.size - 1))
+                try handle.write(contentsOf: Data([7]))
+                try handle.close()
+                _ = try await installation.coordinator()
+                _ = try await installation.worker()
+                let command = try await installation.await(id, .success, in: try installation.store())
+                #expect(command.claim == 2)
+                #expect(try FileManager.default.contentsOfDirectory(atPath: target) == ["a.bin"])
+                let copy = try #require(FileHandle(forReadingAtPath: "\(target)/a.bin"))
+                #expect(try copy.seekToEnd() == UInt64(size))
+                try copy.seek(toOffset: UInt64(left.size - 1))
+                #expect(try copy.read(upToCount: 2) == Data([7, 0]))
+                try copy.close()
+            }
+        }
+
+        @Test func `a protocol that there is not is refused with the ones that there are`() async throws {
+            try await Installation.with { installation in
+                let file = try installation.place.file("a", [1])
+                let flag = try await installation.sluice(
+                    "put", file, "--to", "http://127.0.0.1:1/x", "--protocol", "ftp")
+                #expect(flag.code == 64)
+                for name in ["put", "tus", "contentRange"] { #expect(flag.errors.contains(name)) }
+                let payload = #"{"file":"\#(file)","to":"http://127.0.0.1:1/x","protocol":"ftp"}"#
+                let submitted = try await installation.sluice("submit", "upload", "--payload", payload)
+                #expect(submitted.code == 65)
+                for name in ["put", "tus", "contentRange"] { #expect(submitted.errors.contains("“\(name)”")) }
+            }
+        }
+    }
+}
