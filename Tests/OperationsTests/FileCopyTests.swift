@@ -96,9 +96,9 @@ import Work
 
     // MARK: Going on
 
-    private static let size = 48 << 20
+    private static let size = 20 << 20
 
-    /// What an execution of claim 1 has left: 40 MB of a byte that its source has not, so that it can be told apart.
+    /// What an execution of claim 1 has left: 18 MB of a byte that its source has not, so that it can be told apart.
     private func withRemains(
         boot: String? = nil, synced: Int = 5 << 20,
         _ body: (UploadHarness, String, RepeatedUpload, _ file: String, _ part: String) async throws -> Void
@@ -114,7 +114,7 @@ import Work
                 "copy": .string(boot ?? running), "synced": .integer(Int64(synced)), "source": source,
             ])
             let part = try harness.directory.file(
-                "target/.x.\(upload.id).1.part", [UInt8](repeating: 7, count: 40 << 20))
+                "target/.x.\(upload.id).1.part", [UInt8](repeating: 7, count: 18 << 20))
             try await body(harness, target, upload, file, part)
         }
     }
@@ -133,8 +133,8 @@ import Work
             let (execution, meter) = upload.next()
             _ = try await harness.run(execution)
             #expect(try names(target) == ["x"])
-            #expect(try adopted("\(target)/x") == 40 << 20)
-            #expect(meter.reading.bytes == Int64(8 << 20))
+            #expect(try adopted("\(target)/x") == 18 << 20)
+            #expect(meter.reading.bytes == Int64(2 << 20))
             #expect(meter.reading.offset == Int64(Self.size) && meter.reading.isResumable)
         }
     }
@@ -144,7 +144,7 @@ import Work
         try await withRemains(boot: "another", synced: synced) { harness, target, upload, _, _ in
             let (execution, meter) = upload.next()
             _ = try await harness.run(execution)
-            let expected = min(synced, 40 << 20)
+            let expected = min(synced, 18 << 20)
             #expect(try adopted("\(target)/x") == expected)
             #expect(meter.reading.bytes == Int64(Self.size - expected))
         }
@@ -183,7 +183,7 @@ import Work
             let other = "\(harness.directory.path)/other"
             #expect(link(part, other) == 0)
             _ = try await upload.run()
-            #expect(contents(of: other)?.count == 40 << 20)
+            #expect(contents(of: other)?.count == 18 << 20)
             #expect(try adopted("\(target)/x") == 0)
         }
     }

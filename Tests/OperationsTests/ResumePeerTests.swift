@@ -6,7 +6,7 @@ import Work
 
 /// Cut uploads that go on, at servers that others wrote.
 @Suite struct ResumePeerTests {
-    private static let size = 60_000_000
+    private static let size = 40_000_000
 
     /// Runs the first execution of an upload until half of it has left, and stops it.
     private func cut(_ upload: RepeatedUpload) async throws {
