@@ -7,14 +7,22 @@ extension EndToEndTests {
     /// The test bed itself: what is measured on a wrong link is worth nothing.
     @Suite(.enabled(if: NetworkBed.obstacleOfPackets == nil, "\(NetworkBed.obstacleOfPackets ?? "")"))
     struct NetworkBedTests {
+        /// Goodput of three seconds as a share of what the link carries. It may be above 1: what came behind a lost packet
+        /// is handed over when that has been sent again.
+        private static let plausible = 0.92...1.06
+
         @Test(arguments: [1, 16], ["cubic", "bbr"])
         func `flows share exactly the link's rate`(flows: Int, congestion: String) async throws {
             let link = EmulatedLink.megabits(20)
             try await Rig.with(NetworkBed.Plan(link, congestion: congestion)) { rig in
                 let uploads = try (0..<flows).map { try rig.upload("/\($0)", bytes: 100_000_000) }
-                let rate = try await rig.rate(after: .seconds(2), over: .seconds(3))
-                print("\(congestion), \(flows) flows: \(rate / link.payloadCeiling) of what the link carries")
-                #expect((0.97...1.02).contains(rate / link.payloadCeiling))
+                let (goodput, wire) = try await rig.rates(after: .seconds(2), over: .seconds(3))
+                print(
+                    "\(congestion), \(flows) flows: \(wire / link.rate!) of the rate, goodput \(goodput / link.payloadCeiling)"
+                )
+                // Now and then bbr sends a little less on purpose, to see the round trip without a queue.
+                #expect((congestion == "bbr" ? 0.95...1.01 : 0.98...1.01).contains(wire / link.rate!))
+                #expect(Self.plausible.contains(goodput / link.payloadCeiling))
                 #expect(uploads.allSatisfy { $0.ending == nil })
             }
         }
@@ -23,9 +31,10 @@ extension EndToEndTests {
             let link = EmulatedLink.megabits(100)
             try await Rig.with(NetworkBed.Plan(link)) { rig in
                 for number in 0..<4 { _ = try rig.upload("/\(number)", bytes: 500_000_000) }
-                let rate = try await rig.rate(after: .seconds(2), over: .seconds(3))
-                print("100 Mbit/s: \(rate / link.payloadCeiling) of what the link carries")
-                #expect((0.97...1.02).contains(rate / link.payloadCeiling))
+                let (goodput, wire) = try await rig.rates(after: .seconds(2), over: .seconds(3))
+                print("100 Mbit/s: \(wire / link.rate!) of the rate, goodput \(goodput / link.payloadCeiling)")
+                #expect((0.97...1.01).contains(wire / link.rate!))
+                #expect(Self.plausible.contains(goodput / link.payloadCeiling))
             }
         }
 
@@ -35,9 +44,9 @@ extension EndToEndTests {
                 try await rig.received(1_000_000)
                 let slow = EmulatedLink.megabits(2)
                 try await rig.bed.change(slow)
-                // What waited in the queue is part of what arrives at the new rate.
-                let rate = try await rig.rate(after: .seconds(1), over: .seconds(4))
-                #expect((0.9...1.05).contains(rate / slow.payloadCeiling), "\(rate / slow.payloadCeiling)")
+                // Packets that were under way keep their time of arrival.
+                let (_, wire) = try await rig.rates(after: .seconds(1), over: .seconds(3))
+                #expect((0.98...1.02).contains(wire / slow.rate!), "\(wire / slow.rate!)")
             }
         }
 
@@ -80,8 +89,8 @@ extension EndToEndTests {
                 let one = try await rig.destination.statistics().bytes(from: start + 2, to: start + 5)
                 let two = try await other.statistics().bytes(from: start + 2, to: start + 5)
                 let ceiling = EmulatedLink.megabits(20).payloadCeiling
-                #expect(Double(one) / 3 < own.payloadCeiling * 1.02)
-                #expect((0.97...1.02).contains(Double(one + two) / 3 / ceiling), "\(one), \(two)")
+                #expect(Double(one) / 3 < own.payloadCeiling * 1.08)
+                #expect(Self.plausible.contains(Double(one + two) / 3 / ceiling), "\(one), \(two)")
             }
         }
 
@@ -192,8 +201,8 @@ extension EndToEndTests {
             try await Rig.with(NetworkBed.Plan(link, shaper: .tbf)) { rig in
                 for number in 0..<4 { _ = try rig.upload("/\(number)", bytes: 100_000_000) }
                 // It counts Ethernet's 14 bytes too.
-                let rate = try await rig.rate(after: .seconds(2), over: .seconds(3)) * 1514 / 1500
-                #expect((0.97...1.02).contains(rate / link.payloadCeiling), "\(rate / link.payloadCeiling)")
+                let rate = try await rig.goodput(after: .seconds(2), over: .seconds(3)) * 1514 / 1500
+                #expect((0.92...1.06).contains(rate / link.payloadCeiling), "\(rate / link.payloadCeiling)")
             }
         }
     }
@@ -249,12 +258,23 @@ private struct Rig {
         try await until("\(bytes) bytes") { try await destination.statistics().bytes() >= bytes }
     }
 
-    /// Bytes per second that arrive from a while after now on.
-    func rate(after wait: Duration, over span: Duration) async throws -> Double {
-        func seconds(_ duration: Duration) -> Double { Double(duration.components.seconds) }
-        let start = MonotonicMoment.now + seconds(wait)
-        let end = start + seconds(span)
+    /// Bytes per second of bodies that arrive from a while after now on.
+    func goodput(after wait: Duration, over span: Duration) async throws -> Double {
+        let start = MonotonicMoment.now + Self.seconds(wait)
+        let end = start + Self.seconds(span)
         try await until("the end of \(span)") { MonotonicMoment.now > end + 0.1 }
-        return Double(try await destination.statistics().bytes(from: start, to: end)) / seconds(span)
+        return Double(try await destination.statistics().bytes(from: start, to: end)) / Self.seconds(span)
     }
+
+    /// The same, and bits per second of packets that left the shared link meanwhile.
+    func rates(after wait: Duration, over span: Duration) async throws -> (goodput: Double, wire: Double) {
+        let start = MonotonicMoment.now + Self.seconds(wait)
+        try await until("the end of \(wait)") { MonotonicMoment.now > start }
+        let before = try await bed.delivered(.up)
+        let goodput = try await goodput(after: .zero, over: span)
+        let after = try await bed.delivered(.up)
+        return (goodput, Double(after.bytes - before.bytes) * 8 / (after.at - before.at))
+    }
+
+    private static func seconds(_ duration: Duration) -> Double { Double(duration.components.seconds) }
 }

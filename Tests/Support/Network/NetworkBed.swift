@@ -187,6 +187,15 @@ package final class NetworkBed: Sendable {
     /// Packets and bytes of every link and direction, delivered, dropped and lost.
     package func links() async throws -> JSONValue { try await control.ask(["ask": "links"])["links"] ?? .null }
 
+    /// Bytes of packets that have left the shared link in a direction, and when that was so.
+    package func delivered(_ direction: Direction) async throws -> (bytes: Int64, at: MonotonicMoment) {
+        let answer = try await control.ask(["ask": "links"])
+        guard let bytes = answer["links"]?.elements?.first?[direction.rawValue]?["bytes"]?.integer,
+            let at = answer["at"]?.integer
+        else { throw Missed("\(shaper) does not count packets") }
+        return (bytes, MonotonicMoment(nanoseconds: at))
+    }
+
     /// What each TCP flow has put on the wire towards the servers.
     package func flows(since: MonotonicMoment = MonotonicMoment(nanoseconds: 0)) async throws -> [SentFlow] {
         let answer = try await control.ask(["ask": "flows", "since": .integer(since.nanoseconds)])
