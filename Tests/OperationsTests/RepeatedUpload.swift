@@ -29,7 +29,7 @@ final class RepeatedUpload: Sendable {
     /// Changes what the next execution finds.
     func keep(_ value: JSONValue?) { state.withLock { $0.kept = value?.bytes } }
 
-    /// - Parameter onKeep: called before what is kept counts as durable.
+    /// - Parameter onKeep: called when what is kept has become durable; what it throws ends the execution there.
     func next(
         onKeep: @escaping @Sendable () throws -> Void = {}
     ) -> (execution: Execution, meter: TransferMeter) {
@@ -45,8 +45,8 @@ final class RepeatedUpload: Sendable {
         let execution = Execution(
             command: command, payload: facts.payload?.bytes ?? [], kept: kept, meter: meter,
             keeper: { [self] bytes in
-                try onKeep()
                 state.withLock { $0.kept = bytes }
+                try onKeep()
             })
         return (execution, meter)
     }
