@@ -49,7 +49,7 @@ extension Coordinator {
         }
         guard let lock else { return }
         let record = dispatcher.seats[seat]
-        let orphans = dispatcher.leave(seat: seat)
+        let orphans = dispatcher.leave(seat: seat, now: Int64(clinux_monotonic()))
         forget(seat: seat)
         if let record { hub.worker(record, state: "lost", at: .now) }
         setNeedsControl()

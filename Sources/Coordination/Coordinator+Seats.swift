@@ -15,7 +15,7 @@ extension Coordinator {
             return
         }
         // The newcomer holds the seat's lock, which proves that whoever sat there is dead.
-        let orphans = dispatcher.leave(seat: seat)
+        let orphans = dispatcher.leave(seat: seat, now: Int64(clinux_monotonic()))
         forget(seat: seat)
         do {
             var options = Socket.Options()

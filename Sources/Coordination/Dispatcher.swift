@@ -96,11 +96,15 @@ package struct Dispatcher: Sendable {
     package mutating func waited(_ elapsed: Int64) { for seat in seats.keys { seats[seat]?.waited(elapsed) } }
 
     /// The worker is dead or gone. - Returns: what it had been offered and may go elsewhere now.
-    package mutating func leave(seat: Int) -> [CommandID] {
+    package mutating func leave(seat: Int, now: Int64) -> [CommandID] {
         if let epoch = seats[seat]?.epoch { links.workerLost(epoch) }
         seats[seat] = nil
         let orphans = inHand.filter { $0.value.seat == seat }.map(\.key)
-        for id in orphans { letGo(id) }
+        for id in orphans {
+            // A probe that died says nothing of its link; the next may go.
+            if let destination = inHand[id]?.destination { links.withdrawn(id, from: destination, now: now) }
+            letGo(id)
+        }
         return orphans
     }
 
@@ -220,16 +224,25 @@ package struct Dispatcher: Sendable {
         links.tick(waiting: queue.waiting, minuteOfDay: minuteOfDay, now: now)
         guard links.heldBack != before else { return false }
         evictPaused()
-        return !before.isSubset(of: links.heldBack)
+        let opened = before.subtracting(links.heldBack)
+        rereadFromStart { opened.contains($0) }
+        return !opened.isEmpty
     }
 
     /// Sets what people have paused: a destination (nil: all) and qualities as bits. What is resumed comes with a sweep.
     package mutating func pause(_ pauses: [(destination: Destination?, qualities: UInt8)]) {
         pausedDestinations = pauses
         evictPaused()
+        let dispatcher = self
+        rereadFromStart { !dispatcher.isPaused($0) }
         self.pauses = pauses.map {
             ControlState.Pause(group: $0.destination.map { Offers.group(of: $0) } ?? 0, qualities: $0.qualities)
         }
+    }
+
+    /// What was put out of memory is older than what was read last.
+    private mutating func rereadFromStart(where isMeant: (ReadyKey) -> Bool) {
+        for source in cursors.keys where isMeant(source.key) { cursors[source]?.afterTurn = 0 }
     }
 
     private mutating func evictPaused() {

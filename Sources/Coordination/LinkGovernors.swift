@@ -96,6 +96,7 @@ package struct LinkGovernors: Sendable {
         let reason = event.transition.reason ?? ""
         let outcome: TransferOutcome
         switch (event.transition.status, report.fault) {
+        case _ where report.isBusy: outcome = .answered
         case _ where report.isPushback: outcome = .pushedBack(reason: reason)
         case (_, .link): outcome = .unreachable(reason: reason)
         case (_, .credential): outcome = .unauthorized(reason: reason)
@@ -103,7 +104,7 @@ package struct LinkGovernors: Sendable {
         case (_, .command), (_, .reset): outcome = .undecided
         default: outcome = .withdrawn
         }
-        claims[event.transition.id] = nil
+        if claims[event.transition.id] == event.transition.claim { claims[event.transition.id] = nil }
         controller.ended(event.transition.id, to: LinkKey(event.destination, .up), outcome: outcome, now: now)
     }
 
@@ -115,6 +116,11 @@ package struct LinkGovernors: Sendable {
             let link = transfers.links[transfer.link]
             guard link.destination != .none else { continue }
             meet(link.destination, now: now)
+            if let known = claims[transfer.id], known != transfer.claim {
+                // Late word of an execution that is over; or the first of one that no order meant.
+                if transfer.claim < known { continue }
+                controller.replaced(transfer.id)
+            }
             claims[transfer.id] = transfer.claim
             samples.append(TransferSample(transfer, link))
         }

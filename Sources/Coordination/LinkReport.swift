@@ -19,7 +19,9 @@ struct LinkReport {
         _ state: LinkState, gates: [QualityOfService: String], maxRate: Int64?, history: [Double]? = nil,
         clock: (Int64) -> Timestamp
     ) {
-        func number(_ value: Double?) -> JSONValue { value.map { .integer(Int64($0)) } ?? .null }
+        func number(_ value: Double?) -> JSONValue {
+            value.map { .integer($0.isFinite ? Int64(min(max($0, 0), 9e18)) : 0) } ?? .null
+        }
         func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
         func time(_ value: Int64?) -> JSONValue { value.map { .string(clock($0).description) } ?? .null }
         name = state.key.name
@@ -36,7 +38,7 @@ struct LinkReport {
             .init(
                 "gates", .object(QualityOfService.allCases.map { .init($0.name, text(gates[$0])) })),
         ]
-        if let history { members.append(.init("history", .array(history.map { .integer(Int64($0)) }))) }
+        if let history { members.append(.init("history", .array(history.map { number($0) }))) }
         self.members = members
     }
 
@@ -61,6 +63,9 @@ struct StoredLink {
 
     /// What was known longer ago says nothing of the link's level today.
     private static let memory: Duration = .seconds(120)
+    /// What a damaged setting may say at most: a terabyte a second, and more transfers than anybody runs.
+    private static let mostBytes: Int64 = 1_000_000_000_000
+    private static let mostTransfers: Int64 = 1024
 
     /// Nil for what is no link.
     init?(setting key: String, value: String, now: Timestamp = .now) {
@@ -75,8 +80,9 @@ struct StoredLink {
             : LinkKey(Destination(unchecked: name), direction)
         let isOffline = value["level"]?.string == LinkLevel.offline.name && value["forced"]?.bool != true
         memory = LinkMemory(
-            reference: Double(value["reference"]?.integer ?? 0), flows: Int(clamping: value["flows"]?.integer ?? 1),
-            limit: Int(clamping: max(value["limit"]?.integer ?? 1, 1)),
+            reference: Double(min(max(value["reference"]?.integer ?? 0, 0), Self.mostBytes)),
+            flows: Int(min(max(value["flows"]?.integer ?? 1, 1), Self.mostTransfers)),
+            limit: Int(min(max(value["limit"]?.integer ?? 1, 1), Self.mostTransfers)),
             offline: isOffline ? value["reason"]?.string ?? "offline when the last coordinator ended" : nil)
         let writtenAt = Timestamp(milliseconds: value["writtenAt"]?.integer ?? 0)
         if now - writtenAt < Self.memory, let name = value["level"]?.string {

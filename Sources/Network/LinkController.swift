@@ -59,7 +59,7 @@ package struct LinkController: Sendable {
         let expected = estimator.expected(flows: tick.flowing, now: now)
         let before = estimator.estimate
         estimator.add(tick, now: now)
-        if isFixed && concurrency.limit >= highest {
+        if isFixed && concurrency.limit >= highest && judge.level <= .good {
             lastTick = tick
             return
         }

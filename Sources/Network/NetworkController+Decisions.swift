@@ -89,6 +89,10 @@ extension NetworkController {
             || arrivals.values.contains { $0.qos > qos && chain($0.key).contains(key) }
     }
 
+    private func isOutrunAbove(_ qos: QualityOfService, _ key: LinkKey) -> Bool {
+        uplink(of: key).map { isOutrun(qos, on: $0, views[$0] ?? LinkView()) } ?? false
+    }
+
     /// No wave of cuts touched the link, the uplink above it or links below it within the interval.
     private func mayCut(_ key: LinkKey, now: Int64) -> Bool {
         !waves.contains { other, at in
@@ -129,11 +133,12 @@ extension NetworkController {
 
     private mutating func share(_ total: Int, among keys: [LinkKey]) {
         let keys = keys.sorted { $0.name < $1.name }
-        guard keys.reduce(0, { $0 + places[$1, default: 0] }) > total else { return }
         let demands = keys.map { key -> Int in
             let wanted = waiting[key]?.reduce(0) { $0 + ($1.key.serviceClass == .high ? 0 : $1.value) } ?? 0
             return min(places[key, default: 0], (views[key]?.inFlight ?? 0) + wanted)
         }
+        // Where all get what they ask for, what comes before the next tick may go as well.
+        guard demands.reduce(0, +) > total else { return }
         for (key, share) in zip(keys, SlotSharing.shares(of: total, demands: demands)) {
             places[key] = min(places[key, default: 0], max(share, 1))
         }
@@ -181,10 +186,7 @@ extension NetworkController {
                 if let rate { pacing.append(Pacing(key: link.key, qos: qos, bytesPerSecond: Int64(rate))) }
             }
         }
-        let limits = link.key.destination.flatMap { policy.destinations[$0] }
-        if let hours = limits?.backgroundHours, !hours.contains(minute: minuteOfDay) {
-            allowance.closed.insert(.background)
-        }
+        if isOutOfHours(link.key) { allowance.closed.insert(.background) }
         return allowance
     }
 
@@ -244,7 +246,13 @@ extension NetworkController {
     ) -> Double? {
         var rates = [link.own.rate(qos), link.above?.rate(qos)].compactMap { $0 }
         let floor = link.capacity * Double(policy.floorPercent) / 100
-        if hasFloor { rates.append(floor) }
+        let count = Double(max(view.counts[qos.serviceClass.rawValue], 1))
+        if hasFloor {
+            rates.append(floor)
+        } else if link.verb(qos) == .preempt, isOutrun(qos, on: link.key, view) || isOutrunAbove(qos, link.key) {
+            // What may not be cut, or began between two waves.
+            rates.append(floor / count)
+        }
         if link.verb(qos) == .pause {
             let since = pausedSince[link.key]?[qos] ?? now
             pausedSince[link.key, default: [:]][qos] = since

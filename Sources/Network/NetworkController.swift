@@ -131,6 +131,9 @@ package struct NetworkController: Sendable {
         }
     }
 
+    /// Another execution of the command runs: what was ordered meant the one before.
+    package mutating func replaced(_ id: CommandID) { forget(id) }
+
     /// It is dead or gone, with all that it ran.
     package mutating func workerLost(_ worker: Int64) {
         for id in workers[worker]?.ids ?? [] where transfers[id]?.worker == worker { forget(id) }
@@ -167,6 +170,9 @@ package struct NetworkController: Sendable {
     /// Whether the gates let a command go: the link's, or one probe at a time; and the credential's likewise.
     /// ``LinkAllowance`` says how many of those that may go.
     package func admits(_ qos: QualityOfService, to key: LinkKey, now: Int64) -> Bool {
+        if let destination = key.destination, overrides[destination]?.isOffline == true { return false }
+        // The next tick makes the link, and then it is probed.
+        if links[key] == nil, missingRoute(key) != nil { return false }
         guard links[key]?.isForcedOffline != true, links[key]?.probe.admits(now: now) ?? true else { return false }
         if qos.serviceClass != .high, links[key]?.concurrency.isPausing(now: now) == true { return false }
         return key.destination.flatMap { credentials[$0]?.admits(now: now) } ?? true
@@ -177,7 +183,23 @@ package struct NetworkController: Sendable {
         let isLocal = key.destination.map { route(of: $0) == .local } ?? false
         let most = key.destination.flatMap { policy.destinations[$0]?.maxConcurrency } ?? .max
         let places = min(policy.fixedConcurrency ?? (isLocal ? policy.globalLimit : tuning.initial), most)
-        return LinkAllowance(level: .unknown, places: places, lowPlaces: places)
+        var allowance = LinkAllowance(level: .unknown, places: places, lowPlaces: places)
+        let above = uplink(of: key).flatMap { links[$0]?.level } ?? .unknown
+        if above > .good {
+            allowance.places = min(places, max(policy[above].limit, 1))
+            allowance.lowPlaces = allowance.places
+            for qos in QualityOfService.allCases where policy[above][qos].strictness >= PolicyVerb.pause.strictness {
+                allowance.closed.insert(qos)
+            }
+        }
+        if isOutOfHours(key) { allowance.closed.insert(.background) }
+        return allowance
+    }
+
+    /// `background` may not begin there now.
+    package func isOutOfHours(_ key: LinkKey) -> Bool {
+        let hours = key.destination.flatMap { policy.destinations[$0]?.backgroundHours }
+        return hours.map { !$0.contains(minute: minuteOfDay) } ?? false
     }
 
     /// It goes out; where a gate is closed it is the probe.

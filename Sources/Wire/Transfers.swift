@@ -26,7 +26,7 @@ package struct Transfers: Sendable, Equatable {
             self.roundTrip = roundTrip
         }
 
-        package var allBytes: Int64 { bytes.reduce(0, +) }
+        package var allBytes: Int64 { bytes.reduce(0) { $0.addingReportingOverflow($1).overflow ? .max : $0 + $1 } }
     }
 
     package enum Pacing: UInt8, Sendable {

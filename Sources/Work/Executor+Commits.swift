@@ -89,7 +89,9 @@ extension Executor.State {
                 transition: transition, type: command.type, qos: command.qos, destination: command.destination,
                 retries: retries, shard: shard)
             reports.append(
-                StatusReport(event: event, fault: failure?.fault, isPushback: failure?.isPushback ?? false))
+                StatusReport(
+                    event: event, fault: failure?.fault, isPushback: failure?.isPushback ?? false,
+                    isBusy: failure?.isBusy ?? false))
         }
     }
 

@@ -6,7 +6,9 @@ struct Paces: Sendable {
     var rates: [ControlState.Pace] = [] {
         didSet {
             guard rates != oldValue else { return }
-            byLink = Dictionary(rates.map { (Key(group: $0.group, qos: $0.qos), $0.bytesPerSecond) }) { min($0, $1) }
+            byLink = Dictionary(
+                rates.filter { $0.direction == .up }.map { (Key(group: $0.group, qos: $0.qos), $0.bytesPerSecond) }
+            ) { min($0, $1) }
         }
     }
     var isCoordinatorSilent = false
@@ -27,7 +29,8 @@ struct Paces: Sendable {
         guard command.destination != .none else { return nil }
         let told = byLink.isEmpty ? nil : byLink[Key(group: Offers.group(of: command.destination), qos: command.qos)]
         guard isCoordinatorSilent, command.qos.serviceClass == .low else { return told }
-        return min(told ?? .max, Self.safeRate)
+        // Who was paused goes on as well: nobody would let it go.
+        return told == 0 ? Self.safeRate : min(told ?? .max, Self.safeRate)
     }
 }
 

@@ -197,7 +197,7 @@ import Wire
         var dispatcher = dispatcher()
         dispatcher.insert([ready(1), ready(2)])
         _ = dispatcher.dispatch(at: at, now: 0)
-        #expect(Set(dispatcher.leave(seat: 0)) == [ready(1).id, ready(2).id])
+        #expect(Set(dispatcher.leave(seat: 0, now: 0)) == [ready(1).id, ready(2).id])
         #expect(dispatcher.seats.isEmpty)
     }
 

@@ -297,7 +297,7 @@ import Testing
         rig.network.setWaiting([.utility: 9], for: file, now: 0)
         rig.network.setWaiting([.utility: 9], for: key("a"), now: 0)
         let allowances = rig.network.tick(now: quarter).allowances
-        #expect(allowances[file]?.places == 32)
+        #expect(allowances[file]?.places == 64)
         #expect(allowances[key("a")]?.places == 4)
         #expect(rig.network.uplink(of: file) == nil)
     }

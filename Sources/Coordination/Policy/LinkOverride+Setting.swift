@@ -29,7 +29,8 @@ package struct LinkOverrideSetting: Sendable, Equatable {
     package init?(setting: String) {
         guard let value = try? JSONValue(parsing: setting.utf8), let level = value["level"]?.string else { return nil }
         override = LinkOverride(
-            isOffline: level == "offline", maxRate: value["maxRate"]?.integer.flatMap { $0 > 0 ? $0 : nil })
+            isOffline: level == "offline",
+            maxRate: value["maxRate"]?.integer.flatMap { (1...1_000_000_000_000).contains($0) ? $0 : nil })
         since = Timestamp(milliseconds: value["since"]?.integer ?? 0)
     }
 

@@ -13,19 +13,31 @@ final class ConnectionBoard {
     var latest: ConnectionWatch?
     /// Transfers under way; they share the memory for chunks.
     var transfers = 0
-    /// By address. A connection that begins behind a full queue has never seen the least round trip itself.
-    private var leastRoundTrips: [SocketAddress: Int64] = [:]
-    private static let addressesKept = 1024
+    private var leastRoundTrips = LeastRoundTrips()
 
     /// The least round trip to an address in microseconds, with one more measure of it.
     func least(_ roundTrip: Int64, to address: SocketAddress?) -> Int64 {
-        guard let address else { return roundTrip }
-        let known = leastRoundTrips[address] ?? .max
-        guard roundTrip > 0, roundTrip < known else { return known == .max ? roundTrip : known }
-        // A route may change: what is forgotten is measured again.
-        if leastRoundTrips.count >= Self.addressesKept { leastRoundTrips = [:] }
-        leastRoundTrips[address] = roundTrip
-        return roundTrip
+        address.map { leastRoundTrips.add(roundTrip, to: $0, now: .now()) } ?? roundTrip
+    }
+}
+
+/// The least round trips of the last 5 to 10 minutes, by address: a connection that begins behind a full queue has never
+/// seen one itself. RFC 6817 forgets them likewise, because routes change.
+struct LeastRoundTrips {
+    private var recent: [SocketAddress: Int64] = [:]
+    private var older: [SocketAddress: Int64] = [:]
+    private var turnedAt: NIODeadline?
+
+    private static let half: TimeAmount = .minutes(5)
+
+    /// - Parameter roundTrip: in microseconds; 0 where none is known yet.
+    /// - Returns: the least known; 0 for none.
+    mutating func add(_ roundTrip: Int64, to address: SocketAddress, now: NIODeadline) -> Int64 {
+        if now - (turnedAt ?? now) > Self.half { (older, recent, turnedAt) = (recent, [:], now) }
+        turnedAt = turnedAt ?? now
+        if roundTrip > 0 { recent[address] = min(recent[address] ?? .max, roundTrip) }
+        let least = min(recent[address] ?? .max, older[address] ?? .max)
+        return least == .max ? 0 : least
     }
 }
 
@@ -120,7 +132,13 @@ final class ConnectionWatch: ChannelDuplexHandler {
     func attach(_ transfer: HTTPTransfer) {
         self.transfer = transfer
         guard let context else { return }
-        if transfer.makesWay { becomeGentle(context) }
+        if transfer.makesWay {
+            becomeGentle(context)
+        } else if isGentle {
+            // The next measure says whether it has to be.
+            isGentle = false
+            Self.limitUnsent(in: context.channel, to: Self.unsentLimit)
+        }
         setWaterMark(isGentle ? Self.gentleWaterMark : Self.waterMark, context)
         // A connection that is used again has a past.
         if requests > 1 { read(context) }
@@ -146,9 +164,11 @@ final class ConnectionWatch: ChannelDuplexHandler {
         context.fireErrorCaught(error)
     }
 
-    /// A kept connection that ends before the first byte of an answer was most likely closed by the peer while it was idle.
+    /// A kept connection that ends before the first byte of an answer, and has taken nothing of the request, was most likely
+    /// closed by the peer while it was idle.
     private func noteDeath() {
-        if isBusy, requests > 1, !responseBegan { transfer?.connectionWasStale = true }
+        guard isBusy, requests > 1, !responseBegan, let transfer, !transfer.isUnderWay else { return }
+        transfer.connectionWasStale = true
     }
 
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
@@ -192,6 +212,11 @@ final class ConnectionWatch: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         responseBegan = true
         noteProgress()
+        if case .head(var head) = unwrapInboundIn(data), window.bytes != nil {
+            // What is done to a send buffer cannot be undone: nobody else gets this connection.
+            head.headers.replaceOrAdd(name: "connection", value: "close")
+            return context.fireChannelRead(wrapInboundOut(.head(head)))
+        }
         guard case .end = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
         responseEnded = true
         let ended = transfer

@@ -92,7 +92,7 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
     private var isReading = false
     private var isFinished = false
     private var bucket = TokenBucket()
-    private var isPaceScheduled = false
+    private var paceTimer: Scheduled<Void>?
     private var connection = TransferMeter.Connection()
     /// Bytes of the body that are known to be acknowledged.
     private var acknowledged: Int64 = 0
@@ -126,7 +126,12 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
     }
 
     /// A disk or our own pace, not the destination, is what is waited for.
-    var isHeldBack: Bool { isReading || isPaceScheduled || execution.pace.bytesPerSecond == 0 }
+    var isHeldBack: Bool {
+        !record.sentAll && (isReading || paceTimer != nil || execution.pace.bytesPerSecond == 0)
+    }
+
+    /// The peer is known to have taken some of the body.
+    var isUnderWay: Bool { acknowledged > 0 }
 
     /// Others may have to overtake it.
     var makesWay: Bool { execution.command.qos.serviceClass == .low }
@@ -228,6 +233,7 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
                 // Before the last byte is out, so that a receiver never has the whole of a file that changed.
                 do { try source.requireUnchanged() } catch { return endBody(error) }
             }
+            if execution.pace.bytesPerSecond != nil { bucket.take(chunk.readableBytes) }
             _ = writer.write(.byteBuffer(chunk))
         }
         if offset >= size {
@@ -244,16 +250,12 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         let now = Int64(clamping: NIODeadline.now().uptimeNanoseconds)
         let wanted = Int(min(Int64(TokenBucket.portion), size - offset))
         let available = bucket.available(rate: rate, now: now)
-        if rate > 0, available >= wanted {
-            let bytes = min(available, most)
-            bucket.take(bytes)
-            return bytes
-        }
+        if rate > 0, available >= wanted { return min(available, most) }
         execution.waitedForPace()
-        if let wait = bucket.wait(for: wanted, rate: rate), !isPaceScheduled {
-            isPaceScheduled = true
+        paceTimer?.cancel()
+        paceTimer = bucket.wait(for: wanted, rate: rate).map { wait in
             loop.scheduleTask(in: .nanoseconds(wait)) {
-                self.isPaceScheduled = false
+                self.paceTimer = nil
                 self.pump()
             }
         }

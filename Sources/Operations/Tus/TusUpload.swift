@@ -172,7 +172,9 @@ struct TusUpload: Sendable {
 
     private func locked(_ record: HTTPRecord, _ method: HTTPMethod, _ url: UploadURL) -> any Error {
         guard let failure = requests.failure(record, of: method, url) as? Failure else { return CancellationError() }
-        return Failure(.link, reason: failure.reason, retryAfter: failure.retryAfter ?? Self.lockedRetry)
+        var locked = Failure(.link, reason: failure.reason, retryAfter: failure.retryAfter ?? Self.lockedRetry)
+        locked.isBusy = true
+        return locked
     }
 
     private func refusal(_ reason: String) -> Failure { Failure(.final, reason: reason) }
