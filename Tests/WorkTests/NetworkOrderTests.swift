@@ -14,8 +14,8 @@ import Wire
         Scripted(
             type: "a",
             body: { execution in
-                paces.yield(execution.pace.bytesPerSecond)
                 execution.pace.whenChanged { [pace = execution.pace] in paces.yield(pace.bytesPerSecond) }
+                paces.yield(execution.pace.bytesPerSecond)
                 try await Task.sleep(for: .seconds(60))
                 return nil
             })
