@@ -171,6 +171,7 @@ let package = Package(
             "Operations",
             [
                 "Operations", "Work", "Commands", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
         tests("Supervision", ["Supervision", "TestSupport"]),

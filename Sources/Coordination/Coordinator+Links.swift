@@ -82,8 +82,10 @@ extension Coordinator {
                 if isActive, hub.wantsLinks { hub.link(report(of: state, controller, now: now), at: .now) }
             }
             let held = key.destination.map { controller.credentials[$0]?.isClosed == true } ?? false
-            guard isActive || state.level > .good || held || state.isForced else { continue }
             let signature = "\(state.level) \(state.isForced) \(held)"
+            // What was written of an idle link is corrected once; what never was is not worth a row.
+            guard isActive || state.level > .good || held || state.isForced || linkLog.differs(signature, of: key)
+            else { continue }
             if linkLog.isNews(signature, of: key, now: now) { record(state, controller, now: now) }
         }
     }
@@ -138,7 +140,10 @@ extension Coordinator {
     }
 
     private func record(_ state: LinkState, _ controller: NetworkController, now: Int64) {
-        let value = report(of: state, controller, now: now).setting(controller.memory(of: state.key, now: now))
+        let gate = state.key.destination.flatMap { controller.credentials[$0] }
+        let value = report(of: state, controller, now: now).setting(
+            controller.memory(of: state.key, now: now), refusal: gate.flatMap { $0.isClosed ? $0.reason ?? "401" : nil }
+        )
         let name = LinkReport.settingKey(state.key)
         write { store throws(StoreError) in
             try store.set(name, to: value)
@@ -162,6 +167,10 @@ extension Coordinator {
             guard let link = StoredLink(setting: key, value: value) else { continue }
             dispatcher.links.restore(link.memory, of: link.key, now: now)
             linkLog.offlineSince[link.key] = link.offlineSince
+            linkLog.known(link.key)
+            if let destination = link.key.destination, let refusal = link.refusal {
+                dispatcher.links.restore(CredentialGate(closedFor: refusal, now: now), of: destination)
+            }
         }
     }
 

@@ -106,6 +106,10 @@ package struct LinkGovernors: Sendable {
         }
         if claims[event.transition.id] == event.transition.claim { claims[event.transition.id] = nil }
         controller.ended(event.transition.id, to: LinkKey(event.destination, .up), outcome: outcome, now: now)
+        switch event.transition.status {
+        case .success, .cancelled, .tooManyTimes: controller.finished(event.transition.id)
+        case .new, .queued, .sent, .error, .blocked, .inDoubt: break
+        }
     }
 
     /// A worker's transfers, which replace its last.
@@ -120,6 +124,7 @@ package struct LinkGovernors: Sendable {
                 // Late word of an execution that is over; or the first of one that no order meant.
                 if transfer.claim < known { continue }
                 controller.replaced(transfer.id)
+                decisions.orders.removeAll { $0.id == transfer.id }
             }
             claims[transfer.id] = transfer.claim
             samples.append(TransferSample(transfer, link))

@@ -46,6 +46,14 @@ struct LinkLog {
         return true
     }
 
+    /// A setting stands that says something else.
+    func differs(_ signature: String, of key: LinkKey) -> Bool {
+        entries[key].map { !$0.signature.isEmpty && $0.signature != signature } ?? false
+    }
+
+    /// Another coordinator has left a setting.
+    mutating func known(_ key: LinkKey) { entries[key] = Entry(signature: "as it was left") }
+
     /// - Returns: links that are known no more.
     mutating func keep(_ keys: Set<LinkKey>) -> [LinkKey] {
         let gone = entries.keys.filter { !keys.contains($0) }

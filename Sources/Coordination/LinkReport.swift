@@ -43,12 +43,14 @@ struct LinkReport {
     }
 
     /// As a setting, with what the next coordinator should know of the link.
-    func setting(_ memory: LinkMemory?) -> String {
+    /// - Parameter refusal: why the destination does not accept the credential; nil where it does.
+    func setting(_ memory: LinkMemory?, refusal: String? = nil) -> String {
         // A number is what the next coordinator reads back without a parser of dates.
         var members = members.map {
             $0.name == "since" ? JSONValue.Member("since", .integer(since.milliseconds)) : $0
         }
         if let memory { members.append(.init("flows", .integer(Int64(memory.flows)))) }
+        if let refusal { members.append(.init("refusal", .string(refusal))) }
         members.append(.init("writtenAt", .integer(Timestamp.now.milliseconds)))
         return JSONValue.object(members).text
     }
@@ -60,6 +62,8 @@ struct StoredLink {
     var memory: LinkMemory
     /// Since when it is offline.
     var offlineSince: Timestamp?
+    /// Why the destination does not accept the credential.
+    var refusal: String?
 
     /// What was known longer ago says nothing of the link's level today.
     private static let memory: Duration = .seconds(120)
@@ -89,6 +93,7 @@ struct StoredLink {
             memory.level = LinkLevel.allCases.first { $0.name == name }
             memory.reason = value["reason"]?.string
         }
+        refusal = value["refusal"]?.string
         if isOffline { offlineSince = value["since"]?.integer.map { Timestamp(milliseconds: $0) } }
     }
 }

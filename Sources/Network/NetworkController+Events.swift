@@ -44,11 +44,15 @@ extension NetworkController {
         _ = links[key]?.probe.failed(id, reason: reason, chance: jitter.chance(), now: now)
     }
 
+    /// The command has come to its end: nothing of it is remembered.
+    package mutating func finished(_ id: CommandID) { restarts[id] = nil }
+
     /// What the kernel says of a destination's route. Unknown ones go by the main uplink; files are local.
     package mutating func routeChanged(_ destination: Destination, to route: Route, now: Int64) {
         let before = self.route(of: destination)
         guard route != before else { return }
         routes[destination] = route
+        forgetUplink(before)
         if (route == .local) != (before == .local) {
             // Nothing that was known of the one is true of the other.
             for direction in Direction.allCases { links[LinkKey(destination, direction)] = nil }
@@ -61,6 +65,18 @@ extension NetworkController {
             } else {
                 links[key]?.rerouted(now: now)
                 links[key]?.probe.routeFound(now: now)
+            }
+        }
+    }
+
+    /// An uplink by which nobody goes any more is none.
+    private mutating func forgetUplink(_ route: Route) {
+        guard case .uplink = route, !links.keys.contains(where: { $0.destination.map { self.route(of: $0) } == route })
+        else { return }
+        for key in links.keys {
+            if case .uplink(let name) = key.scope, route == .uplink(name) {
+                links[key] = nil
+                published[key] = nil
             }
         }
     }

@@ -71,6 +71,32 @@ import Wire
         #expect(reason.hasPrefix("http://a:80 is "), "\(reason)")
     }
 
+    @Test func `an order does not outlive its execution`() {
+        var policy = NetworkPolicy()
+        policy.good[.utility] = .cancel
+        var governors = LinkGovernors(policy: policy)
+        let low = CommandID()
+        let now = busy(&governors, [low], seconds: 3)
+        #expect(governors.orders.map(\.target.claim) == [7])
+        var next = transfer(low, .utility, acknowledged: 0)
+        next.claim = 8
+        let link = Transfers.Link(destination: host, direction: .up, bytes: [0, 0, 7_500_000], inFlight: 1)
+        governors.report(Transfers(links: [link], transfers: [next]), worker: 1, now: now + 1)
+        #expect(governors.orders.isEmpty, "the next execution is not meant before anything is decided of it")
+        next.claim = 7
+        governors.report(Transfers(links: [link], transfers: [next]), worker: 2, now: now + 2)
+        #expect(governors.orders.isEmpty, "late word of the one before")
+    }
+
+    @Test func `what a person holds offline is closed before anything is known of it`() {
+        var governors = LinkGovernors()
+        governors.override(host, LinkOverride(isOffline: true), now: 0)
+        #expect(!governors.admits(.middle, to: host, middle: 0, low: 0, now: 0))
+        #expect(!governors.isOpen(ready(CommandID(), .userInitiated), now: 0))
+        governors.override(host, LinkOverride(), now: 0)
+        #expect(governors.admits(.middle, to: host, middle: 0, low: 0, now: 0))
+    }
+
     @Test func `a push back of the destination lowers the limit and charges nobody's link`() {
         var governors = LinkGovernors()
         let low = (0..<4).map { _ in CommandID() }

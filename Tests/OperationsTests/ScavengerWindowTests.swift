@@ -1,3 +1,4 @@
+import NIOCore
 import Testing
 
 @testable import Operations
@@ -39,6 +40,20 @@ import Testing
         }
         let changed = window.update(roundTrip: 0, leastRoundTrip: 0, unacknowledged: 0)
         #expect(!changed && window.bytes == nil)
+    }
+
+    @Test func `the least round trip is remembered for its address, and forgotten within ten minutes`() throws {
+        var least = LeastRoundTrips()
+        let (a, b) = (
+            try SocketAddress(ipAddress: "10.0.0.1", port: 1), try SocketAddress(ipAddress: "10.0.0.2", port: 1)
+        )
+        let start = NIODeadline.uptimeNanoseconds(1)
+        #expect(least.add(0, to: a, now: start) == 0, "nothing is known")
+        #expect(least.add(50_000, to: a, now: start) == 50_000)
+        #expect(least.add(600_000, to: a, now: start + .seconds(1)) == 50_000, "it began behind a full queue")
+        #expect(least.add(70_000, to: b, now: start) == 70_000)
+        #expect(least.add(200_000, to: a, now: start + .minutes(6)) == 50_000)
+        #expect(least.add(200_000, to: a, now: start + .minutes(12)) == 200_000, "the route has changed")
     }
 
     @Test func `never takes everything`() {

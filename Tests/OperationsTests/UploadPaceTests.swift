@@ -69,4 +69,16 @@ import Work
             await #expect(throws: CancellationError.self) { try await task.value }
         }
     }
+
+    @Test func `a high upload after a low one has a connection of its own size`() async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.hollowFile(16 << 20)
+            let (low, _) = try harness.execution(file: file, to: "\(receiver.origin)/a", qos: .background)
+            _ = try await harness.run(low)
+            let (high, meter) = try harness.execution(file: file, to: "\(receiver.origin)/b", qos: .userInitiated)
+            _ = try await harness.run(high)
+            #expect(meter.reading.bytes == 16 << 20)
+            #expect(receiver.requests.map(\.isWhole) == [true, true])
+        }
+    }
 }

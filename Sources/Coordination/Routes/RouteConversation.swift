@@ -29,6 +29,9 @@ struct RouteConversation {
         return request(18, length: 16)
     }
 
+    /// The request could not be sent: the next event asks again.
+    mutating func abandon() { phase = .idle }
+
     /// Events were lost. - Returns: a request to be sent.
     mutating func overrun() -> [UInt8]? { changed() }
 

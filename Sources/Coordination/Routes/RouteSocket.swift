@@ -42,7 +42,7 @@ package final class RouteSocket {
 
     /// A request that does not get through is made again at the next event.
     private func send(_ request: [UInt8]) {
-        _ = Glibc.send(descriptor, request, request.count, CInt(MSG_NOSIGNAL))
+        if Glibc.send(descriptor, request, request.count, CInt(MSG_NOSIGNAL)) < 0 { conversation.abandon() }
     }
 }
 

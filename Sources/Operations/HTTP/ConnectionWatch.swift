@@ -125,8 +125,9 @@ final class ConnectionWatch: ChannelDuplexHandler {
     /// Whether the channel takes more bytes without piling them up.
     var isWritable: Bool { context?.channel.isWritable ?? false }
 
-    /// Writes are to be small, because what waits to be sent is kept short.
-    var isShort: Bool { isGentle }
+    /// The largest piece to be written, where what waits to be sent is kept short; nil: as large as it likes. The kernel
+    /// looks at the send buffer's end before a piece and not within it.
+    var shortPiece: Int? { isGentle ? window.bytes.map { min(max($0 / 4, 1448), 8 << 10) } ?? 8 << 10 : nil }
 
     /// Binds the request whose head has just been written.
     func attach(_ transfer: HTTPTransfer) {

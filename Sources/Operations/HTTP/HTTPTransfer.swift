@@ -67,8 +67,6 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
     /// Memory for chunks that all transfers share.
     static let chunkBudget = 2 << 20
     static let chunkSizes = (32 << 10)...(512 << 10)
-    /// Of a transfer that others must be able to overtake.
-    static let shortChunk = 8 << 10
     /// How long the rest of an early refusal is waited for.
     static let earlyAnswerPatience: TimeAmount = .seconds(2)
 
@@ -245,7 +243,7 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
     /// Bytes that the pace and the length of queues allow to be written now; 0 where nothing may be, and then the pump
     /// runs again when something may.
     private func allowance() -> Int {
-        let most = makesWay || watch?.isShort == true ? Self.shortChunk : Self.chunkSizes.upperBound
+        let most = watch?.shortPiece ?? Self.chunkSizes.upperBound
         guard let rate = execution.pace.bytesPerSecond else { return most }
         let now = Int64(clamping: NIODeadline.now().uptimeNanoseconds)
         let wanted = Int(min(Int64(TokenBucket.portion), size - offset))

@@ -100,7 +100,13 @@ struct GateKeeper {
         } else if let gate = try type(command, alive) {
             gates.append(gate)
         }
-        if gates.isEmpty { gates.append(try places(command, workers: alive.count)) }
+        if gates.isEmpty {
+            if let full = limit(command) {
+                gates.append(full)
+            } else {
+                gates.append(try places(command, workers: alive.count))
+            }
+        }
         return gates
     }
 
@@ -160,6 +166,18 @@ struct GateKeeper {
                 ? "every running worker is draining and takes nothing new"
                 : "no running worker executes “\(command.type)”; they execute \(types.sorted().joined(separator: ", "))",
             threshold: "one that does", opens: "It begins when such a worker joins")
+    }
+
+    /// The link has as many transfers as it may.
+    private func limit(_ command: Command) -> Gate? {
+        guard command.qos.serviceClass != .high, surroundings.coordinator.isHeld,
+            let link = links.first(where: { $0.destination == command.destination.text && $0.direction == "up" }),
+            let limit = link.limit, let running = link.inFlight, limit > 0, running >= limit
+        else { return nil }
+        return Gate(
+            name: "link",
+            value: "\(command.destination) is \(link.level) and has \(running) transfers of middle and low quality",
+            threshold: "fewer than its limit of \(limit)", opens: "It begins when one of them ends or the limit rises")
     }
 
     private func places(_ command: Command, workers: Int) throws(StoreError) -> Gate {
