@@ -94,14 +94,6 @@ package struct LinkReading: Sendable, Equatable {
 }
 
 extension JSONValue {
-    fileprivate var double: Double? {
-        switch self {
-        case .integer(let value): Double(value)
-        case .number(let value) where value.isFinite: value
-        default: nil
-        }
-    }
-
     /// A number without its fraction.
     fileprivate var whole: Int64? {
         guard let double, double.magnitude < 9e18 else { return nil }

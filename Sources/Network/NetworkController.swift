@@ -171,6 +171,8 @@ package struct NetworkController: Sendable {
     /// ``LinkAllowance`` says how many of those that may go.
     package func admits(_ qos: QualityOfService, to key: LinkKey, now: Int64) -> Bool {
         if let destination = key.destination, overrides[destination]?.isOffline == true { return false }
+        // Hours are a person's will: the floor is below levels, not below them.
+        if qos == .background, isOutOfHours(key) { return false }
         // The next tick makes the link, and then it is probed.
         if links[key] == nil, missingRoute(key) != nil { return false }
         guard links[key]?.isForcedOffline != true, links[key]?.probe.admits(now: now) ?? true else { return false }

@@ -145,6 +145,9 @@ final class Executor: Sendable {
 
     // MARK: The life of an execution
 
+    /// How long after a cut others show that they go on.
+    static let patience: Duration = .milliseconds(500)
+
     private static func stop(_ running: Running, _ stop: Running.Stop, _ state: inout State) {
         guard !running.isEnding, running.stop == nil else { return }
         running.stop = stop
@@ -176,8 +179,19 @@ final class Executor: Sendable {
             change { $0.end(running, .success(result: result)) }
         } catch {
             let began = began
+            if (error as? Failure)?.fault == .reset { await cut(running) }
             change { $0.end(running, running.ending(of: error, began: began)) }
         }
+    }
+
+    /// Notes the cut of its connection, and waits until it shows whether those beside it are cut too: a destination that
+    /// restarts, or a link that breaks, cuts all within moments.
+    private func cut(_ running: Running) async {
+        let isAlone = await withCheckedContinuation { continuation in
+            change { continuation.resume(returning: $0.cut(running)) }
+        }
+        // A stop ends the wait.
+        if !isAlone { try? await Task.sleep(for: Self.patience) }
     }
 
     /// - Returns: false where the command is not ours any more, or is wished to end.
@@ -263,18 +277,39 @@ final class Executor: Sendable {
 }
 
 extension Executor.State {
-    /// A connection that is cut is the command's fault where others have succeeded at its destination within a minute.
+    /// How long a success speaks for its destination.
     static let recently: Int64 = 60_000_000_000
+
+    /// - Returns: whether nothing else is executed for its destination.
+    mutating func cut(_ running: Running) -> Bool {
+        let destination = running.command.destination
+        let beside = self.running.values.filter {
+            $0 !== running && $0.command.destination == destination && $0.task != nil && !$0.isEnding
+        }
+        running.cut = .init(at: Int64(clinux_monotonic()), beside: beside)
+        return beside.isEmpty
+    }
+
+    /// A connection that was cut is the command's fault where others at its destination go on or have succeeded since; and
+    /// where it was alone there, where one has succeeded within a minute.
+    private func othersSucceed(where running: Running) -> Bool {
+        let success = successes[running.command.destination]
+        guard let cut = running.cut, !cut.beside.isEmpty else { return success != nil }
+        return success ?? 0 > cut.at || cut.beside.contains { $0.cut == nil && $0.stop == nil && !$0.isEnding }
+    }
 
     mutating func end(_ running: Running, _ ending: Ending) {
         let id = running.command.id
         let destination = running.command.destination
+        let othersSucceed = othersSucceed(where: running)
+        // Two that were cut together hold each other.
+        running.cut?.beside = []
         guard self.running[id] === running, !running.isEnding else { return }
         running.isEnding = true
         var ending = ending
         switch ending {
         case .failure(let failure):
-            let judged = failure.judged(at: destination, othersSucceed: successes[destination] != nil)
+            let judged = failure.judged(at: destination, othersSucceed: othersSucceed)
             ending = .failure(judged)
             running.failure = judged
         case .success where destination != .none: successes[destination] = Int64(clinux_monotonic())

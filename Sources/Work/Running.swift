@@ -32,6 +32,14 @@ final class Running: @unchecked Sendable {
         }
     }
 
+    /// Its connection was cut in mid-request.
+    struct Cut {
+        /// On the monotonic clock.
+        var at: Int64
+        /// What was executed for the same destination then, or had been cut just before.
+        var beside: [Running]
+    }
+
     let command: Command
     let payload: [UInt8]
     let kept: [UInt8]?
@@ -41,6 +49,7 @@ final class Running: @unchecked Sendable {
     /// Nil until it has begun. Who stops it later leaves the end to the task.
     var task: Task<Void, Never>?
     var stop: Stop?
+    var cut: Cut?
     /// What it failed of.
     var failure: Failure?
     /// On the board.

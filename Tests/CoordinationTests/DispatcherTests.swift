@@ -336,6 +336,15 @@ import Wire
         #expect(value(dispatcher.dispatch(at: at, now: 0)).isEmpty)
     }
 
+    @Test func `the floor opens no hours`() {
+        var policy = NetworkPolicy()
+        policy.destinations[host] = DestinationLimits(backgroundHours: AllowedHours(from: 60, to: 120))
+        var dispatcher = dispatcher(concurrency: 1, links: LinkGovernors(policy: policy))
+        dispatcher.insert([ready(1), ready(2, .background, to: host, age: 61_000)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
+        #expect(value(dispatcher.dispatch(at: at, now: 0)).isEmpty)
+    }
+
     @Test func `restores what was claimed before a restart`() {
         var dispatcher = dispatcher()
         let row = ClaimedRow(

@@ -56,13 +56,13 @@ struct LinkShape: Equatable {
             switch (member.name, member.value) {
             case ("rate", .null): shape.rate = nil
             case ("rate", let value):
-                guard let rate = value.real, rate > 0 else { throw Refusal("a rate is above 0 bit/s, or null") }
+                guard let rate = value.double, rate > 0 else { throw Refusal("a rate is above 0 bit/s, or null") }
                 shape.rate = rate
             case ("delay", let value):
-                guard let delay = value.real, (0...10).contains(delay) else { throw Refusal("a delay is 0 to 10 s") }
+                guard let delay = value.double, (0...10).contains(delay) else { throw Refusal("a delay is 0 to 10 s") }
                 shape.delay = Int64(delay * 1e9)
             case ("loss", let value):
-                guard let loss = value.real, (0...1).contains(loss) else { throw Refusal("a loss is from 0 to 1") }
+                guard let loss = value.double, (0...1).contains(loss) else { throw Refusal("a loss is from 0 to 1") }
                 shape.loss = loss
             case ("queue", let value):
                 guard let queue = value.integer, queue >= 3000 else { throw Refusal("a queue has 3000 bytes or more") }
@@ -73,16 +73,5 @@ struct LinkShape: Equatable {
             }
         }
         return shape
-    }
-}
-
-extension JSONValue {
-    /// A number of either form.
-    var real: Double? {
-        switch self {
-        case .integer(let value): Double(value)
-        case .number(let value): value
-        default: nil
-        }
     }
 }

@@ -25,6 +25,14 @@ struct EvaluationTool: AsyncParsableCommand {
     var arm: [String] = []
     @Option(help: "Of every scenario, arm and congestion control.")
     var repetitions = 3
+    @Flag(
+        help: """
+            What the README quotes: at least 3 repetitions of 60 s of ours and fixed8, 5 of 150 s and all arms in the \
+            main scenarios; before --arm, --repetitions and --seconds.
+            """)
+    var recorded = false
+    @Option(help: "Runs at once, as far as their links come to 150 Mbit/s together.")
+    var atOnce = 1
     @Option(help: "Of every run; some scenarios take longer.")
     var seconds = 60.0
     @Option(help: "TCP congestion control (repeatable): cubic, bbr.")
@@ -73,20 +81,18 @@ struct EvaluationTool: AsyncParsableCommand {
                 guard let arm = Arm(rawValue: name) else { throw ValidationError("there is no arm “\(name)”") }
                 return arm
             }
-        var jobs: [Job] = []
-        for scenario in scenarios {
-            for arm in scenario.arms where arms.contains(arm) {
-                for congestion in congestion {
-                    for repetition in 1...max(1, repetitions) {
-                        jobs.append(
-                            Job(
-                                scenario: scenario.name, arm: arm, congestion: congestion, repetition: repetition,
-                                seconds: exact ? seconds : max(seconds, scenario.leastSeconds)))
+        return scenarios.flatMap { scenario in
+            let extent = recorded ? scenario.recorded : Extent(arms: arms, repetitions: repetitions, seconds: seconds)
+            return scenario.arms.filter(extent.arms.contains).flatMap { arm in
+                congestion.flatMap { congestion in
+                    (1...max(1, extent.repetitions)).map { repetition in
+                        Job(
+                            scenario: scenario.name, arm: arm, congestion: congestion, repetition: repetition,
+                            seconds: exact ? extent.seconds : max(extent.seconds, scenario.leastSeconds))
                     }
                 }
             }
         }
-        return jobs
     }
 
     private func run(_ jobs: [Job], into log: ResultLog) async throws {
@@ -97,13 +103,21 @@ struct EvaluationTool: AsyncParsableCommand {
         let done = Set(try log.records().filter { $0.error == nil }.map(\.job))
         let open = jobs.filter { !done.contains($0) }.shuffled(using: &random)
         say("\(jobs.count) runs, \(jobs.count - open.count) done before; order of seed \(random.seed)")
-        for (index, job) in open.enumerated() {
-            say("\(index + 1)/\(open.count)  \(job.text)")
-            let record = await Self.run(job, shaper)
-            try log.append(record)
-            for figure in record.figures { say("    \(figure.name): \(figure.value.short)") }
-            for note in record.notes { say("    \(note)") }
-            if let error = record.error { say("    failed: \(error)") }
+        var queue = RunQueue(open, atOnce: atOnce)
+        try await withThrowingTaskGroup(of: RunRecord.self) { group in
+            repeat {
+                while let job = queue.next() {
+                    say("\(open.count - queue.waiting)/\(open.count)  \(job.text)")
+                    group.addTask { await Self.run(job, shaper) }
+                }
+                guard let record = try await group.next() else { return }
+                queue.end(of: record.job)
+                try log.append(record)
+                if atOnce > 1 { say("  ended: \(record.job.text)") }
+                for figure in record.figures { say("    \(figure.name): \(figure.value.short)") }
+                for note in record.notes { say("    \(note)") }
+                if let error = record.error { say("    failed: \(error)") }
+            } while true
         }
     }
 

@@ -43,7 +43,7 @@ struct Report {
             Set(good.compactMap { $0.facts[name]?.string }).sorted().joined(separator: ", ")
         }
         let dates = good.compactMap { $0.facts["date"]?.string }.sorted()
-        let steal = good.compactMap { $0.facts["steal"]?.real }
+        let steal = good.compactMap { $0.facts["steal"]?.double }
         return [
             "* \(good.count) runs, \(dates.first ?? "–") to \(dates.last ?? "–")", "* machine: \(all("machine"))",
             "* kernel: \(all("kernel"))", "* shaper: \(all("shaper"))",

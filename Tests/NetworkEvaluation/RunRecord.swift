@@ -73,42 +73,31 @@ struct RunRecord: Sendable {
     init?(_ json: JSONValue) {
         guard let scenario = json["scenario"]?.string, let arm = json["arm"]?.string.flatMap(Arm.init(rawValue:)),
             let congestion = json["congestion"]?.string, let repetition = json["repetition"]?.integer,
-            let seconds = json["seconds"]?.real
+            let seconds = json["seconds"]?.double
         else { return nil }
         func lists(_ value: JSONValue?) -> [(String, [Double])] {
-            (value?.members ?? []).map { ($0.name, ($0.value.elements ?? []).compactMap(\.real)) }
+            (value?.members ?? []).map { ($0.name, ($0.value.elements ?? []).compactMap(\.double)) }
         }
         job = Job(
             scenario: scenario, arm: arm, congestion: congestion, repetition: Int(repetition), seconds: seconds)
         facts = json["facts"] ?? [:]
         figures = (json["figures"]?.members ?? []).compactMap { member in
-            member.value.real.map { (member.name, $0) }
+            member.value.double.map { (member.name, $0) }
         }
         samples = lists(json["samples"])
         goodput = lists(json["goodput"])
         marks = (json["marks"]?.elements ?? []).compactMap { mark in
-            guard let mark = mark.elements, mark.count == 2, let at = mark[0].real, let text = mark[1].string
+            guard let mark = mark.elements, mark.count == 2, let at = mark[0].double, let text = mark[1].string
             else { return nil }
             return Mark(at: at, text: text)
         }
         levels = (json["levels"]?.elements ?? []).compactMap { change in
-            guard let change = change.elements, change.count == 4, let at = change[0].real,
+            guard let change = change.elements, change.count == 4, let at = change[0].double,
                 let link = change[1].string, let level = change[2].string
             else { return nil }
             return LevelChange(at: at, link: link, level: level, limit: change[3].integer.map { Int($0) })
         }
         notes = (json["notes"]?.elements ?? []).compactMap(\.string)
         error = json["error"]?.string
-    }
-}
-
-extension JSONValue {
-    /// A number of either form.
-    var real: Double? {
-        switch self {
-        case .integer(let value): Double(value)
-        case .number(let value): value
-        default: nil
-        }
     }
 }

@@ -18,15 +18,37 @@ struct Scenario: Sendable {
     var concurrency: Int?
     /// Whether ``run`` starts Sluice itself.
     var startsItself = false
+    /// Whether its record has every arm, and more and longer runs.
+    var isMain = false
     /// Does it, and puts figures into the stage's record.
     var run: @Sendable (Stage) async throws -> Void
 
     static let all: [Scenario] =
-        priority + changes + [resume, reaction] + capacity + outages + [flap, loss] + others + [
+        priority + changes + resumes + [reaction] + capacity + outages + [flap, loss] + others + [
             starvation, overhead, kill,
         ]
 
+    /// What the README quotes.
+    var recorded: Extent {
+        isMain
+            ? Extent(arms: arms, repetitions: 5, seconds: 150)
+            : Extent(arms: [.ours, .fixed8] + targets.compactMap(\.relativeTo), repetitions: 3, seconds: 60)
+    }
+
+    /// Of its fastest link; without a rate what the machine can do.
+    var megabits: Double {
+        let links = [uplink] + destinations.compactMap { $0 }
+        return (links.compactMap(\.rate).max() ?? 1e9) / 1e6
+    }
+
     static func named(_ name: String) -> Scenario? { all.first { $0.name == name } }
+}
+
+/// How often and how long a scenario is run.
+struct Extent: Sendable {
+    var arms: [Arm]
+    var repetitions: Int
+    var seconds: Double
 }
 
 /// A figure and what it must be.

@@ -136,7 +136,7 @@ final class Stage {
     // MARK: Work
 
     /// What a transfer goes on with after a cut.
-    enum Transport: String { case put, tus }
+    enum Transport: String { case put, tus, contentRange }
 
     /// tus where this Sluice can, else PUT; a note says so.
     func resumable() -> Transport {
@@ -167,18 +167,26 @@ final class Stage {
         var drafts: [CommandDraft] = []
         for _ in 0..<count {
             let number = submitted.count + drafts.count
-            let to = "\(destinations[destination - 1].origin)/\(transport.rawValue)/\(kind)/"
+            let to = "\(destinations[destination - 1].origin)/\(transport == .tus ? "tus" : "put")/\(kind)/"
             var options = SubmitOptions()
             options.qos = qos
             var payload: [JSONValue.Member] = [
                 .init("file", .string(file)), .init("to", .string(transport == .tus ? to : to + "\(number)")),
             ]
-            if transport == .tus { payload.append(.init("protocol", "tus")) }
+            if transport != .put { payload.append(.init("protocol", .string(transport.rawValue))) }
             drafts.append(try client.draft("upload", payload: .object(payload), options: options))
         }
         let ids = try await client.submit(bulk: drafts).map { try $0.get() }
         submitted += ids
         return ids
+    }
+
+    /// Submits the copy of a file of zeros to a path.
+    func submit(copyOf bytes: Int, _ qos: Commands.QualityOfService, to path: String) async throws -> CommandID {
+        var options = SubmitOptions()
+        options.qos = qos
+        let payload: JSONValue = ["file": .string(try file(bytes)), "to": .string("file://\(path)")]
+        return try await client.submit("upload", payload: payload, options: options)
     }
 
     /// As many as fill the link for the rest of the run, and some more.
@@ -276,6 +284,13 @@ final class Stage {
         linkEvents().first { $0.at >= moment && condition($0) }
     }
 
+    /// Those of the commands that an operation executes.
+    func running(_ ids: [CommandID]) async throws -> [CommandID] {
+        var running: [CommandID] = []
+        for id in ids where try await client.command(id)?.status == .sent { running.append(id) }
+        return running
+    }
+
     /// Bytes that came more than once, and those that are kept.
     func repeated() async throws -> (again: Int64, kept: Int64) {
         var sums = (received: Int64(0), kept: Int64(0))
@@ -283,7 +298,8 @@ final class Stage {
             sums.received += try await destination.statistics().bytes()
             sums.kept += try await destination.files().values.reduce(0) { $0 + $1.kept }
         }
-        return (sums.received - sums.kept, sums.kept)
+        // What came between the two questions is no repetition.
+        return (max(0, sums.received - sums.kept), sums.kept)
     }
 
     /// Failures that were charged to commands.
@@ -320,7 +336,7 @@ struct LinkEvent {
         link = String(event.subject)
         self.level = level
         limit = event.body["limit"]?.integer.map { Int($0) }
-        goodput = event.body["goodput"]?.real
+        goodput = event.body["goodput"]?.double
     }
 
     private static func time(_ text: String) -> Timestamp? {

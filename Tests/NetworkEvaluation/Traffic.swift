@@ -41,7 +41,7 @@ struct Traffic {
         let step = requests.first?.steps.step ?? 50_000_000
         let perSecond = 1_000_000_000 / step
         let first = moment.nanoseconds / step + 1
-        for number in first..<first + Int64(limit * 1e9) / step {
+        for number in first..<first + max(0, Int64(limit * 1e9) / step) {
             let sum = (number..<number + perSecond).reduce(0) { $0 + (steps[$1] ?? 0) }
             if Double(sum) >= bytesPerSecond {
                 return MonotonicMoment(nanoseconds: (number + perSecond) * step) - moment

@@ -310,12 +310,7 @@ import Work
 
     @Test func `shows its headers and its credential with every request`() async throws {
         let receiver = try await MisbehavingReceiver()
-        let directory = try TemporaryDirectory("token")
-        defer { directory.remove() }
-        let token = try directory.file("token", Array("hush".utf8))
-        chmod(token, 0o600)
-        let origin = Destination(scheme: "http", host: "127.0.0.1", port: receiver.port)
-        let harness = try UploadHarness(credentials: [origin: .bearer(.file(token))])
+        let harness = try UploadHarness(token: "hush", to: receiver)
         defer { harness.directory.remove() }
         receiver.on("/files", .created("/files/1"))
         receiver.on("/files/1", .answer(409), .at(1, of: 3), .appended(3))

@@ -156,12 +156,7 @@ import Work
     func `follows no redirect and shows nobody the credential`(_ status: Int) async throws {
         let other = try await MisbehavingReceiver()
         let receiver = try await MisbehavingReceiver()
-        let directory = try TemporaryDirectory("redirect")
-        defer { directory.remove() }
-        let token = try directory.file("token", Array("hush".utf8))
-        chmod(token, 0o600)
-        let origin = Destination(scheme: "http", host: "127.0.0.1", port: receiver.port)
-        let harness = try UploadHarness(credentials: [origin: .bearer(.file(token))])
+        let harness = try UploadHarness(token: "hush", to: receiver)
         defer { harness.directory.remove() }
         receiver.on("/a", .answer(status, headers: ["Location": "\(other.origin)/b?token=abc"]))
         let file = try harness.directory.file("a", [1])
@@ -179,12 +174,7 @@ import Work
     @Test func `shows a credential to its origin only, and a header in the payload wins`() async throws {
         let receiver = try await MisbehavingReceiver()
         let other = try await MisbehavingReceiver()
-        let directory = try TemporaryDirectory("credential")
-        defer { directory.remove() }
-        let token = try directory.file("token", Array("hush".utf8))
-        chmod(token, 0o600)
-        let origin = Destination(scheme: "http", host: "127.0.0.1", port: receiver.port)
-        let harness = try UploadHarness(credentials: [origin: .bearer(.file(token))])
+        let harness = try UploadHarness(token: "hush", to: receiver)
         defer { harness.directory.remove() }
         let file = try harness.directory.file("a", [1])
         _ = try await harness.upload(file: file, to: "\(receiver.origin)/a")
@@ -193,7 +183,7 @@ import Work
         _ = try await harness.upload(file: file, to: "\(receiver.origin)/a", extra: [own])
         #expect(receiver.requests.map { $0["authorization"] } == ["Bearer hush", "Mine"])
         #expect(other.requests.map { $0["authorization"] } == [nil])
-        chmod(token, 0o644)
+        chmod("\(harness.directory.path)/token", 0o644)
         let failure = try await harness.failure(file: file, to: "\(receiver.origin)/a")
         #expect(failure.fault == .credential)
         #expect(receiver.requests.count == 2)

@@ -10,12 +10,21 @@ struct UploadHarness {
     let directory: TemporaryDirectory
     let operation: UploadOperation
 
+    /// - Parameter token: shown to that receiver, from a file.
+    init(token: String, to receiver: MisbehavingReceiver) throws {
+        let directory = try TemporaryDirectory("operations")
+        let file = try directory.file("token", Array(token.utf8))
+        chmod(file, 0o600)
+        let origin = Destination(scheme: "http", host: "127.0.0.1", port: receiver.port)
+        try self.init(credentials: [origin: .bearer(.file(file))], directory: directory)
+    }
+
     init(
         connectTimeout: Duration = .seconds(10), idleTimeout: Duration = .seconds(30), trustRoots: String? = nil,
         credentials: [Destination: Credential] = [:], lockWaits: [Duration] = [.milliseconds(1)],
-        contentRange: Set<Destination> = []
+        contentRange: Set<Destination> = [], directory: TemporaryDirectory? = nil
     ) throws {
-        directory = try TemporaryDirectory("operations")
+        self.directory = try directory ?? TemporaryDirectory("operations")
         var configuration = HTTPConfiguration()
         configuration.connectTimeout = connectTimeout
         configuration.idleTimeout = idleTimeout

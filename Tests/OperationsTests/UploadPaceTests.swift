@@ -20,9 +20,15 @@ import Work
             #expect(meter.reading.waited)
 
             execution.pace.set(0)
-            // What is under way arrives: a portion, and what the channel holds.
+            // What is under way arrives: a portion, and what the channel holds. Meanwhile another upload, at the pace that
+            // this one had, moves twice of what this one would show.
             let atPause = receiver.requests.first?.bytes ?? 0
-            try await Task.sleep(for: .milliseconds(400))
+            let (other, _) = try harness.execution(file: file, to: "\(receiver.origin)/b")
+            other.pace.set(200_000)
+            let beside = Task { try await harness.run(other) }
+            try await until("100 kB beside it") { (receiver.requests.last?.bytes ?? 0) >= 100_000 }
+            beside.cancel()
+            await #expect(throws: CancellationError.self) { try await beside.value }
             let paused = receiver.requests.first?.bytes ?? 0
             #expect(paused <= atPause + (32 << 10), "\(paused - atPause) bytes came while it was paused")
 
@@ -41,11 +47,15 @@ import Work
             let task = Task { try await harness.run(execution) }
             try await until("the request") { !receiver.requests.isEmpty }
             execution.pace.set(0)
-            // Three times the idle time-out: the clock itself is what is tested.
-            try await Task.sleep(for: .milliseconds(600))
+            // Three others stall, one after the other, within the time that this one stands still.
+            receiver.on("/stalls", .hang(.body))
+            for _ in 1...3 {
+                let failure = try await harness.failure(file: file, to: "\(receiver.origin)/stalls")
+                #expect(failure.reason.contains("stalled"))
+            }
             execution.pace.set(nil)
             _ = try await task.value
-            #expect(receiver.requests.count == 1)
+            #expect(receiver.requests(to: "/a").count == 1)
         }
     }
 

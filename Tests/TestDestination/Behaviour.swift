@@ -19,8 +19,8 @@ struct Behaviour {
         var behaviour = self
         for member in json.members ?? [] {
             switch (member.name, member.value) {
-            case ("connectionRate", let value): behaviour.connectionRate = value.real
-            case ("firstByteDelay", let value): behaviour.firstByteDelay = value.real ?? 0
+            case ("connectionRate", let value): behaviour.connectionRate = value.double
+            case ("firstByteDelay", let value): behaviour.firstByteDelay = value.double ?? 0
             case ("mostRequests", let value): behaviour.mostRequests = value.integer.map { Int($0) }
             case ("isRefusing", .bool(let value)): behaviour.isRefusing = value
             case ("isMute", .bool(let value)): behaviour.isMute = value
@@ -29,16 +29,5 @@ struct Behaviour {
             }
         }
         return behaviour
-    }
-}
-
-extension JSONValue {
-    /// A number of either form.
-    fileprivate var real: Double? {
-        switch self {
-        case .integer(let value): Double(value)
-        case .number(let value): value
-        default: nil
-        }
     }
 }

@@ -144,6 +144,50 @@ import Wire
         await bench.close()
     }
 
+    @Test func `connections that are cut together are cut by the link, and one beside another that goes on is not`()
+        async throws
+    {
+        let host = Destination(scheme: "http", host: "h", port: 80)
+        let isCut = Mutex(false)
+        let finish = AsyncStream<Void>.makeStream()
+        let bench = try Bench([
+            Scripted(
+                type: "cut",
+                body: { _ in
+                    try await until("the cut") { isCut.withLock { $0 } }
+                    throw Failure(.reset, reason: "cut off", ambiguous: true)
+                }),
+            Scripted(
+                type: "lasting",
+                body: { _ in
+                    for await _ in finish.stream { break }
+                    return nil
+                }), Scripted(type: "fine"),
+        ])
+        let fine = try bench.submit("fine", to: host)
+        bench.offer(fine, "fine")
+        try await bench.reach(.success, fine)
+        let both = try (1...2).map { _ in try bench.submit("cut", to: host) }
+        for id in both { bench.offer(id, "cut") }
+        for id in both { try await bench.reach(.sent, id) }
+        isCut.withLock { $0 = true }
+        for id in both {
+            try await until("its end") { try bench.statuses(id) == [.new, .queued, .sent, .new] }
+            #expect(try bench.kept(id).retries == 0)
+        }
+        let beside = try bench.submit("lasting", to: host)
+        bench.offer(beside, "lasting")
+        try await bench.reach(.sent, beside)
+        let single = try bench.submit("cut", to: host)
+        bench.offer(single, "cut")
+        try await bench.reach(.error, single)
+        #expect(try bench.kept(single).retries == 1)
+        finish.continuation.yield()
+        try await bench.reach(.success, beside)
+        await bench.executor.idle()
+        await bench.close()
+    }
+
     @Test func `an error that is no Failure is charged`() async throws {
         struct Odd: Error {}
         let bench = try Bench([Scripted(type: "a", body: { _ in throw Odd() })])

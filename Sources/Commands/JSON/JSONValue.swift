@@ -28,6 +28,14 @@ public enum JSONValue: Sendable, Hashable {
 
     public var string: String? { if case .string(let value) = self { value } else { nil } }
     public var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
+    /// A number of either form; nil for one that is infinite or none.
+    package var double: Double? {
+        switch self {
+        case .integer(let value): Double(value)
+        case .number(let value) where value.isFinite: value
+        default: nil
+        }
+    }
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
     public var members: [Member]? { if case .object(let members) = self { members } else { nil } }
     public var elements: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }

@@ -26,7 +26,7 @@ struct ExplainCommand: ParsableCommand {
             throw Complaint(.input, "there is no command \(id) in \(data.path)")
         }
         var keeper = GateKeeper(surroundings: Surroundings(directory: directory, store: store))
-        if [.new, .error].contains(command.status), command.destination != .none {
+        if [.new, .error, .queued, .sent].contains(command.status), command.destination != .none {
             keeper.links = try LinkSource(keeper.surroundings).readings()
         }
         let gates = try keeper.gates(of: command)

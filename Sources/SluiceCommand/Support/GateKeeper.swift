@@ -29,7 +29,10 @@ struct GateKeeper {
                     threshold: "all in success",
                     opens: "It is ready when they have succeeded, and cancelled when one of them fails")
             ]
-        case .queued, .sent: return try [running(command)]
+        case .queued, .sent:
+            let running = try running(command)
+            // What runs may be throttled or paused, and made to go by its link.
+            return try [running] + (link(command).map { [$0] } ?? [])
         case .new, .error: return try waiting(command)
         }
     }
@@ -134,6 +137,8 @@ struct GateKeeper {
                 name: "link", value: "\(destination) is held offline by a person since \(held.since)",
                 threshold: "level auto", opens: "“sluice network set \(destination) --level auto” lifts it")
         }
+        let isRunning = [.queued, .sent].contains(command.status)
+        let goes = isRunning ? "has all of the link" : "begins"
         let own = links.filter { $0.destination == destination.text }
         for link in own.isEmpty ? links.filter({ $0.destination == "*" }) : own {
             guard let gate = link.gates[command.qos.name] else { continue }
@@ -144,7 +149,7 @@ struct GateKeeper {
             let probe = link.nextProbe.map { "; the next probe goes at \($0)" } ?? ""
             return Gate(
                 name: "link", value: value + since, threshold: link.remedy,
-                opens: (link.remedy == nil ? "It begins when the link lets it" : "It begins when that is so") + probe)
+                opens: "It \(goes) when \(link.remedy == nil ? "the link lets it" : "that is so")\(probe)")
         }
         return nil
     }

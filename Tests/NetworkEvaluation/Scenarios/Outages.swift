@@ -43,26 +43,6 @@ extension Scenario {
         }
     }
 
-    /// Everything is killed when half of an upload is there, and another process goes on.
-    static let resume = Scenario(
-        name: "resume", title: "cut at 50 % and resumed by another process (tus), 20 Mbit/s, 50 ms",
-        uplink: .megabits(20), targets: [Target("beyond the size (KiB)", .atMost(256))], arms: [.ours]
-    ) { stage in
-        let size = 20_000_000
-        try await stage.startSluice()
-        stage.start()
-        let transport = stage.resumable()
-        let id = try await stage.submit(of: size, .utility, kind: "low", by: transport)[0]
-        try await until("half of the upload") { try await stage.traffic().bytes >= Int64(size / 2) }
-        try await stage.killSluice()
-        stage.mark("killed")
-        try await stage.startSluice()
-        _ = try await stage.time(of: id)
-        let traffic = try await stage.traffic()
-        stage.record.set("beyond the size (KiB)", Double(Int(traffic.bytes) - size) / 1024)
-        stage.note(traffic, kinds: ["low"])
-    }
-
     static let kill: Scenario = {
         let (fast, slow) = (EmulatedLink.megabits(100), EmulatedLink.megabits(2))
         return Scenario(

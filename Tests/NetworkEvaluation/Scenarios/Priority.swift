@@ -21,7 +21,7 @@ extension Scenario {
             + "\((Double(bytes) / 1e6).short) MB\(isShared ? " to another destination over the same uplink" : "")"
         return Scenario(
             name: name, title: title, uplink: link, destinations: isShared ? [nil, nil] : [nil],
-            targets: [Target("slowdown p50", .atMost(p50)), Target("slowdown p99", .atMost(p99))]
+            targets: [Target("slowdown p50", .atMost(p50)), Target("slowdown p99", .atMost(p99))], isMain: !isShared
         ) { stage in
             try await stage.startSluice()
             let destination = isShared ? 2 : 1
