@@ -81,7 +81,7 @@ package struct ConcurrencyController: Sendable {
     /// - Parameters:
     ///   - highest: what the level and the policy allow.
     ///   - baseRTT: least round trip in seconds.
-    ///   - isLossy: what holds transfers back is loss, so a fall is answered with slow start.
+    ///   - isLossy: what holds transfers back is loss, so a fall is answered with more.
     ///   - mayRise: false where a queue has grown so long that more transfers would only lengthen it.
     package mutating func add(
         _ tick: LinkTick, highest: Int, baseRTT: Double?, isLossy: Bool = false, mayRise: Bool = true, now: Int64
@@ -185,6 +185,9 @@ package struct ConcurrencyController: Sendable {
             move(to: min(max(2 * limit, remembered), highest))
             phase = .slowStart(base: nil)
         } else if isLossy {
+            // As many as the same share each makes up for; slow start goes on from there.
+            previous = limit
+            move(to: min(Int((Double(limit) / max(found, 0.25)).rounded(.up)), highest))
             phase = .slowStart(base: nil)
         } else {
             remembered = max(remembered, limit)

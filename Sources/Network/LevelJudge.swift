@@ -12,9 +12,10 @@ package struct LevelJudge: Sendable {
     package private(set) var since: Int64
     private var thresholds: LevelThresholds
     private var lastEvidence: Int64
-    /// Seconds of evidence for a worse level, and the mildest of what it was for.
+    /// Seconds of evidence for a worse level, the mildest of what it was for, and the last of it.
     private var worseFor = 0.0
     private var mildest = LinkLevel.offline
+    private var worseEvidence = LevelEvidence.none
     private var betterFor = 0.0
     /// Share of ends that failed for the link, half of it of the last 8.
     private var errors = 0.0
@@ -58,6 +59,10 @@ package struct LevelJudge: Sendable {
         count(tick)
         let entering = candidate(tick, rate: tick.rate, expected: expected, queueDelay: queueDelay, factor: 1)
         guard let entering else {
+            // A silence in the middle of what speaks for a worse level speaks for it too.
+            if tick.flowing > 0, tick.rate == 0, worseFor >= thresholds.enterAfter.seconds / 2 {
+                worsen(by: tick, now: now)
+            }
             if now - lastEvidence > thresholds.unknownAfter.nanoseconds { become(.unknown, .none, now: now) }
             return
         }
@@ -66,9 +71,9 @@ package struct LevelJudge: Sendable {
         if level == .unknown && entering.level == .good { become(.good, entering.evidence, now: now) }
         if entering.level > max(level, .good) {
             betterFor = 0
-            worseFor += tick.duration
             mildest = min(mildest, entering.level)
-            if worseFor >= thresholds.enterAfter.seconds { become(mildest, entering.evidence, now: now) }
+            worseEvidence = entering.evidence
+            worsen(by: tick, now: now)
             return
         }
         worseFor = 0
@@ -107,6 +112,11 @@ package struct LevelJudge: Sendable {
         self.level = level
         self.evidence = evidence
         startOver()
+    }
+
+    private mutating func worsen(by tick: LinkTick, now: Int64) {
+        worseFor += tick.duration
+        if worseFor >= thresholds.enterAfter.seconds { become(mildest, worseEvidence, now: now) }
     }
 
     private mutating func startOver() {

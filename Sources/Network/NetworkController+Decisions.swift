@@ -305,14 +305,17 @@ extension NetworkController {
             return "\(key.name) takes background only at its hours"
         }
         guard let state = state(of: key, now: now) else { return nil }
-        if qos.serviceClass != .high, state.level != .offline,
-            let contended = chain(key).first(where: { links[$0]?.planner.since != nil })
-        {
-            return
-                "\(contended.name) is full and high quality has it; \(qos.name) has “\(policy.contended[qos].name)” until "
-                + "that is over"
-        }
         let verb = chain(key).compactMap { links[$0] }.map { policy[$0.level][qos] }.reduce(.run, PolicyVerb.stricter)
+        if qos.serviceClass != .high, state.level != .offline,
+            PolicyVerb.stricter(verb, policy.contended[qos]) == policy.contended[qos],
+            let contended = chain(key).first(where: { links[$0]?.planner.since != nil }),
+            let full = self.state(of: contended, now: now)
+        {
+            let reason = full.level > .good ? " (\(full.reason))" : ""
+            return
+                "\(contended.name) is \(full.level.name)\(reason) and full, and high quality has it; \(qos.name) has "
+                + "“\(policy.contended[qos].name)” until that is over"
+        }
         guard state.level == .offline || verb != .run else { return nil }
         let lift = state.remedy.map { "; what lifts it: \($0)" } ?? ""
         return "\(key.name) is \(state.level.name): \(state.reason); \(qos.name) has “\(verb.name)” there\(lift)"

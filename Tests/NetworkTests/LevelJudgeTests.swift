@@ -92,6 +92,13 @@ import Testing
         #expect(judge.level == .good)
     }
 
+    @Test func `a silence in the middle of a fall is part of it`() {
+        var judge = judge(at: .good)
+        feed(&judge, 0.5, tick(2 * megabit), from: 3)
+        feed(&judge, 0.5, tick(0), from: 3.5)
+        #expect(judge.level == .degraded)
+    }
+
     @Test func `a late first byte with a flat round trip is the server`() {
         var judge = LevelJudge(now: 0)
         var one = tick(20_000, flowing: 0, srtt: 0.05)

@@ -157,7 +157,7 @@ struct RangeUpload: Sendable {
         let record = await put(
             .unread(source), [("Content-Range", "bytes \(offset)-\(size - 1)/\(size)")],
             withholding: Self.conditions, from: offset)
-        if mayAsk, record.metStaleConnection, !Task.isCancelled { return .ask(dialect) }
+        if mayAsk, record.lostKeptConnection, !Task.isCancelled { return .ask(dialect) }
         if dialect == .session, record.status == 308, Self.isIncomplete(record) { return .ask(.session) }
         if dialect == .session, record.status == 404 || record.status == 410 { throw sessionIsOver(record) }
         if let failure = requests.failure(record, of: .PUT, url) { throw failure }

@@ -165,11 +165,8 @@ final class ConnectionWatch: ChannelDuplexHandler {
         context.fireErrorCaught(error)
     }
 
-    /// A kept connection that ends before the first byte of an answer, and has taken nothing of the request, was most likely
-    /// closed by the peer while it was idle.
     private func noteDeath() {
-        guard isBusy, requests > 1, !responseBegan, let transfer, !transfer.isUnderWay else { return }
-        transfer.connectionWasStale = true
+        if isBusy, requests > 1, !responseBegan { transfer?.keptConnectionEnded() }
     }
 
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {

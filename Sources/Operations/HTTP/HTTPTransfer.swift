@@ -19,15 +19,20 @@ struct HTTPRecord: Sendable {
     var began = false
     /// The whole body was handed to the connection.
     var sentAll = false
-    /// A kept connection turned out to be closed.
-    var connectionWasStale = false
+    /// It went over a kept connection, which ended before the first byte of an answer.
+    var keptConnectionEnded = false
+    /// The peer had acknowledged some of the body then, as far as the last look showed.
+    var wasUnderWay = false
     /// Why the request ended early, where it did.
     var error: (any Error)?
 
     /// A kept connection had been closed by the peer, who most likely saw nothing of the request.
-    var metStaleConnection: Bool {
+    var metStaleConnection: Bool { lostKeptConnection && !wasUnderWay }
+
+    /// A kept connection was closed by the peer, who may have seen some of the request.
+    var lostKeptConnection: Bool {
         // What this side has ended says nothing of the peer.
-        head == nil && connectionWasStale && !(error is Failure || error is StallError || error is CancellationError)
+        head == nil && keptConnectionEnded && !(error is Failure || error is StallError || error is CancellationError)
     }
 
     /// The connection was gone before the first byte.
@@ -118,18 +123,17 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         }
     }
 
-    var connectionWasStale: Bool {
-        get { record.connectionWasStale }
-        set { record.connectionWasStale = newValue }
+    /// The kept connection that it goes over has ended, before the first byte of an answer.
+    func keptConnectionEnded() {
+        guard !record.keptConnectionEnded else { return }
+        record.keptConnectionEnded = true
+        record.wasUnderWay = acknowledged > 0
     }
 
     /// A disk or our own pace, not the destination, is what is waited for.
     var isHeldBack: Bool {
         !record.sentAll && (isReading || paceTimer != nil || execution.pace.bytesPerSecond == 0)
     }
-
-    /// The peer is known to have taken some of the body.
-    var isUnderWay: Bool { acknowledged > 0 }
 
     /// Others may have to overtake it.
     var makesWay: Bool { execution.command.qos.serviceClass == .low }

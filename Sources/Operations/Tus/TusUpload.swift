@@ -147,7 +147,7 @@ struct TusUpload: Sendable {
         ]
         let record = await requests.send(
             .PATCH, url, headers, withholding: ["upload-metadata"], body: .unread(source), from: offset, size: size)
-        if mayAsk, record.metStaleConnection, execution.command.idempotent, !Task.isCancelled { return .ask(url) }
+        if mayAsk, record.lostKeptConnection, execution.command.idempotent, !Task.isCancelled { return .ask(url) }
         if record.status == nil, let failure = requests.failure(record, of: .PATCH, url) { throw failure }
         try checkVersion(record, url)
         switch record.status {

@@ -143,13 +143,14 @@ struct GateKeeper {
         for link in own.isEmpty ? links.filter({ $0.destination == "*" }) : own {
             guard let gate = link.gates[command.qos.name] else { continue }
             // The sentence may tell the remedy at its end, which stands in a place of its own here.
-            let remedy = link.remedy.map { "; what lifts it: \($0)" } ?? ""
-            let value = gate.hasSuffix(remedy) ? String(gate.dropLast(remedy.count)) : gate
+            let ending = link.remedy.map { "; what lifts it: \($0)" } ?? ""
+            let isLevel = !ending.isEmpty && gate.hasSuffix(ending)
+            let value = isLevel ? String(gate.dropLast(ending.count)) : gate
             let since = link.since.map { ", since \($0)" } ?? ""
             let probe = link.nextProbe.map { "; the next probe goes at \($0)" } ?? ""
             return Gate(
-                name: "link", value: value + since, threshold: link.remedy,
-                opens: "It \(goes) when \(link.remedy == nil ? "the link lets it" : "that is so")\(probe)")
+                name: "link", value: value + since, threshold: isLevel ? link.remedy : nil,
+                opens: "It \(goes) when \(isLevel ? "that is so" : "the link lets it")\(probe)")
         }
         return nil
     }
