@@ -63,7 +63,7 @@ extension NetworkController {
         var contest = PreemptionPlanner.Contest()
         contest.capacity = capacity
         contest.isSaturated = link.isSaturated(now: now)
-        contest.isPoor = link.level == .poor
+        contest.level = link.level
         contest.highRate = link.lastTick.highRate
         contest.lowRate = link.lastTick.lowRate
         var remaining: Int64? = 0
@@ -71,7 +71,7 @@ extension NetworkController {
             if transfer.qos.serviceClass == .high {
                 contest.highCount += 1
                 remaining = transfer.remaining.flatMap { rest in remaining.map { $0 + rest } }
-            } else if orders[transfer.id] == nil {
+            } else if orders[transfer.id] == nil, policy[link.level][transfer.qos] != .cancel {
                 contest.others.append(transfer)
             }
         }

@@ -7,7 +7,8 @@ package import Commands
 /// tolerates, low quality stands still for a head start and has its percent afterwards. What a held-back transfer has in
 /// the kernel's buffers and on its way still drains, about 40 kB with `TCP_NOTSENT_LOWAT` 16 KiB: nothing at 20 Mbit/s
 /// (8 transfers: 1.1 times the time alone), but at 2 Mbit/s as long as the high transfer itself (2.0). There, and where
-/// the level is poor, as many are cut with RST as it takes (1.2).
+/// the level is poor, as many are cut with RST as it takes (1.2). Where a link loses more than half of what it carries while
+/// high quality is active, the head start begins anew, and what can be resumed is cut.
 ///
 /// Who is cut: lowest quality first, then least waste, then most to go. Spared: what would end within a second, what may not
 /// run again, and of those that start over from 0 such as have sent more than the link carries in a second, have a tenth to
@@ -18,7 +19,7 @@ package struct PreemptionPlanner: Sendable {
         /// Bytes per second; nil before anything was measured.
         package var capacity: Double?
         package var isSaturated = false
-        package var isPoor = false
+        package var level = LinkLevel.unknown
         package var highCount = 0
         /// Bytes that high quality has to go; nil where unknown.
         package var highRemaining: Int64?
@@ -45,6 +46,10 @@ package struct PreemptionPlanner: Sendable {
 
     /// Since when high quality has its way, in nanoseconds of the monotonic clock; nil: nobody is held back.
     package private(set) var since: Int64?
+    /// The most that the link carried since then.
+    private var mostCapacity = 0.0
+    /// It has lost more than half of that, which began the head start anew.
+    private var isNarrowed = false
     private var highSeen: Int64 = 0
     private var quietUntil: Int64 = 0
     /// Since when low quality has taken more than its percent.
@@ -74,6 +79,16 @@ package struct PreemptionPlanner: Sendable {
             guard contest.highCount > 0, contest.isSaturated, isLosing(contest, rules) else { return plan }
             since = now
             quietUntil = now
+            mostCapacity = 0
+            isNarrowed = false
+        }
+        if let capacity = contest.capacity {
+            mostCapacity = max(mostCapacity, capacity)
+            if contest.highCount > 0, capacity < mostCapacity / 2 {
+                since = now
+                mostCapacity = capacity
+                isNarrowed = true
+            }
         }
         let age = now - (since ?? now)
         plan.isContended = true
@@ -107,16 +122,17 @@ package struct PreemptionPlanner: Sendable {
         let isDefied = defiedSince.map { now - $0 >= rules.escalateAfter.nanoseconds } ?? false
         var cuts: [CommandID] = []
         for victim in Self.victims(contest.others) {
-            let isNeeded =
-                contest.isPoor || isDefied || isStart && Double(low) * Self.backlog / capacity > tolerated
-            guard isNeeded else { break }
+            // What it has under way was meant for a wider link, and drains for long at its percent of this one.
+            let isTooWide = isNarrowed && contest.level > .good && victim.isResumable
+            let drain = Double(low) * Self.backlog / capacity
+            guard contest.level == .poor || isDefied || isStart && (isTooWide || drain > tolerated) else { continue }
             let rest = victim.remaining.map { Double($0) * Double(contest.others.count) / capacity }
             if let rest, rest < Self.worthCutting { continue }
             if !victim.isResumable {
                 let wasted = Double(victim.acknowledged)
                 let isNearlyDone = victim.remaining.map { Double($0) * 9 <= wasted && wasted > 0 } ?? false
                 if isNearlyDone || restarts(victim.id) >= rules.mostRestarts { continue }
-                if !contest.isPoor && !isDefied && wasted > capacity * Self.worthCutting { continue }
+                if contest.level != .poor && !isDefied && wasted > capacity * Self.worthCutting { continue }
             }
             cuts.append(victim.id)
             low -= 1

@@ -11,7 +11,7 @@ import Testing
         var contest = PreemptionPlanner.Contest()
         contest.capacity = megabits * megabit
         contest.isSaturated = true
-        contest.isPoor = poor
+        if poor { contest.level = .poor }
         contest.highCount = 1
         contest.highRemaining = highBytes
         contest.others = (0..<low).map {
@@ -122,6 +122,23 @@ import Testing
         contest.highCount = 0
         #expect(plan(&planner, contest, now: 3 * second - 1).isContended)
         #expect(!plan(&planner, contest, now: 3 * second).isContended)
+    }
+
+    @Test func `the head start begins anew where the link loses more than half of what it carried`() {
+        var planner = PreemptionPlanner()
+        let wide = contest(megabits: 50, low: 4, highBytes: 90_000_000)
+        #expect(plan(&planner, wide).isHeadStart)
+        #expect(!plan(&planner, wide, now: 3 * second).isHeadStart)
+        let less = contest(megabits: 30, low: 4, highBytes: 90_000_000)
+        #expect(!plan(&planner, less, now: 4 * second).isHeadStart)
+        var narrow = contest(megabits: 2, low: 4, highBytes: 90_000_000) { $0.isResumable = false }
+        narrow.level = .degraded
+        for index in 0..<2 { narrow.others[index].isResumable = true }
+        let anew = plan(&planner, narrow, now: 5 * second)
+        #expect(anew.isHeadStart)
+        #expect(Set(anew.cuts) == Set(narrow.others.prefix(2).map(\.id)), "what can be resumed, and nothing else")
+        #expect(plan(&planner, narrow, now: 6 * second).isHeadStart)
+        #expect(!plan(&planner, narrow, now: 7 * second).isHeadStart)
     }
 
     @Test func `cut ones stay out for half of the longest standstill`() {
