@@ -34,8 +34,8 @@ public struct Failure: Error, Sendable, Equatable {
     public var retryAfter: Duration?
     /// The destination wants fewer requests at once: 429 or 503.
     public var isPushback = false
-    /// It answered, but something there is in use, such as the lock of a tus upload (423): no matter of the link.
-    public var isBusy = false
+    /// A response of the destination says so: it can be reached.
+    public var isAnswer = false
 
     public init(_ fault: Fault, reason: String, ambiguous: Bool = false, retryAfter: Duration? = nil) {
         self.fault = fault

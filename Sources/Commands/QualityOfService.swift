@@ -23,7 +23,7 @@ public enum QualityOfService: Int, Sendable, CaseIterable, Codable {
         self = match
     }
 
-    /// Classes are strict among themselves; within one, waiting counts (``waitingStep``).
+    /// Classes are strict among themselves; within one, waiting counts: a minute of it as one step, unless the policy says otherwise.
     public var serviceClass: ServiceClass {
         switch self {
         case .userInteractive, .userInitiated: .high
@@ -32,16 +32,13 @@ public enum QualityOfService: Int, Sendable, CaseIterable, Codable {
         }
     }
 
-    /// Milliseconds that this quality stands behind the first of its class: a minute of waiting is one step.
-    package var handicap: Int64 {
+    /// How far this quality stands behind the first of its class.
+    package var stepsBehind: Int64 {
         switch self {
         case .userInteractive, .default, .utility: 0
-        case .userInitiated, .background: Self.waitingStep
+        case .userInitiated, .background: 1
         }
     }
-
-    /// A minute of waiting counts as one step of quality within a class.
-    package static let waitingStep: Int64 = 60_000
 }
 
 extension QualityOfService: Comparable {

@@ -93,7 +93,7 @@ extension Coordinator {
     private func report(
         of state: LinkState, _ controller: NetworkController, withHistory: Bool = false, now: Int64
     ) -> LinkReport {
-        var gates: [QualityOfService: String] = [:]
+        var gates: [QualityOfService: LinkGate] = [:]
         for qos in QualityOfService.allCases { gates[qos] = controller.gate(of: qos, to: state.key, now: now) }
         return LinkReport(
             state, gates: gates, maxRate: controller.maxRate(of: state.key),

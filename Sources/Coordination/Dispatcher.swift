@@ -1,4 +1,5 @@
 package import Commands
+internal import NetworkControl
 package import Store
 package import Wire
 
@@ -72,17 +73,18 @@ package struct Dispatcher: Sendable {
     /// Where to read on; what has been read to its end has no cursor.
     private var cursors: [Source: Cursor] = [:]
     private var running: [ReadyQueue.Group: Int] = [:]
+    /// When the last that ran of a class was sent back to wait.
+    private var releasedAt: [ReadyQueue.Group: Int64] = [:]
 
     /// Offers not claimed by then are forgotten, and may go elsewhere.
     package static let patience: Int64 = 2_000_000_000
-    /// A command of a lower class that has waited so long with nothing of its class running gets one place.
-    package static let floor: Int64 = 60_000
 
     package init(shardCount: Int, window: Int = 256, links: LinkGovernors = LinkGovernors()) {
         self.shardCount = shardCount
         self.links = links
         smallestLimit = window
-        queue = ReadyQueue(shardCount: shardCount, limit: window)
+        queue = ReadyQueue(
+            shardCount: shardCount, limit: window, agingStep: Int64(links.policy.agingStep / .milliseconds(1)))
     }
 
     // MARK: Seats
@@ -210,6 +212,9 @@ package struct Dispatcher: Sendable {
             }
             return
         case .new, .blocked:
+            if let hand = inHand[id], hand.offeredAt == nil {
+                releasedAt[.init(destination: hand.destination, serviceClass: hand.serviceClass)] = now
+            }
             letGo(id)
         case .error, .success, .cancelled, .inDoubt, .tooManyTimes:
             queue.remove(id)
@@ -358,7 +363,7 @@ package struct Dispatcher: Sendable {
         candidate.offers.append(
             Offers.Offer(
                 id: command.id, type: command.type, qos: qos ?? command.qos, suspect: command.suspect,
-                group: Offers.group(of: command.destination), order: ReadyQueue.order(of: command),
+                group: Offers.group(of: command.destination), order: queue.order(of: command),
                 turn: command.turn))
         if command.suspect { candidate.suspects += 1 }
         hold(
@@ -380,13 +385,17 @@ package struct Dispatcher: Sendable {
 
     /// The floor of invariant 7: one place for a class that would wait for ever behind higher ones.
     private mutating func starved(at: Timestamp, now: Int64) -> [(ReadyCommand, Int)] {
+        let longest = links.policy.longestStandstill
+        releasedAt = releasedAt.filter { .nanoseconds(now - $0.value) <= longest }
         var found: [(ReadyCommand, Int)] = []
         for serviceClass in [ServiceClass.middle, .low] {
             let waiting = queue.oldest(serviceClass) { lane in
                 !lane.suspect && running[.init(destination: lane.destination, serviceClass: serviceClass)] == nil
             }
-            for command in waiting where at.milliseconds - command.createdAt.milliseconds > Self.floor {
-                guard links.isOpen(command, now: now),
+            for command in waiting where at - command.createdAt > longest {
+                // What was cut a moment ago does not come back by this door.
+                let group = ReadyQueue.Group(destination: command.destination, serviceClass: serviceClass)
+                guard releasedAt[group] == nil, links.isOpen(command, now: now),
                     !found.contains(where: { $0.0.destination == command.destination }),
                     let seat = seats.values.first(where: {
                         $0.types.contains(command.type) && $0.room(.high, now: now) > 0

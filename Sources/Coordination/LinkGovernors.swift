@@ -20,6 +20,8 @@ package struct LinkGovernors: Sendable {
     /// Links of which the controller was told that something waits.
     private var waitingKeys: Set<LinkKey> = []
 
+    package var policy: NetworkPolicy { controller.policy }
+
     package init(policy: NetworkPolicy = NetworkPolicy(), seed: UInt64 = 0) {
         controller = NetworkController(policy: policy, seed: seed)
     }
@@ -96,12 +98,13 @@ package struct LinkGovernors: Sendable {
         let reason = event.transition.reason ?? ""
         let outcome: TransferOutcome
         switch (event.transition.status, report.fault) {
-        case _ where report.isBusy: outcome = .answered
         case _ where report.isPushback: outcome = .pushedBack(reason: reason)
+        case (_, .credential): outcome = .unauthorized(reason: reason, isAnswer: report.isAnswer)
+        // Such as 423, a lock, and a refusal that no retry would mend.
+        case (_, .link) where report.isAnswer, (_, .final) where report.isAnswer: outcome = .answered
         case (_, .link): outcome = .unreachable(reason: reason)
-        case (_, .credential): outcome = .unauthorized(reason: reason)
-        case (.success, nil), (_, .final): outcome = .answered
-        case (_, .command), (_, .reset): outcome = .undecided
+        case (.success, nil): outcome = .answered
+        case (_, .command), (_, .reset), (_, .final): outcome = .undecided
         default: outcome = .withdrawn
         }
         if claims[event.transition.id] == event.transition.claim { claims[event.transition.id] = nil }

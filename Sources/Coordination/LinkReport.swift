@@ -2,12 +2,14 @@ internal import Commands
 internal import NetworkControl
 
 /// A link in the words of events and settings: `link/<name>` and `link.<direction>.<name>`.
-struct LinkReport {
+package struct LinkReport {
     let name: String
     let members: [JSONValue.Member]
     private let since: Timestamp
 
     static let settingPrefix = "link."
+    /// Before what lifts a gate, at the end of its sentence.
+    package static let remedy = "; what lifts it: "
 
     static func settingKey(_ key: LinkKey) -> String { "\(settingPrefix)\(key.direction.rawValue).\(key.name)" }
 
@@ -16,7 +18,7 @@ struct LinkReport {
     ///   - history: goodput of the last seconds, the oldest first.
     ///   - clock: what the wall clock says at an instant of the monotonic one.
     init(
-        _ state: LinkState, gates: [QualityOfService: String], maxRate: Int64?, history: [Double]? = nil,
+        _ state: LinkState, gates: [QualityOfService: LinkGate], maxRate: Int64?, history: [Double]? = nil,
         clock: (Int64) -> Timestamp
     ) {
         func number(_ value: Double?) -> JSONValue {
@@ -24,6 +26,10 @@ struct LinkReport {
         }
         func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
         func time(_ value: Int64?) -> JSONValue { value.map { .string(clock($0).description) } ?? .null }
+        func sentence(_ gate: LinkGate) -> String {
+            gate.sentence + (gate.since.map { ", since \(clock($0))" } ?? "")
+                + (gate.remedy.map { Self.remedy + $0 } ?? "")
+        }
         name = state.key.name
         since = clock(state.since)
         var members: [JSONValue.Member] = [
@@ -36,7 +42,7 @@ struct LinkReport {
             .init("since", time(state.since)), .init("nextProbe", time(state.nextProbe)),
             .init("forced", .bool(state.isForced)), .init("maxRate", maxRate.map { .integer($0) } ?? .null),
             .init(
-                "gates", .object(QualityOfService.allCases.map { .init($0.name, text(gates[$0])) })),
+                "gates", .object(QualityOfService.allCases.map { .init($0.name, text(gates[$0].map(sentence))) })),
         ]
         if let history { members.append(.init("history", .array(history.map { number($0) }))) }
         self.members = members
@@ -49,7 +55,11 @@ struct LinkReport {
         var members = members.map {
             $0.name == "since" ? JSONValue.Member("since", .integer(since.milliseconds)) : $0
         }
-        if let memory { members.append(.init("flows", .integer(Int64(memory.flows)))) }
+        if let memory {
+            members.append(.init("flows", .integer(Int64(memory.flows))))
+            // The limit that was measured; `limit` is what is let run, 0 while it is offline.
+            members.append(.init("measuredLimit", .integer(Int64(memory.limit))))
+        }
         if let refusal { members.append(.init("refusal", .string(refusal))) }
         members.append(.init("writtenAt", .integer(Timestamp.now.milliseconds)))
         return JSONValue.object(members).text
@@ -86,7 +96,7 @@ struct StoredLink {
         memory = LinkMemory(
             reference: Double(min(max(value["reference"]?.integer ?? 0, 0), Self.mostBytes)),
             flows: Int(min(max(value["flows"]?.integer ?? 1, 1), Self.mostTransfers)),
-            limit: Int(min(max(value["limit"]?.integer ?? 1, 1), Self.mostTransfers)),
+            limit: Int(min(max((value["measuredLimit"] ?? value["limit"])?.integer ?? 1, 1), Self.mostTransfers)),
             offline: isOffline ? value["reason"]?.string ?? "offline when the last coordinator ended" : nil)
         let writtenAt = Timestamp(milliseconds: value["writtenAt"]?.integer ?? 0)
         if now - writtenAt < Self.memory, let name = value["level"]?.string {

@@ -62,6 +62,7 @@ package struct ReadyQueue: Sendable {
     }
 
     private let shardCount: Int
+    private let agingStep: Int64
     /// Commands kept for each (destination, class).
     package var limit: Int
     /// Reached by number: a dictionary would be asked four times for each command.
@@ -77,9 +78,12 @@ package struct ReadyQueue: Sendable {
     /// Suspects among them.
     package private(set) var suspects = 0
 
-    /// - Parameter limit: commands kept for each (destination, class).
-    package init(shardCount: Int, limit: Int = 256) {
+    /// - Parameters:
+    ///   - limit: commands kept for each (destination, class).
+    ///   - agingStep: milliseconds of waiting that count as one step of quality within a class.
+    package init(shardCount: Int, limit: Int = 256, agingStep: Int64 = 60_000) {
         self.shardCount = shardCount
+        self.agingStep = agingStep
         self.limit = limit
         lanes = Array(repeating: [:], count: ServiceClass.allCases.count)
         turns = Array(repeating: [], count: ServiceClass.allCases.count)
@@ -102,10 +106,10 @@ package struct ReadyQueue: Sendable {
     }
     package func contains(_ id: CommandID) -> Bool { known.contains(id) }
 
-    /// Smaller runs first within a class: when it was made, and a minute later for each step of quality that it stands
-    /// behind the first of its class.
-    package static func order(of command: ReadyCommand) -> Int64 {
-        command.createdAt.milliseconds + command.qos.handicap
+    /// Smaller runs first within a class: when it was made, and a step of waiting later for each step of quality that it
+    /// stands behind the first of its class.
+    package func order(of command: ReadyCommand) -> Int64 {
+        command.createdAt.milliseconds + command.qos.stepsBehind * agingStep
     }
 
     /// - Returns: where the window is full, the one that stays out, this or the last of its destination and class that
@@ -116,7 +120,7 @@ package struct ReadyQueue: Sendable {
         let group = Group(destination: command.destination, serviceClass: serviceClass)
         var out: ReadyCommand?
         if counts[group, default: 0] >= limit {
-            guard let last = last(of: group), Self.order(of: command) < Self.order(of: last) else { return command }
+            guard let last = last(of: group), order(of: command) < order(of: last) else { return command }
             remove(last.id)
             out = last
         }
@@ -124,7 +128,7 @@ package struct ReadyQueue: Sendable {
             of: Lane(destination: command.destination, type: command.type, suspect: command.suspect),
             serviceClass.rawValue)
         slots[slot].heaps[command.id.shard(of: shardCount)]
-            .insert(Entry(command: command, order: Self.order(of: command)))
+            .insert(Entry(command: command, order: order(of: command)))
         slots[slot].count += 1
         known.insert(command.id)
         counts.count(group, by: 1)

@@ -7,6 +7,14 @@ extension AllowedHours {
         self.init(from: from, to: to == 0 ? 1440 : to)
     }
 
+    /// `22:00 to 06:00`
+    package var text: String { "\(Self.text(from)) to \(Self.text(to))" }
+
+    /// `06:05`, of a minute of the day.
+    package static func text(_ minute: Int) -> String {
+        [minute / 60, minute % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
+    }
+
     private static func minute(_ text: some StringProtocol) -> Int? {
         let digits = text.utf8.map { Int($0) - 0x30 }
         guard digits.count == 5, digits[2] == 0x3A - 0x30, [0, 1, 3, 4].allSatisfy({ (0...9).contains(digits[$0]) })

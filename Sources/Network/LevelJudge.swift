@@ -136,7 +136,9 @@ package struct LevelJudge: Sendable {
         _ tick: LinkTick, rate: Double, expected: Double?, queueDelay: Double?, factor: Double
     ) -> (level: LinkLevel, evidence: LevelEvidence)? {
         // A single failure is a retry and no signal.
-        if recentFailures >= 2, errors >= thresholds.degradedErrors / factor {
+        if recentFailures >= 2, tick.failed + tick.completed > 0 || tick.flowing > 0,
+            errors >= thresholds.degradedErrors / factor
+        {
             let isPoor = errors >= thresholds.poorErrors / factor
             let threshold = isPoor ? thresholds.poorErrors : thresholds.degradedErrors
             return (isPoor ? .poor : .degraded, .errors(share: errors, threshold: threshold))

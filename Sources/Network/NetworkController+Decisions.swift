@@ -294,15 +294,19 @@ extension NetworkController {
             remedy: explanation.remedy, since: explanation.since, nextProbe: link.probe.nextProbe)
     }
 
-    /// Which gate of the link holds a quality back, for `explain`; nil where none does.
-    package func gate(of qos: QualityOfService, to key: LinkKey, now: Int64) -> String? {
+    /// Which gate of the link holds a quality back; nil where none does.
+    package func gate(of qos: QualityOfService, to key: LinkKey, now: Int64) -> LinkGate? {
         if let destination = key.destination, let gate = credentials[destination], gate.isClosed {
-            return "\(destination) refuses the credential: \(gate.reason ?? "401"); a probe goes once a minute"
+            return LinkGate(
+                sentence: "\(destination) refuses the credential: \(gate.reason ?? "401")", since: gate.since,
+                remedy: "a probe that is let in; one goes each minute")
         }
-        if let hours = key.destination.flatMap({ policy.destinations[$0]?.backgroundHours }), qos == .background,
-            !hours.contains(minute: minuteOfDay)
+        if qos == .background, isOutOfHours(key),
+            let hours = key.destination.flatMap({ policy.destinations[$0]?.backgroundHours })
         {
-            return "\(key.name) takes background only at its hours"
+            return LinkGate(
+                sentence: "\(key.name) takes background from \(hours.text) only, and it is "
+                    + AllowedHours.text(minuteOfDay), remedy: "\(AllowedHours.text(hours.from)), local time")
         }
         guard let state = state(of: key, now: now) else { return nil }
         let verb = chain(key).compactMap { links[$0] }.map { policy[$0.level][qos] }.reduce(.run, PolicyVerb.stricter)
@@ -312,12 +316,15 @@ extension NetworkController {
             let full = self.state(of: contended, now: now)
         {
             let reason = full.level > .good ? " (\(full.reason))" : ""
-            return
-                "\(contended.name) is \(full.level.name)\(reason) and full, and high quality has it; \(qos.name) has "
-                + "“\(policy.contended[qos].name)” until that is over"
+            return LinkGate(
+                sentence: "\(contended.name) is \(full.level.name)\(reason) and full, and high quality has it; "
+                    + "\(qos.name) has “\(policy.contended[qos].name)” there",
+                since: links[contended]?.planner.since,
+                remedy: "no high quality for \(MeasureText.time(policy.preemption.idleAfter.seconds))")
         }
         guard state.level == .offline || verb != .run else { return nil }
-        let lift = state.remedy.map { "; what lifts it: \($0)" } ?? ""
-        return "\(key.name) is \(state.level.name): \(state.reason); \(qos.name) has “\(verb.name)” there\(lift)"
+        return LinkGate(
+            sentence: "\(key.name) is \(state.level.name): \(state.reason); \(qos.name) has “\(verb.name)” there",
+            since: state.since, remedy: state.remedy)
     }
 }

@@ -28,14 +28,23 @@ extension NetworkController {
             }
             links[key]?.pushedBack(now: now)
         }
+        if case .unauthorized(let reason, isAnswer: false) = outcome {
+            links[key]?.probe.undecided(id, chance: jitter.chance(), now: now)
+            if let destination = key.destination {
+                _ = credentials[destination, default: CredentialGate()].refused(id, reason: reason, now: now)
+            }
+            return
+        }
         restarts[id] = nil
         links[key]?.meter.completed += 1
         if links[key]?.probe.answered(id, now: now) == .opened { links[key]?.reopened(now: now) }
         guard let destination = key.destination else { return }
-        if case .unauthorized(let reason) = outcome {
+        switch outcome {
+        case .unauthorized(let reason, _):
             _ = credentials[destination, default: CredentialGate()].refused(id, reason: reason, now: now)
-        } else {
-            credentials[destination] = nil
+        // It has not looked at the credential.
+        case .pushedBack: credentials[destination]?.withdrawn(id, now: now)
+        case .answered, .undecided, .unreachable, .withdrawn: credentials[destination] = nil
         }
     }
 

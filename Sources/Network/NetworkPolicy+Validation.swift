@@ -102,6 +102,8 @@ extension NetworkPolicy {
             "takes 1 s to 600 s")
         try check((1...50).contains(floorPercent), "network.floor", "takes 1 to 50 percent, not \(floorPercent)")
         try check(
+            agingStep >= .seconds(1) && agingStep <= .seconds(86_400), "network.agingStep", "takes 1 s to 86400 s")
+        try check(
             longestStandstill >= .seconds(10) && longestStandstill <= .seconds(3600), "network.longestStandstill",
             "takes 10 s to 3600 s")
     }

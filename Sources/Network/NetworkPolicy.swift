@@ -19,7 +19,9 @@ package struct NetworkPolicy: Sendable, Equatable {
     package var globalLimit = 64
     /// Share of the link, in percent, that a class keeps which nothing else would let run.
     package var floorPercent = 5
-    /// The longest that a low transfer may stand still.
+    /// So long a wait counts as one step of quality within a class of service.
+    package var agingStep: Duration = .seconds(60)
+    /// The longest that a low transfer may stand still, and that a class waits behind higher ones before one of it runs.
     package var longestStandstill: Duration = .seconds(60)
     /// Whether low quality makes way for high. Without it the row ``contended`` counts for nothing and nobody is cut for
     /// somebody else; what a level allows goes on to hold.

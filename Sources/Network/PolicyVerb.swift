@@ -1,7 +1,7 @@
 /// What a level allows a quality of service.
 package enum PolicyVerb: Sendable, Hashable {
     case run
-    /// At most so many percent of the link, while something higher runs or waits; all of it else.
+    /// At most so many percent of the link, while something higher runs; all of it else.
     case throttle(percent: Int)
     /// No new ones; running ones stop writing.
     case pause

@@ -79,6 +79,7 @@ package struct PreemptionPlanner: Sendable {
             guard contest.highCount > 0, contest.isSaturated, isLosing(contest, rules) else { return plan }
             since = now
             quietUntil = now
+            defiedSince = nil
             mostCapacity = 0
             isNarrowed = false
         }

@@ -1,11 +1,11 @@
 /// What the end of an execution says of the link and the destination. The coordinator reads it from the transitions.
 package enum TransferOutcome: Sendable, Equatable {
-    /// The destination answered: a success, or a failure that is the command's own.
+    /// The destination answered: a success, or a refusal that no retry would mend.
     case answered
-    /// It ended in what speaks neither for the destination nor against its link, such as a 500.
+    /// It ended in what speaks neither for the destination nor against its link, such as a 500, or a source that is gone.
     case undecided
-    /// 401.
-    case unauthorized(reason: String)
+    /// 401; or, where the destination did not say so, a credential that cannot be read here.
+    case unauthorized(reason: String, isAnswer: Bool = true)
     /// 429 or 503: too many at once. At a limit of 1 it counts as unreachable.
     case pushedBack(reason: String)
     /// The link's fault: DNS, refused, unreachable, connect or TLS time-out, stall. The sentence tells them apart.

@@ -120,22 +120,22 @@ package struct StatusReport: Sendable, Equatable {
     package var fault: Failure.Fault?
     /// The destination asked for fewer requests at once: 429 or 503.
     package var isPushback: Bool
-    /// The destination answered that something is in use there.
-    package var isBusy: Bool
+    /// A response of the destination says that it failed.
+    package var isAnswer: Bool
 
     /// Reports in one frame at most.
     package static let most = 0xFFFF
     static let smallestSize = 54
     private static let pushbackBit: UInt8 = 0x80
-    private static let busyBit: UInt8 = 0x40
+    private static let answerBit: UInt8 = 0x40
 
     package init(
-        event: StatusEvent, fault: Failure.Fault? = nil, isPushback: Bool = false, isBusy: Bool = false
+        event: StatusEvent, fault: Failure.Fault? = nil, isPushback: Bool = false, isAnswer: Bool = false
     ) {
         self.event = event
         self.fault = fault
         self.isPushback = isPushback
-        self.isBusy = isBusy
+        self.isAnswer = isAnswer
     }
 
     func write(to writer: inout ByteWriter) {
@@ -147,7 +147,7 @@ package struct StatusReport: Sendable, Equatable {
         writer.append(UInt8(event.qos.rawValue))
         writer.append(
             (fault.map { UInt8($0.rawValue + 1) } ?? 0) | (isPushback ? Self.pushbackBit : 0)
-                | (isBusy ? Self.busyBit : 0))
+                | (isAnswer ? Self.answerBit : 0))
         writer.uint32(transition.claim)
         writer.uint16(event.retries)
         writer.append(transition.at.milliseconds)
@@ -168,7 +168,7 @@ package struct StatusReport: Sendable, Equatable {
             throw WireError(.badValue, "qos")
         }
         let flags = try reader.uint8("fault")
-        let faultByte = Int(flags & ~(Self.pushbackBit | Self.busyBit))
+        let faultByte = Int(flags & ~(Self.pushbackBit | Self.answerBit))
         let fault = Failure.Fault(rawValue: faultByte - 1)
         guard faultByte == 0 || fault != nil else { throw WireError(.badValue, "fault") }
         let claim = try reader.uint32("claim")
@@ -182,6 +182,6 @@ package struct StatusReport: Sendable, Equatable {
                 transition: Transition(
                     seq: seq, id: id, status: status, at: at, seat: nil, claim: claim, reason: reason),
                 type: type, qos: qos, destination: destination, retries: retries, shard: shard),
-            fault: fault, isPushback: flags & Self.pushbackBit != 0, isBusy: flags & Self.busyBit != 0)
+            fault: fault, isPushback: flags & Self.pushbackBit != 0, isAnswer: flags & Self.answerBit != 0)
     }
 }

@@ -91,7 +91,7 @@ extension Executor.State {
             reports.append(
                 StatusReport(
                     event: event, fault: failure?.fault, isPushback: failure?.isPushback ?? false,
-                    isBusy: failure?.isBusy ?? false))
+                    isAnswer: failure?.isAnswer ?? false))
         }
     }
 

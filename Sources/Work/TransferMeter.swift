@@ -40,7 +40,7 @@ package final class TransferMeter: Sendable {
     package var reading: Reading { state.withLock { $0 } }
 
     /// The reading since the last call.
-    func take() -> Reading {
+    package func take() -> Reading {
         state.withLock { reading in
             defer { reading.waited = false }
             return reading

@@ -98,6 +98,19 @@ import Wire
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [2, 1, 3, 4])
     }
 
+    @Test func `the policy says how long a step is, and how long a class waits for its floor`() {
+        var policy = NetworkPolicy()
+        policy.agingStep = .seconds(10)
+        policy.longestStandstill = .seconds(20)
+        var aging = dispatcher(links: LinkGovernors(policy: policy))
+        aging.insert([ready(1, .userInteractive), ready(2, .userInitiated, age: 12_000)])
+        #expect(numbers(aging.dispatch(at: at, now: 0)) == [2, 1])
+        var full = dispatcher(concurrency: 1, links: LinkGovernors(policy: policy))
+        full.insert([ready(1), ready(2, .background, age: 21_000)])
+        #expect(numbers(full.dispatch(at: at, now: 0)) == [1])
+        #expect(numbers(full.dispatch(at: at, now: 0)) == [2])
+    }
+
     @Test func `a seat is offered no more than its window`() {
         var dispatcher = dispatcher(concurrency: 2)
         dispatcher.insert((1...5).map { ready(Int64($0)) })
@@ -334,6 +347,20 @@ import Wire
         let second = dispatcher.dispatch(at: at, now: 0)
         #expect(numbers(second) == [2])
         #expect(value(dispatcher.dispatch(at: at, now: 0)).isEmpty)
+    }
+
+    @Test func `what was cut does not come back by the floor before it has waited again`() {
+        var dispatcher = dispatcher(concurrency: 1)
+        dispatcher.insert([ready(1), ready(2, .background, to: host, age: 61_000)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [2])
+        let low = ready(2, .background, to: host, age: 61_000)
+        dispatcher.transition(report(low, .queued), now: 0)
+        dispatcher.transition(report(low, .sent), now: 0)
+        dispatcher.transition(report(low, .new), now: Self.second)
+        dispatcher.insert([low])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 2 * Self.second)).isEmpty)
+        #expect(numbers(dispatcher.dispatch(at: at, now: 62 * Self.second)) == [2])
     }
 
     @Test func `the floor opens no hours`() {

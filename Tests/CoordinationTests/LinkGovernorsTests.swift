@@ -120,13 +120,16 @@ import Wire
         let key = LinkKey(host, .up)
         let state = try #require(governors.controller.state(of: key, now: now))
         let memory = try #require(governors.controller.memory(of: key, now: now))
-        let report = LinkReport(state, gates: [.background: "it is night"], maxRate: nil) { _ in
-            Timestamp(milliseconds: 5)
-        }
+        let gate = LinkGate(sentence: "it is night", since: 1, remedy: "the sun")
+        let report = LinkReport(state, gates: [.background: gate], maxRate: nil) { _ in Timestamp(milliseconds: 5) }
+        #expect(
+            JSONValue.object(report.members)["gates"]?["background"]?.string
+                == "it is night, since 1970-01-01T00:00:00.005Z; what lifts it: the sun")
         #expect(LinkReport.settingKey(key) == "link.up.http://a:80")
         let stored = try #require(StoredLink(setting: LinkReport.settingKey(key), value: report.setting(memory)))
         #expect(stored.key == key)
         #expect(stored.memory.flows == memory.flows)
+        #expect(stored.memory.limit == memory.limit)
         #expect(abs(stored.memory.reference - memory.reference) < 1)
         #expect(stored.memory.offline == nil)
         #expect(stored.memory.level == .good)
@@ -137,10 +140,13 @@ import Wire
 
         var offline = state
         offline.level = .offline
+        offline.limit = 0
         offline.reason = "refused"
         let lost = LinkReport(offline, gates: [:], maxRate: nil) { _ in Timestamp(milliseconds: 5) }
         let found = try #require(StoredLink(setting: LinkReport.settingKey(key), value: lost.setting(nil)))
         #expect(found.memory.offline == "refused")
+        let kept = StoredLink(setting: LinkReport.settingKey(key), value: lost.setting(memory))
+        #expect(kept?.memory.limit == memory.limit, "not what an offline link lets run")
         #expect(found.offlineSince == Timestamp(milliseconds: 5))
         #expect(StoredLink(setting: "link.up.*", value: lost.setting(nil))?.key == LinkKey(.uplink(""), .up))
         let late = Timestamp.now + .seconds(600)

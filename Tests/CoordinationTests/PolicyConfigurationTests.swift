@@ -30,7 +30,8 @@ import Testing
             "network.threshold.degradedRate": "4 Mbit/s", "network.threshold.degradedErrors": "10%",
             "network.threshold.poorErrors": "0.7", "network.threshold.leaveAfter": "2.5",
             "network.threshold.leaveFactor": "1.5", "network.maxTransfers": "100", "network.floor": "7%",
-            "network.longestStandstill": "90", "network.preemption": "no", "network.fixedConcurrency": "8",
+            "network.longestStandstill": "90", "network.agingStep": "30", "network.preemption": "no",
+            "network.fixedConcurrency": "8",
         ])
         #expect(policy.degraded[.utility] == .pause)
         #expect(policy.degraded[.background] == .cancel)
@@ -44,6 +45,7 @@ import Testing
         #expect(policy.globalLimit == 100)
         #expect(policy.floorPercent == 7)
         #expect(policy.longestStandstill == .seconds(90))
+        #expect(policy.agingStep == .seconds(30))
         #expect(!policy.preemptionIsOn)
         #expect(policy.fixedConcurrency == 8)
     }
@@ -88,7 +90,8 @@ import Testing
         ("network.threshold.enterAfter", "0"), ("network.threshold.leaveAfter", "1 hour"),
         ("network.threshold.unknownAfter", "1e300"), ("network.maxTransfers", "0"), ("network.maxTransfers", "1.5"),
         ("network.maxTransfers", "99999999999999999999"), ("network.floor", "0"), ("network.floor", "51%"),
-        ("network.longestStandstill", "1"), ("network.preemption", "perhaps"), ("network.fixedConcurrency", "0"),
+        ("network.longestStandstill", "1"), ("network.agingStep", "0"), ("network.preemption", "perhaps"),
+        ("network.fixedConcurrency", "0"),
         ("network.fixedConcurrency", "65"),
     ])
     func `what makes no sense is refused by its key`(_ key: String, _ value: String) throws {
@@ -122,7 +125,7 @@ import Testing
     @Test(arguments: [
         (
             "network.maxTransfer",
-            "fixedConcurrency, floor, level, longestStandstill, maxTransfers, preemption, threshold"
+            "agingStep, fixedConcurrency, floor, level, longestStandstill, maxTransfers, preemption, threshold"
         ),
         ("network.level.bad.utility", "contended, degraded, good, offline, poor"),
         ("network.level.contended.limit", "background, default, userInitiated, userInteractive, utility"),
@@ -154,6 +157,18 @@ import Testing
         #expect(policy.floorPercent == 6)
         #expect(policy.poor[.utility] == .pause)
         #expect(policy.destinations[Destination(scheme: "https", host: "b", port: 443)]?.maxRate == 1_000_000)
+    }
+
+    @Test(arguments: ["SLUICE_NETWORK_FLOR", "SLUICE_NETWORK_MAXTRANSFERS", "SLUICE_DESTINATION_A_MAX_RATE"])
+    func `a variable that nothing reads is refused by its name`(_ name: String) throws {
+        let known = [
+            "SLUICE_NETWORK_MAX_TRANSFERS", "SLUICE_DATA", "SLUICE_DESTINATIONS", "SLUICE_UPLOAD_IDLE_TIMEOUT",
+        ]
+        let reader = ConfigReader(provider: InMemoryProvider(values: [:]))
+        #expect(throws: Never.self) { try NetworkPolicy(reading: reader, variables: known) }
+        let error = #expect(throws: PolicyError.self) { try NetworkPolicy(reading: reader, variables: known + [name]) }
+        #expect(error?.key == name)
+        #expect(error?.problem.contains("SLUICE_NETWORK_MAX_TRANSFERS") == true)
     }
 
     // MARK: The example

@@ -95,7 +95,8 @@ extension EndToEndTests {
                     {"direction":"up","level":"poor","limit":2,"inFlight":1,"highInFlight":0,"goodput":20000,\
                     "reference":1000000,"reason":"160 kbit/s, less than 256 kbit/s","remedy":"333 kbit/s for 3 s",\
                     "since":1772368496000,"forced":false,"history":[1,2,3],"gates":{"utility":\
-                    "http://a.example:80 is poor: 160 kbit/s; utility has “preempt” there; what lifts it: 333 kbit/s for 3 s"}}
+                    "http://a.example:80 is poor: 160 kbit/s; utility has “preempt” there, since 2026-03-01T12:34:56.000Z; \
+                    what lifts it: 333 kbit/s for 3 s"}}
                     """)
             try store.set("link.up.*", to: #"{"level":"good","limit":64}"#)
             try store.set(

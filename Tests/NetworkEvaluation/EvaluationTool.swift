@@ -28,7 +28,7 @@ struct EvaluationTool: AsyncParsableCommand {
     @Flag(
         help: """
             What the README quotes: at least 3 repetitions of 60 s of ours and fixed8, 5 of 150 s and all arms in the \
-            main scenarios; before --arm, --repetitions and --seconds.
+            main scenarios; before --repetitions and --seconds.
             """)
     var recorded = false
     @Option(help: "Runs at once, as far as their links come to 150 Mbit/s together.")
@@ -83,7 +83,7 @@ struct EvaluationTool: AsyncParsableCommand {
             }
         return scenarios.flatMap { scenario in
             let extent = recorded ? scenario.recorded : Extent(arms: arms, repetitions: repetitions, seconds: seconds)
-            return scenario.arms.filter(extent.arms.contains).flatMap { arm in
+            return scenario.arms.filter { extent.arms.contains($0) && arms.contains($0) }.flatMap { arm in
                 congestion.flatMap { congestion in
                     (1...max(1, extent.repetitions)).map { repetition in
                         Job(

@@ -43,12 +43,16 @@ struct Report {
             Set(good.compactMap { $0.facts[name]?.string }).sorted().joined(separator: ", ")
         }
         let dates = good.compactMap { $0.facts["date"]?.string }.sorted()
-        let steal = good.compactMap { $0.facts["steal"]?.double }
+        func shares(_ name: String) -> String {
+            let shares = good.compactMap { $0.facts[name]?.double }
+            return "median \(((shares.median ?? 0) * 100).short) %, most \(((shares.max() ?? 0) * 100).short) %"
+        }
         return [
             "* \(good.count) runs, \(dates.first ?? "–") to \(dates.last ?? "–")", "* machine: \(all("machine"))",
             "* kernel: \(all("kernel"))", "* shaper: \(all("shaper"))",
             "* congestion control: \(Set(good.map(\.job.congestion)).sorted().joined(separator: ", "))",
-            "* CPU that the host took: median \(((steal.median ?? 0) * 100).short) %, most \(((steal.max() ?? 0) * 100).short) %",
+            "* CPU in use in a run, by all that ran beside it too: \(shares("busy")); of that, taken by the host: "
+                + shares("steal"),
             "* Goodput is payload; of a full packet TCP carries 1,448 of 1,500 bytes, and 100 % is that.",
             "* Figures are the median over repetitions, then least and most.",
         ].joined(separator: "\n")

@@ -152,6 +152,18 @@ import Testing
         #expect(plan(&planner, alone, now: 30 * second).isContended)
     }
 
+    @Test func `a short high transfer says nothing of who defied the one before`() {
+        var planner = PreemptionPlanner()
+        var first = contest(megabits: 100, low: 4, highBytes: nil) { $0.isResumable = false }
+        first.lowRate = 100 * megabit
+        #expect(plan(&planner, first).cuts.isEmpty)
+        var none = first
+        none.highCount = 0
+        #expect(!plan(&planner, none, now: 2 * second).isContended)
+        let second = plan(&planner, first, now: 10 * second)
+        #expect(second.isContended && second.cuts.isEmpty)
+    }
+
     @Test func `without leave nobody is cut, but all are held back`() {
         var planner = PreemptionPlanner()
         let plan = plan(&planner, contest(megabits: 2, low: 4, highBytes: 250_000), mayCut: false)

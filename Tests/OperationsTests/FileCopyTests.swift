@@ -80,6 +80,48 @@ import Work
         }
     }
 
+    @Test func `keeps to its pace, stands still at none, and goes on when it is lifted`() async throws {
+        try await withHarness { harness, target in
+            let file = try harness.hollowFile(64 << 20)
+            let (execution, meter) = try harness.execution(file: file, to: "file://\(target)/x")
+            execution.pace.set(4 << 20)
+            let began = ContinuousClock.now
+            let task = Task { try await harness.run(execution) }
+            try await until("2 MiB") { meter.reading.bytes >= 2 << 20 }
+            let took = (ContinuousClock.now - began).seconds
+            #expect(took >= 0.4, "2 MiB at 4 MiB/s took \(took) s")
+            #expect(meter.reading.waited)
+            execution.pace.set(0)
+            let atPause = meter.reading.bytes
+            // Another copies a quarter of a second's worth at the pace that this one had.
+            let (other, beside) = try harness.execution(file: file, to: "file://\(target)/y")
+            other.pace.set(4 << 20)
+            let second = Task { try await harness.run(other) }
+            try await until("1 MiB beside it") { beside.reading.bytes >= 1 << 20 }
+            // A step may have been under way.
+            #expect(meter.reading.bytes <= atPause + 256 << 10)
+            other.pace.set(nil)
+            execution.pace.set(nil)
+            _ = try await (task.value, second.value)
+            #expect(meter.reading.bytes == 64 << 20)
+        }
+    }
+
+    @Test func `owes nothing for what went before there was a pace`() async throws {
+        try await withHarness { harness, target in
+            let file = try harness.hollowFile(1 << 40)
+            let (execution, meter) = try harness.execution(file: file, to: "file://\(target)/x")
+            let task = Task { try await harness.run(execution) }
+            try await until("256 MiB") { meter.reading.bytes >= 256 << 20 }
+            execution.pace.set(1 << 20)
+            try await until("the pace") { meter.reading.waited }
+            let before = meter.reading.bytes
+            try await until("more") { meter.reading.bytes >= before + 64 << 10 }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+    }
+
     @Test func `leaves nothing of a source that changed`() async throws {
         try await withHarness { harness, target in
             let file = try harness.hollowFile(1 << 40)

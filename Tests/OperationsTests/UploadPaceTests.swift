@@ -39,6 +39,23 @@ import Work
         }
     }
 
+    @Test func `waits for a slow pace at every look, not only when a portion goes`() async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.hollowFile(1 << 20)
+            let (execution, meter) = try harness.execution(file: file, to: "\(receiver.origin)/a")
+            // The next portion goes after eight seconds.
+            execution.pace.set(500)
+            let task = Task { try await harness.run(execution) }
+            try await until("the wait") { meter.reading.waited }
+            for _ in 1...3 {
+                _ = meter.take()
+                try await until("the next look", within: .seconds(4)) { meter.reading.waited }
+            }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+    }
+
     @Test func `a pause is no stall`() async throws {
         try await withReceiver(idleTimeout: .milliseconds(200)) { receiver, harness in
             let file = try harness.hollowFile(1 << 20)

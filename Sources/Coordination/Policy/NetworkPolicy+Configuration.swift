@@ -20,7 +20,8 @@ extension NetworkPolicy {
     /// | `network.threshold.unknownAfter` | 60 | seconds without evidence after which a level is forgotten |
     /// | `network.maxTransfers` | 64 | transfers at once over all links |
     /// | `network.floor` | 5% | share of the link that a class keeps which nothing else would let run |
-    /// | `network.longestStandstill` | 60 | seconds that a low transfer may stand still |
+    /// | `network.longestStandstill` | 60 | seconds that a low transfer may stand still, and that a class waits for its floor |
+    /// | `network.agingStep` | 60 | seconds of waiting that count as one step of quality within a class |
     /// | `network.preemption` | true | whether low quality makes way for high |
     /// | `network.fixedConcurrency` | none | so many transfers to each destination, without measuring, levels or preemption |
     /// | `destination.<name>.origin` | – | scheme, host and port, as in `https://media.example.com` |
@@ -34,8 +35,11 @@ extension NetworkPolicy {
     /// - Parameters:
     ///   - configuration: with the environment in front of the file.
     ///   - keys: that are there, so that a misspelt one below `network` or `destination` is refused.
-    /// - Throws: ``PolicyError`` naming the key.
-    package init(reading configuration: ConfigReader, keys: [String] = []) throws(PolicyError) {
+    ///   - variables: names of environment variables; likewise.
+    /// - Throws: ``PolicyError`` naming the key, or the variable.
+    package init(
+        reading configuration: ConfigReader, keys: [String] = [], variables: [String] = []
+    ) throws(PolicyError) {
         self.init()
         var reader = PolicyReader(configuration)
         try reader.read(&globalLimit, ["network", "maxTransfers"])
@@ -43,10 +47,12 @@ extension NetworkPolicy {
         try readThresholds(&reader)
         try reader.readPercent(&floorPercent, ["network", "floor"])
         try reader.read(&longestStandstill, ["network", "longestStandstill"])
+        try reader.read(&agingStep, ["network", "agingStep"])
         try reader.read(&preemptionIsOn, ["network", "preemption"])
         fixedConcurrency = try reader.value(["network", "fixedConcurrency"], takes: "a whole number") { Int($0) }
         try readDestinations(&reader)
         try reader.refuseUnknown(keys.filter { $0.hasPrefix("network.") || $0.hasPrefix("destination.") })
+        try reader.refuseUnknown(variables: variables)
         try validate()
     }
 

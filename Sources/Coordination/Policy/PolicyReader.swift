@@ -113,6 +113,31 @@ struct PolicyReader {
         }
     }
 
+    /// - Parameter variables: of the environment.
+    /// - Throws: ``PolicyError`` for the first below `network` or `destination` that nothing reads.
+    func refuseUnknown(variables: [String]) throws(PolicyError) {
+        let names = Set(known.map(Self.variable))
+        let own = variables.filter { $0.hasPrefix("SLUICE_NETWORK_") || $0.hasPrefix("SLUICE_DESTINATION_") }
+        for name in own.sorted() where !names.contains(name) {
+            throw PolicyError(
+                key: name,
+                problem: "no key has this variable; that of network.maxTransfers is "
+                    + Self.variable("network.maxTransfers"))
+        }
+    }
+
+    /// As the library names it: `network.maxTransfers` is `SLUICE_NETWORK_MAX_TRANSFERS`.
+    private static func variable(_ key: String) -> String {
+        var name = "SLUICE_"
+        var last: Character?
+        for character in key {
+            if character.isUppercase, last?.isLowercase ?? false { name += "_" }
+            name += character.isLetter || character.isNumber ? character.uppercased() : "_"
+            last = character
+        }
+        return name
+    }
+
     private func names(below path: ArraySlice<Substring>) -> [Substring] {
         let prefix = path.map { "\($0)." }.joined()
         return Set(known.filter { $0.hasPrefix(prefix) }.map { $0.dropFirst(prefix.count).prefix { $0 != "." } })

@@ -156,6 +156,8 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         }
         if case .failure(let error) = result { record.error = error } else { record.isComplete = true }
         execution.pace.whenChanged(nil)
+        paceTimer?.cancel()
+        paceTimer = nil
         // An answer to the whole of it says more than the kernel's last word.
         if record.isComplete, record.sentAll { acknowledge(offset - start) }
         bodySent?.fail(EarlyAnswer())
@@ -190,6 +192,8 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         connection.leastRoundTrip = now.leastRoundTrip
         connection.retransmitted = now.retransmitted - before.retransmitted
         execution.observed(connection)
+        // A slow pace goes on over several looks.
+        if paceTimer != nil { execution.waitedForPace() }
         acknowledge(min(now.acknowledged - before.acknowledged, offset - start))
     }
 

@@ -34,6 +34,7 @@ struct HTTPVerdict {
         let code = Int(head.status.code)
         var failure = failure(code, head, body)
         failure?.isPushback = code == 429 || code == 503
+        failure?.isAnswer = true
         return failure
     }
 

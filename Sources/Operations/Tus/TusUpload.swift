@@ -173,11 +173,15 @@ struct TusUpload: Sendable {
     private func locked(_ record: HTTPRecord, _ method: HTTPMethod, _ url: UploadURL) -> any Error {
         guard let failure = requests.failure(record, of: method, url) as? Failure else { return CancellationError() }
         var locked = Failure(.link, reason: failure.reason, retryAfter: failure.retryAfter ?? Self.lockedRetry)
-        locked.isBusy = true
+        locked.isAnswer = true
         return locked
     }
 
-    private func refusal(_ reason: String) -> Failure { Failure(.final, reason: reason) }
+    private func refusal(_ reason: String) -> Failure {
+        var failure = Failure(.final, reason: reason)
+        failure.isAnswer = true
+        return failure
+    }
 
     private func standstill(_ why: String) -> Failure {
         Failure(.command, reason: "the tus upload to \(requests.upload.to.textForPeople) does not get on: \(why)")

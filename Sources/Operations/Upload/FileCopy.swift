@@ -18,6 +18,8 @@ struct FileCopy: Sendable {
     static let step = 4 << 20
     /// Up to this size a copy is done anew: that costs less than the commit of its trace.
     static let smallCopy: Int64 = 16 << 20
+    /// How often a copy that stands still looks at its pace.
+    static let paceStep: Duration = .milliseconds(100)
     /// Bytes between two syncs.
     static let syncStep: Int64 = 256 << 20
 
@@ -60,16 +62,18 @@ struct FileCopy: Sendable {
     private func copy(_ source: SourceFile, to part: PartFile) async throws {
         let size = source.identity.size
         var (offset, synced) = (part.length, part.synced)
+        var bucket = TokenBucket()
         execution.progress(offset: offset, total: size)
         if size > Self.smallCopy { try await execution.leave(trace(synced), of: source.identity) }
         while offset < size {
             try Task.checkCancellation()
-            let (position, count) = (offset, Int(min(Int64(Self.step), size - offset)))
+            let (position, count) = (offset, try await allowance(&bucket, Int(min(Int64(Self.step), size - offset))))
             let copied = try await BlockingIO.copies.run { try step(source, position, count, part) }
             guard copied > 0 else {
                 throw SourceFile.changed(upload.file, "while it was copied: it ends after \(offset) bytes now")
             }
             offset += Int64(copied)
+            if execution.pace.bytesPerSecond != nil { bucket.take(copied) }
             execution.transferred(copied)
             execution.progress(offset: offset, total: size)
             if offset - synced >= Self.syncStep, offset < size {
@@ -78,6 +82,19 @@ struct FileCopy: Sendable {
                 try await execution.leave(trace(synced), of: source.identity)
             }
         }
+    }
+
+    /// Bytes of the next step, once the pace lets them go.
+    private func allowance(_ bucket: inout TokenBucket, _ most: Int) async throws -> Int {
+        while let rate = execution.pace.bytesPerSecond {
+            let now = Int64(clinux_monotonic())
+            let available = bucket.available(rate: rate, now: now)
+            if rate > 0, available >= min(TokenBucket.portion, most) { return min(available, most) }
+            execution.waitedForPace()
+            let wait = bucket.wait(for: most, rate: rate).map { Duration.nanoseconds($0) } ?? Self.paceStep
+            try await Task.sleep(for: min(wait, Self.paceStep))
+        }
+        return most
     }
 
     private func trace(_ synced: Int64) -> UploadTrace.Way { .copy(boot: BootID.current, synced: synced) }

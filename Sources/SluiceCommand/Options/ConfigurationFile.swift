@@ -42,10 +42,21 @@ struct ConfigurationFile {
 
     func network() throws -> NetworkPolicy {
         do throws(PolicyError) {
-            return try NetworkPolicy(reading: reader, keys: keys)
+            return try NetworkPolicy(reading: reader, keys: keys, variables: Self.variables)
         } catch {
             throw Complaint(.configuration, "\(error)")
         }
+    }
+
+    /// Names of environment variables.
+    private static var variables: [String] {
+        var names: [String] = []
+        var next = environ
+        while let entry = next.pointee {
+            names.append(String(cString: entry).prefix { $0 != "=" }.description)
+            next += 1
+        }
+        return names
     }
 
     /// Nil where there is no configuration.

@@ -142,15 +142,13 @@ struct GateKeeper {
         let own = links.filter { $0.destination == destination.text }
         for link in own.isEmpty ? links.filter({ $0.destination == "*" }) : own {
             guard let gate = link.gates[command.qos.name] else { continue }
-            // The sentence may tell the remedy at its end, which stands in a place of its own here.
-            let ending = link.remedy.map { "; what lifts it: \($0)" } ?? ""
-            let isLevel = !ending.isEmpty && gate.hasSuffix(ending)
-            let value = isLevel ? String(gate.dropLast(ending.count)) : gate
-            let since = link.since.map { ", since \($0)" } ?? ""
+            // What lifts it stands at the end of the sentence, and here in a place of its own.
+            let parts = gate.split(separator: LinkReport.remedy, maxSplits: 1)
+            let remedy = parts.count == 2 ? String(parts[1]) : nil
             let probe = link.nextProbe.map { "; the next probe goes at \($0)" } ?? ""
             return Gate(
-                name: "link", value: value + since, threshold: isLevel ? link.remedy : nil,
-                opens: "It \(goes) when \(isLevel ? "that is so" : "the link lets it")\(probe)")
+                name: "link", value: String(parts.first ?? ""), threshold: remedy,
+                opens: "It \(goes) when \(remedy == nil ? "the link lets it" : "that is so")\(probe)")
         }
         return nil
     }
