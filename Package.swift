@@ -181,7 +181,7 @@ let package = Package(
             "EndToEnd",
             [
                 "Commands", "Store", "Wire", "ZeroMQ", "Sluice", "TestSupport", "CLinux", "LinkEmulator",
-                "TestDestination",
+                "TestDestination", "NetworkEvaluation",
             ]),
     ]
 )

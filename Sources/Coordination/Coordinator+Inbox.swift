@@ -20,7 +20,7 @@ extension Coordinator {
                 take(reports, from: head.seat, now: now)
             case .transfers(let transfers):
                 for link in transfers.links where link.allBytes > 0 {
-                    lastTransfers[link.destination] = (head.seat, link)
+                    lastTransfers[head.seat, default: [:]][link.destination] = link
                 }
                 dispatcher.links.report(transfers, worker: head.epoch, now: now)
                 hub.transfers(transfers, worker: head.seat, at: .now)

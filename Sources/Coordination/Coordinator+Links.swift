@@ -26,16 +26,20 @@ extension Coordinator {
 
     func watchRoutes() {
         do throws(RouteError) {
-            routes = try RouteWatch(loop: loop) { [weak self] routes, lost in
-                self?.assumeIsolated { $0.routesChanged(routes, lost) }
+            routes = try RouteWatch(loop: loop) { [weak self] routes, lost, main in
+                self?.assumeIsolated { $0.routesChanged(routes, lost, main) }
             }
         } catch {
             logger.warning("The kernel's routes cannot be heard; links are judged by their traffic alone: \(error)")
         }
     }
 
-    private func routesChanged(_ routes: [Destination: Route], _ lost: [String: String]) {
+    private func routesChanged(
+        _ routes: [Destination: Route], _ lost: [String: String], _ main: RouteTable.Hop?
+    ) {
         let now = Int64(clinux_monotonic())
+        if let main, let before = mainUplink, main != before { dispatcher.links.uplinkReplaced("", now: now) }
+        mainUplink = main ?? mainUplink
         for (name, reason) in lost where lostUplinks[name] != reason {
             dispatcher.links.uplinkLost(name, reason: reason, now: now)
         }

@@ -55,5 +55,6 @@ extension Coordinator {
         if let watch = connections[seat]?.watch { loop.remove(watch) }
         connections[seat] = nil
         sequences[seat] = nil
+        lastTransfers[seat] = nil
     }
 }

@@ -178,7 +178,9 @@ extension Coordinator {
             hub.worker(record, state: record.phaseName, at: at, snapshot: true)
         }
         for report in linkReports(withHistory: true) { hub.link(report, at: at, snapshot: true) }
-        for (_, last) in lastTransfers { hub.bandwidth(last.link, worker: last.worker, at: at) }
+        for (seat, links) in lastTransfers {
+            for link in links.values { hub.bandwidth(link, worker: seat, at: at) }
+        }
         read { store throws(StoreError) in
             (
                 try store.counts(),

@@ -41,10 +41,11 @@ actor Coordinator {
     var cancels: [CommandID: Int] = [:]
     var dirtyShards: Set<Int> = []
     var timesAreSettling = false
-    var lastTransfers: [Destination: (worker: Int, link: Transfers.Link)] = [:]
+    var lastTransfers: [Int: [Destination: Transfers.Link]] = [:]
     var linkLog = LinkLog()
     var routes: RouteWatch?
     var lostUplinks: [String: String] = [:]
+    var mainUplink: RouteTable.Hop?
     var overrides: [Destination: LinkOverride] = [:]
     private var controlSequence: Int64 = 0
     var sequences: [Int: Int64] = [:]

@@ -72,7 +72,7 @@ package struct Dispatcher: Sendable {
     private var inHand: [CommandID: InHand] = [:]
     /// Where to read on; what has been read to its end has no cursor.
     private var cursors: [Source: Cursor] = [:]
-    private var running: [ReadyQueue.Group: Int] = [:]
+    private var inFlight = InFlight()
     /// When the last that ran of a class was sent back to wait.
     private var releasedAt: [ReadyQueue.Group: Int64] = [:]
 
@@ -337,7 +337,7 @@ package struct Dispatcher: Sendable {
     ) -> Bool {
         guard candidate.room(serviceClass) > 0 else { return false }
         let mayBeSuspect = candidate.suspects < SeatRecord.mostSuspects
-        let command = Self.take(serviceClass, from: &queue, shards: shards, links, running, now: now) { lane in
+        let command = Self.take(serviceClass, from: &queue, shards: shards, links, inFlight, now: now) { lane in
             (mayBeSuspect || !lane.suspect) && isMeant(lane) && candidate.record.types.contains(lane.type)
         }
         guard let command else { return false }
@@ -348,12 +348,12 @@ package struct Dispatcher: Sendable {
     /// Borrows what says where commands may go: a copy for each command would be felt.
     private static func take(
         _ serviceClass: ServiceClass, from queue: inout ReadyQueue, shards: [Int]?, _ links: borrowing LinkGovernors,
-        _ running: [ReadyQueue.Group: Int], now: Int64, where isMeant: (ReadyQueue.Lane) -> Bool
+        _ inFlight: InFlight, now: Int64, where isMeant: (ReadyQueue.Lane) -> Bool
     ) -> ReadyCommand? {
         queue.take(serviceClass, shards: shards) { lane in
             isMeant(lane)
                 && (lane.destination == .none
-                    || links.admits(serviceClass, to: lane.destination, running, now: now))
+                    || links.admits(serviceClass, to: lane.destination, inFlight, now: now))
         }
     }
 
@@ -390,7 +390,7 @@ package struct Dispatcher: Sendable {
         var found: [(ReadyCommand, Int)] = []
         for serviceClass in [ServiceClass.middle, .low] {
             let waiting = queue.oldest(serviceClass) { lane in
-                !lane.suspect && running[.init(destination: lane.destination, serviceClass: serviceClass)] == nil
+                !lane.suspect && inFlight[lane.destination, serviceClass] == 0
             }
             for command in waiting where at - command.createdAt > longest {
                 // What was cut a moment ago does not come back by this door.
@@ -400,7 +400,7 @@ package struct Dispatcher: Sendable {
                     let seat = seats.values.first(where: {
                         $0.types.contains(command.type) && $0.room(.high, now: now) > 0
                             && ($0.room(.middle, now: now) <= 0
-                                || !links.admits(serviceClass, to: command.destination, running, now: now))
+                                || !links.admits(serviceClass, to: command.destination, inFlight, now: now))
                     })?.seat
                 else { continue }
                 queue.remove(command.id)
@@ -416,24 +416,25 @@ package struct Dispatcher: Sendable {
         inHand[id] = InHand(
             seat: seat, destination: destination, serviceClass: qos.serviceClass, suspect: suspect,
             offeredAt: offeredAt)
-        running.count(.init(destination: destination, serviceClass: qos.serviceClass), by: 1)
+        inFlight.count(destination, qos.serviceClass, by: 1)
         if suspect { seats[seat]?.suspects.insert(id) }
     }
 
     private mutating func letGo(_ id: CommandID) {
         guard let hand = inHand.removeValue(forKey: id) else { return }
-        running.count(.init(destination: hand.destination, serviceClass: hand.serviceClass), by: -1)
+        inFlight.count(hand.destination, hand.serviceClass, by: -1)
         if hand.suspect { seats[hand.seat]?.suspects.remove(id) }
     }
 }
 
 extension LinkGovernors {
     fileprivate func admits(
-        _ serviceClass: ServiceClass, to destination: Destination, _ running: [ReadyQueue.Group: Int], now: Int64
+        _ serviceClass: ServiceClass, to destination: Destination, _ inFlight: InFlight, now: Int64
     ) -> Bool {
-        func count(_ other: ServiceClass) -> Int {
-            running[.init(destination: destination, serviceClass: other)] ?? 0
-        }
-        return admits(serviceClass, to: destination, middle: count(.middle), low: count(.low), now: now)
+        // More destinations than places: each has one by its link, and all together no more than there are.
+        if destination != .none, serviceClass != .high, inFlight.onLinks >= policy.globalLimit { return false }
+        return admits(
+            serviceClass, to: destination, middle: inFlight[destination, .middle], low: inFlight[destination, .low],
+            now: now)
     }
 }

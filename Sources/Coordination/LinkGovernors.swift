@@ -155,6 +155,8 @@ package struct LinkGovernors: Sendable {
         controller.uplinkLost(name, reason: reason, now: now)
     }
 
+    package mutating func uplinkReplaced(_ name: String, now: Int64) { controller.uplinkReplaced(name, now: now) }
+
     package mutating func uplinkFound(_ name: String, now: Int64) { controller.uplinkFound(name, now: now) }
 
     package mutating func restore(_ memory: LinkMemory, of key: LinkKey, now: Int64) {

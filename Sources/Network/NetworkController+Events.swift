@@ -98,6 +98,13 @@ extension NetworkController {
         }
     }
 
+    /// Another wire or gateway carries it: what was measured says nothing of it.
+    package mutating func uplinkReplaced(_ route: String, now: Int64) {
+        for key in links.keys where key.scope == .uplink(route) || uplink(of: key)?.scope == .uplink(route) {
+            links[key]?.rerouted(now: now)
+        }
+    }
+
     /// It is back: probe now.
     package mutating func uplinkFound(_ route: String, now: Int64) {
         guard lostUplinks.removeValue(forKey: route) != nil else { return }

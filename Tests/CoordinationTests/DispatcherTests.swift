@@ -298,6 +298,19 @@ import Wire
         #expect(Set(numbers(dispatcher.dispatch(at: at, now: 0))) == [20, 21])
     }
 
+    @Test func `more destinations than places have no more than there are`() {
+        var policy = NetworkPolicy()
+        policy.globalLimit = 8
+        var dispatcher = dispatcher(concurrency: 64, links: LinkGovernors(policy: policy))
+        dispatcher.insert(
+            (1...20).map { ready(Int64($0), to: Destination(scheme: "http", host: "h\($0)", port: 80)) })
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)).count == 8)
+        #expect(value(dispatcher.dispatch(at: at, now: 0)).isEmpty)
+        // High quality has places of its own.
+        dispatcher.insert([ready(30, .userInitiated, to: host)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [30])
+    }
+
     @Test func `loopback has places for all`() {
         var dispatcher = dispatcher(concurrency: 16)
         let local = Destination(scheme: "http", host: "127.0.0.1", port: 80)

@@ -86,6 +86,22 @@ import Testing
         #expect(rig.pace(decisions, .default) ?? 1e9 <= 0.25 * 0.2 * megabit * 1.1)
     }
 
+    @Test func `degraded throttles low quality while something higher runs`() {
+        var rig = Rig()
+        rig.transfers = all().filter { $0.qos.serviceClass != .high }
+        rig.run(5, ["a": 100 * megabit])
+        let rate = 1.9 * megabit
+        var decisions = rig.run(6, ["a": rate])
+        #expect(decisions.allowances[key("a")]?.level == .degraded)
+        #expect(rig.pace(decisions, .default) == nil)
+        // Two low transfers share the percent.
+        #expect(abs((rig.pace(decisions, .utility) ?? 0) / rate - 0.25 / 2) < 0.02)
+        #expect(abs((rig.pace(decisions, .background) ?? 0) / rate - 0.1 / 2) < 0.01)
+        rig.transfers = rig.transfers.filter { $0.qos == .background }
+        decisions = rig.run(6, ["a": rate])
+        #expect(rig.pace(decisions, .background) == nil, "nothing higher is there")
+    }
+
     @Test func `a quality whose verb is cancel ends with the reason`() {
         var policy = NetworkPolicy()
         policy.degraded[.background] = .cancel
@@ -271,6 +287,20 @@ import Testing
         #expect(abs((rig.pace(decisions, .utility) ?? 0) - 550_000) < 20_000)
         rig.transfers = [sample(1, .userInitiated), sample(3, .utility)]
         #expect((49_000...51_000).contains(rig.pace(rig.run(5, ["a": 2_000_000]), .utility) ?? 0), "the floor")
+    }
+
+    @Test func `another main uplink begins from nothing, and by itself`() {
+        var rig = Rig()
+        rig.transfers = [sample(1), sample(2, to: "b")]
+        rig.network.routeChanged(destination("b"), to: .uplink("wg0"), now: 0)
+        rig.run(5, ["a": 100 * megabit, "b": 10 * megabit])
+        #expect(rig.network.level(of: key("a")) == .good && rig.network.level(of: key("b")) == .good)
+        rig.network.uplinkReplaced("", now: rig.now)
+        #expect(rig.network.level(of: key("a")) == .unknown && rig.network.level(of: key("b")) == .good)
+        #expect(rig.network.memory(of: key("a"), now: rig.now) == nil, "nothing of the other wire")
+        // What would be a twentieth of the other's is good of this one.
+        rig.run(5, ["a": 5 * megabit, "b": 10 * megabit])
+        #expect(rig.network.level(of: key("a")) == .good)
     }
 
     @Test func `concurrency and hours of a destination`() {

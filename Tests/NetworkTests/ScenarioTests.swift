@@ -201,6 +201,8 @@ import Testing
         #expect(median(slowdowns) <= (megabits > 10 ? 1.15 : 1.3))
         #expect((slowdowns.last ?? 9) <= (megabits > 10 ? 1.5 : 2))
         #expect(all.allSatisfy { $0.longestStandstill <= 60 })
+        // The simulation complains of two within five seconds.
+        if megabits < 10 { #expect(all.allSatisfy { !$0.waves.isEmpty }) }
     }
 
     @Test func `all low transfers end in spite of high quality every 10 s`() {

@@ -12,6 +12,7 @@ let own = Destination(scheme: "http", host: "192.0.2.10", port: 80)
 struct Told: Sendable {
     var routes: [Destination: Route]
     var lost: [String: String]
+    var main: RouteTable.Hop?
     var at: Int64
 }
 
@@ -24,7 +25,9 @@ actor Watcher {
     init(loop: PollLoop) { self.loop = loop }
 
     func start(_ tell: @escaping @Sendable (Told) -> Void) throws {
-        let watch = try RouteWatch(loop: loop) { tell(Told(routes: $0, lost: $1, at: Int64(clinux_monotonic()))) }
+        let watch = try RouteWatch(loop: loop) {
+            tell(Told(routes: $0, lost: $1, main: $2, at: Int64(clinux_monotonic())))
+        }
         loop.tick = { watch.tick(now: $0) }
         watch.follow([far, near, own])
         self.watch = watch
@@ -68,6 +71,14 @@ func say(_ sentence: String) {
         (
             "interface up", ["link set v0 up", "route add default via 192.0.2.1"],
             { $0.lost[""] == nil && $0.routes == [far: .uplink(""), near: .uplink("v0"), own: .local] }
+        ),
+        (
+            "default route replaced", ["route replace default via 192.0.2.2"],
+            { $0.lost.isEmpty && $0.main?.gateway == [192, 0, 2, 2] }
+        ),
+        (
+            "default route as before", ["route replace default via 192.0.2.1"],
+            { $0.lost.isEmpty && $0.main?.gateway == [192, 0, 2, 1] }
         ),
     ]
 

@@ -11,6 +11,8 @@ struct RouteBook {
     private(set) var followed: Set<Destination> = []
     private(set) var routes: [Destination: Route] = [:]
     private(set) var lostUplinks: [String: String] = [:]
+    /// The last that lived.
+    private(set) var mainUplink: RouteTable.Hop?
     private var addresses: [String: [IPAddress]] = [:]
 
     /// - Returns: names to be looked up.
@@ -45,8 +47,9 @@ struct RouteBook {
                 routes[destination] = before
             }
         }
-        defer { (self.routes, lostUplinks) = (routes, lost) }
-        return routes != self.routes || lost != lostUplinks
+        let main = table.mainUplink ?? mainUplink
+        defer { (self.routes, lostUplinks, mainUplink) = (routes, lost, main) }
+        return routes != self.routes || lost != lostUplinks || main != mainUplink
     }
 
     /// By the first of its addresses that has one. - Returns: nil while no address is known.

@@ -100,6 +100,9 @@ package struct RouteTable: Sendable, Equatable {
 
     private var mainHop: Hop? { defaults.lazy.compactMap { living($0) }.first }
 
+    /// Interface and gateway of the main uplink; nil where none lives.
+    package var mainUplink: Hop? { mainHop }
+
     private func name(of hop: Hop, by entry: Entry) -> String {
         guard let main = mainHop else { return interfaces[hop.interface]?.name ?? "" }
         // The same gateway carries it, or the same wire in the other family.

@@ -8,7 +8,10 @@ package final class RouteWatch {
     /// - Parameters:
     ///   - routes: of all destinations that are followed and whose address is known.
     ///   - lostUplinks: names of uplinks that lead nowhere, with why; the main one has the empty name.
-    package typealias Changed = (_ routes: [Destination: Route], _ lostUplinks: [String: String]) -> Void
+    ///   - mainUplink: by which interface and gateway it leads, or led last.
+    package typealias Changed = (
+        _ routes: [Destination: Route], _ lostUplinks: [String: String], _ mainUplink: RouteTable.Hop?
+    ) -> Void
 
     /// Names are looked up anew after so long.
     package static let refreshInterval: Int64 = 60_000_000_000
@@ -74,6 +77,6 @@ package final class RouteWatch {
 
     private func tell() {
         guard registration != nil, book.refresh() else { return }
-        changed(book.routes, book.lostUplinks)
+        changed(book.routes, book.lostUplinks, book.mainUplink)
     }
 }

@@ -104,7 +104,9 @@ struct BenchCommand: AsyncParsableCommand {
     private func bodies(_ place: BenchPlace) -> [@Sendable () throws -> [BenchResult]] {
         switch subject {
         case .latency: return [{ try LatencyBench(place: place).run() }]
-        case .upload: return [{ try UploadBench(place: place).run() }]
+        case .upload:
+            let bench = UploadBench(place: place)
+            return [{ try bench.large() }, { try bench.small() }, { try bench.memory() }]
         case .queue:
             return (figure.isEmpty ? Figure.allCases : figure).map { figure in
                 switch figure {

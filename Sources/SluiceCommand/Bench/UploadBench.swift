@@ -10,18 +10,11 @@ struct UploadBench {
     var smallCount = 5000
     var smallSize = 65_536
 
-    func run() throws -> [BenchResult] {
-        let server = try BenchServer(place: place)
-        var results = try large(server)
-        results += try small(server)
-        server.stop()
-        results += try memory()
-        return results
-    }
-
     // MARK: One large file
 
-    private func large(_ server: BenchServer) throws -> [BenchResult] {
+    func large() throws -> [BenchResult] {
+        let server = try BenchServer(place: place)
+        defer { server.stop() }
         let source = "\(place.path)/large"
         try makeFile(source, size: largeSize)
         guard let curl = Self.find("curl") else { return [missing("curl")] }
@@ -53,7 +46,9 @@ struct UploadBench {
 
     // MARK: Many small files
 
-    private func small(_ server: BenchServer) throws -> [BenchResult] {
+    func small() throws -> [BenchResult] {
+        let server = try BenchServer(place: place)
+        defer { server.stop() }
         let folder = "\(place.path)/small"
         mkdir(folder, 0o700)
         let files = (0..<smallCount).map { "\(folder)/\($0)" }
@@ -135,7 +130,7 @@ struct UploadBench {
     // MARK: Memory
 
     /// A worker with 64 uploads of 1 GB under way, to a receiver that reads slowly.
-    private func memory() throws -> [BenchResult] {
+    func memory() throws -> [BenchResult] {
         let rig = try BenchRig(place)
         defer { rig.clear() }
         let port = try BenchServer.freePort()

@@ -47,6 +47,26 @@ import Testing
         #expect(book.lostUplinks[""] == "there is no default route")
     }
 
+    @Test func `another gateway of the default route is another main uplink, and none is the last`() throws {
+        var book = RouteBook()
+        _ = book.follow([number])
+        book.table = RecordedTables.table
+        #expect(book.refresh() == true)
+        let first = try #require(book.mainUplink)
+        var other = RecordedTables.table
+        for index in other.entries.indices where other.entries[index].length == 0 {
+            for hop in other.entries[index].hops.indices { other.entries[index].hops[hop].gateway = [192, 0, 2, 254] }
+        }
+        book.table = other
+        #expect(book.refresh() == true)
+        #expect(book.mainUplink != first && book.mainUplink?.gateway == [192, 0, 2, 254])
+        #expect(book.routes == [number: .uplink("")])
+        other.entries.removeAll { $0.length == 0 }
+        book.table = other
+        #expect(book.refresh() == true)
+        #expect(book.mainUplink?.gateway == [192, 0, 2, 254] && book.lostUplinks[""] != nil)
+    }
+
     @Test func `one address that can be reached is enough`() throws {
         var book = RouteBook()
         book.table = RecordedTables.table

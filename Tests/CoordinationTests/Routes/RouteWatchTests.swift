@@ -30,7 +30,7 @@ import Testing
         await probe.finish()
         #expect(ending == .exited(0), "\(probe.errors)")
         let lines = probe.output.split(separator: "\n")
-        #expect(lines.count == 6, "\(probe.output)")
+        #expect(lines.count == 8, "\(probe.output)")
         for line in lines {
             let milliseconds = try #require(line.split(separator: ": ").last.flatMap { Double($0) })
             #expect(milliseconds <= 100, "\(line) ms")

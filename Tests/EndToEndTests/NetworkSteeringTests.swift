@@ -1,0 +1,106 @@
+import Commands
+import Foundation
+import Sluice
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    /// A running coordinator obeys what a person says of a link, and says what it knows of it.
+    struct NetworkSteeringTests {
+        private static let size = 3_000_000
+
+        @Test func `a destination that is held offline stays so over a restart, and opens at once`() async throws {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                let file = try installation.place.file("a.bin", [UInt8](repeating: 7, count: 1000))
+                let coordinator = try await installation.coordinator()
+                _ = try await installation.worker()
+                let store = try installation.store()
+                func put() async throws -> CommandID {
+                    try await installation.sluice("put", file, "--to", "\(receiver.origin)/in/").ids[0]
+                }
+                try await installation.await(try await put(), .success, in: store)
+
+                try await set(installation, receiver, "--level", "offline")
+                let held = try await put()
+                // Others pass it.
+                #expect(try await installation.sluice("submit", "noop", "--wait").code == 0)
+                #expect(try store.command(held)?.status == .new)
+                coordinator.signal(SIGKILL)
+                _ = await coordinator.end
+                _ = try await installation.coordinator()
+                #expect(try await installation.sluice("submit", "noop", "--wait").code == 0)
+                #expect(try store.command(held)?.status == .new && receiver.requests.count == 1)
+                let explained = try await installation.sluice("explain", "\(held)")
+                #expect(explained.output.contains("held offline by a person"), "\(explained.output)")
+
+                try await set(installation, receiver, "--level", "auto")
+                try await installation.await(held, .success, in: store, within: .seconds(10))
+            }
+        }
+
+        @Test func `a rate that a person sets reaches the wire, also of what runs`() async throws {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                receiver.on("/in/a.bin", .slow(bytesPerSecond: 1_000_000))
+                let file = try installation.place.file("a.bin", [UInt8](repeating: 7, count: Self.size))
+                _ = try await installation.up()
+                let store = try installation.store()
+                let id = try await installation.sluice(
+                    "put", file, "--to", "\(receiver.origin)/in/", "--protocol", "put", "--qos", "userInteractive"
+                ).ids[0]
+                try await until("the first bytes") { (receiver.requests.first?.bytes ?? 0) > 100_000 }
+                try await set(installation, receiver, "--max-rate", "100kB")
+                // What the sockets of both sides hold comes at its own rate; then 50 kB take half a second, and not a
+                // twentieth.
+                try await until("the pace") {
+                    let (before, since) = (receiver.requests[0].bytes, ContinuousClock.now)
+                    try await until("50 kB more") { receiver.requests[0].bytes >= before + 50_000 }
+                    return (ContinuousClock.now - since).seconds >= 0.3
+                }
+                #expect(receiver.requests[0].bytes < Self.size)
+                try await set(installation, receiver, "--max-rate", "none")
+                try await installation.await(id, .success, in: store, within: .seconds(20))
+            }
+        }
+
+        @Test func `a running coordinator tells of its links, when asked and by events`() async throws {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                receiver.on("/in/a.bin", .slow(bytesPerSecond: 1_000_000))
+                let file = try installation.place.file("a.bin", [UInt8](repeating: 7, count: Self.size))
+                _ = try await installation.up()
+                let client = try SluiceClient(data: installation.data)
+                let heard = Mutex<[SluiceEvent]>([])
+                let listening = Task { [events = try client.events(prefix: "link/")] in
+                    for await event in events { heard.withLock { $0.append(event) } }
+                }
+                let id = try await installation.sluice("put", file, "--to", "\(receiver.origin)/in/").ids[0]
+                try await until("an event of the link with its goodput") {
+                    heard.withLock { $0 }.contains {
+                        $0.subject == receiver.origin && ($0.body["goodput"]?.integer ?? 0) > 100_000
+                    }
+                }
+                let link = try await installation.sluice("network", "--json").lines
+                    .map { try JSONValue(parsing: $0.utf8) }.first { $0["destination"]?.string == receiver.origin }
+                // Loopback is local.
+                #expect(link?["limit"]?.integer == 64)
+                #expect(link?["inFlight"]?.integer == 1)
+                #expect((100_000...2_000_000).contains(link?["goodput"]?.integer ?? 0), "\(String(describing: link))")
+                #expect(link?["history"]?.elements?.isEmpty == false)
+                try await installation.await(id, .success, in: installation.store())
+                listening.cancel()
+                await client.close()
+            }
+        }
+
+        private func set(
+            _ installation: Installation, _ receiver: MisbehavingReceiver, _ option: String, _ value: String
+        ) async throws {
+            let done = try await installation.sluice("network", "set", receiver.origin, option, value)
+            #expect(done.code == 0, "\(done.errors)")
+        }
+    }
+}
