@@ -347,7 +347,7 @@ struct Simulation {
                 let id = newID()
                 let key = keys[high.server]
                 let made = network.arrived(id, to: key, qos: .userInitiated, bytes: Int64(high.size), now: clock)
-                if let made { decisions = made }
+                if let made { adopt(made) }
                 highPending.append((now, id))
                 return
             }
@@ -385,12 +385,11 @@ struct Simulation {
             network.setWaiting(counts, for: keys[server], now: clock)
         }
         let before = network.links
-        let ordered = Set(decisions.orders.map(\.id))
-        decisions = network.tick(now: clock)
+        adopt(network.tick(now: clock))
         if let fixed = scenario.fixed {
             for key in decisions.allowances.keys { decisions.allowances[key]?.places = fixed }
         }
-        check(before, ordered: ordered)
+        check(before)
         let key = keys[0]
         figures.rates.append((now, (moved - movedBefore) / 0.25))
         movedBefore = moved
@@ -401,8 +400,18 @@ struct Simulation {
         lastLevel = level
     }
 
+    private mutating func adopt(_ new: NetworkDecisions) {
+        let ordered = Set(decisions.orders.map(\.id))
+        decisions = new
+        guard network.level(of: keys[0]) != .offline, new.orders.contains(where: { !ordered.contains($0.id) }) else {
+            return
+        }
+        if let last = figures.waves.last, now - last < 4.999 { complain("two waves, the first at \(last) s") }
+        figures.waves.append(now)
+    }
+
     /// What must hold in every scenario, whatever the seed.
-    private mutating func check(_ before: [LinkKey: LinkController], ordered: Set<CommandID>) {
+    private mutating func check(_ before: [LinkKey: LinkController]) {
         for (key, link) in network.links where key.destination != nil {
             let limit = link.concurrency.limit
             if !(1...32).contains(limit) { complain("the limit is \(limit)") }
@@ -418,10 +427,6 @@ struct Simulation {
         let places = decisions.allowances.values.reduce(0) { $0 + $1.places }
         if places > scenario.policy.globalLimit { complain("there are \(places) places") }
         let isOffline = network.level(of: keys[0]) == .offline
-        if decisions.orders.contains(where: { !ordered.contains($0.id) }), !isOffline {
-            if let last = figures.waves.last, now - last < 4.999 { complain("two waves, the first at \(last) s") }
-            figures.waves.append(now)
-        }
         if isOffline, let since = [figures.probes.last, figures.levels.last?.at].compactMap({ $0 }).max() {
             if now - since > 30.5 { complain("no probe since \(since) s") }
         }

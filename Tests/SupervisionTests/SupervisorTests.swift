@@ -14,9 +14,11 @@ import Testing
         listener = try Listener()
     }
 
-    /// Says `ready`, and ends at SIGTERM with `code` after it has said `bye`.
+    /// Says `ready`, and ends at SIGTERM with `code` after it has said `bye`. A shell that waits for input can miss the
+    /// signal just before it begins to: this one looks between two short sleeps.
     private func polite(_ name: String, _ code: Int = 0) -> String {
-        "trap 'echo \(name) bye >&2; exit \(code)' TERM; echo \(name) ready >&2; read -r line"
+        "trap 'echo \(name) bye >&2; exit \(code)' TERM; echo \(name) ready >&2; "
+            + "for i in $(seq 1 2000); do sleep 0.05; done"
     }
 
     /// Ends by nothing but SIGKILL, or the end of the test.
