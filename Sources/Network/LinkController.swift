@@ -122,6 +122,9 @@ package struct LinkController: Sendable {
             let wait = probe.nextProbe.map { "the next in \(MeasureText.time(max($0 - now, 0).seconds))" }
             return (probe.reason ?? "offline", "a probe that succeeds; \(wait ?? "one is under way")", probe.since)
         }
+        if isFixed, judge.level == .unknown {
+            return ("so many transfers as were set or this machine takes, whatever the goodput", nil, judge.since)
+        }
         return (judge.evidence.sentence, judge.remedy, judge.since)
     }
 }

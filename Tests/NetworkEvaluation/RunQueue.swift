@@ -26,5 +26,8 @@ struct RunQueue {
 
     mutating func end(of job: Job) { running.removeAll { $0 == job } }
 
-    private static func megabits(_ job: Job) -> Double { Scenario.named(job.scenario)?.megabits ?? mostMegabits }
+    private static func megabits(_ job: Job) -> Double {
+        guard let scenario = Scenario.named(job.scenario), !scenario.needsTheMachine else { return mostMegabits }
+        return scenario.megabits
+    }
 }

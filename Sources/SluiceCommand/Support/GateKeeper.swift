@@ -71,7 +71,8 @@ struct GateKeeper {
                 threshold: "the worker's word", opens: "The worker ends it; a success that was already given wins")
         }
         var value = "worker \(seat)\(pid) executes it, \(command.status) for \(since)"
-        if command.total > 0 { value += ", \(command.offset) of \(command.total) bytes" }
+        // Nothing is stored of what could not go on from there.
+        if command.offset > 0, command.total > 0 { value += ", \(command.offset) of \(command.total) bytes" }
         return Gate(name: "running", value: value, opens: "It is running now")
     }
 

@@ -108,7 +108,7 @@ extension Scenario {
         name: "overhead", title: "coordinator with 200 transfers, 100 Mbit/s, 20 ms",
         uplink: .megabits(100, roundTrip: .milliseconds(20)),
         destinations: [nil, nil, nil, nil], targets: [Target("coordinator (% of a core)", .atMost(2))], arms: [.ours],
-        concurrency: 200
+        concurrency: 200, needsTheMachine: true
     ) { stage in
         // High ones, which no limit holds back: so all run, and the control is at work on all of them.
         try await stage.startSluice()

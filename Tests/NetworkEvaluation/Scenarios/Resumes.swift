@@ -35,7 +35,8 @@ extension Scenario {
     /// A copy has no link; what was written twice is what its temporary file lost of its length.
     private static let resumedCopy = Scenario(
         name: "resume-file", title: "a copy of 4 GB to a `file:` URL, cut at 50 % and resumed by another process",
-        uplink: .megabits(20), targets: [Target("beyond the size (KiB)", .atMost(256))], arms: [.ours]
+        uplink: .megabits(20), targets: [Target("beyond the size (KiB)", .atMost(256))], arms: [.ours],
+        needsTheMachine: true
     ) { stage in
         let size: Int64 = 4_000_000_000
         let directory = "\(stage.place.path)/copies"
