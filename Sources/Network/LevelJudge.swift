@@ -146,7 +146,10 @@ package struct LevelJudge: Sendable {
         guard tick.flowing > 0 else { return latency(tick, factor: factor) }
         // Silence is for the probe to judge: where it is short, nothing has happened.
         guard tick.rate > 0 else { return nil }
-        if Double(tick.stalled) >= thresholds.poorStalls * Double(tick.flowing) && tick.stalled > 0 {
+        // Where the link carries what it can, too many share it: no matter of the link.
+        if Double(tick.stalled) >= thresholds.poorStalls * Double(tick.flowing) && tick.stalled > 0,
+            rate < expected.map({ 0.8 * $0 }) ?? .infinity
+        {
             return (.poor, .stalled(count: tick.stalled, of: tick.flowing))
         }
         let poor = Double(thresholds.poorRate)

@@ -78,6 +78,17 @@ import Testing
         #expect(judge.level == .degraded)
     }
 
+    @Test func `transfers that stall while the link carries what it can are too many, and no reason for a level`() {
+        var judge = judge(at: .good)
+        var one = tick(0.9 * Self.capacity, flowing: 64)
+        one.stalled = 40
+        feed(&judge, 5, one, from: 3)
+        #expect(judge.level == .good)
+        one.rate = 0.7 * Self.capacity
+        feed(&judge, 2, one, from: 8)
+        #expect(judge.level == .poor)
+    }
+
     @Test func `without demand the level stays, and is unknown after a minute`() {
         var judge = judge(at: .degraded)
         feed(&judge, 50, tick(0, flowing: 0, srtt: nil), from: 3)
@@ -151,7 +162,7 @@ import Testing
 
     @Test func `half of the transfers without progress are poor`() {
         var judge = judge(at: .good)
-        var one = tick(Self.capacity)
+        var one = tick(0.6 * Self.capacity)
         one.stalled = 2
         feed(&judge, 1, one, from: 3)
         #expect(judge.level == .poor)
