@@ -20,7 +20,7 @@ struct Scenario: Sendable {
     var startsItself = false
     /// Whether its record has every arm, and more and longer runs.
     var isMain = false
-    /// Nothing runs beside it: it measures processor time, or takes all that the disk can do.
+    /// Nothing runs beside it: it measures processor time or milliseconds, or takes all that the disk can do.
     var needsTheMachine = false
     /// Does it, and puts figures into the stage's record.
     var run: @Sendable (Stage) async throws -> Void
