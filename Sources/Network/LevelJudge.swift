@@ -135,8 +135,10 @@ package struct LevelJudge: Sendable {
     private func candidate(
         _ tick: LinkTick, rate: Double, expected: Double?, queueDelay: Double?, factor: Double
     ) -> (level: LinkLevel, evidence: LevelEvidence)? {
+        // Where it carries what it can, too many share it or a server misbehaves: no matter of the link.
+        let isFull = tick.flowing > 0 && rate >= expected.map { 0.8 * $0 } ?? .infinity
         // A single failure is a retry and no signal.
-        if recentFailures >= 2, tick.failed + tick.completed > 0 || tick.flowing > 0,
+        if recentFailures >= 2, !isFull, tick.failed + tick.completed > 0 || tick.flowing > 0,
             errors >= thresholds.degradedErrors / factor
         {
             let isPoor = errors >= thresholds.poorErrors / factor
@@ -146,10 +148,7 @@ package struct LevelJudge: Sendable {
         guard tick.flowing > 0 else { return latency(tick, factor: factor) }
         // Silence is for the probe to judge: where it is short, nothing has happened.
         guard tick.rate > 0 else { return nil }
-        // Where the link carries what it can, too many share it: no matter of the link.
-        if Double(tick.stalled) >= thresholds.poorStalls * Double(tick.flowing) && tick.stalled > 0,
-            rate < expected.map({ 0.8 * $0 }) ?? .infinity
-        {
+        if Double(tick.stalled) >= thresholds.poorStalls * Double(tick.flowing) && tick.stalled > 0, !isFull {
             return (.poor, .stalled(count: tick.stalled, of: tick.flowing))
         }
         let poor = Double(thresholds.poorRate)

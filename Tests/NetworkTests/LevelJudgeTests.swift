@@ -155,7 +155,10 @@ import Testing
         feed(&judge, 5, tick(Self.capacity), from: 3.25)
         #expect(judge.level == .good)
         one.failed = 2
-        feed(&judge, 1.25, one, from: 9)
+        feed(&judge, 5, one, from: 9)
+        #expect(judge.level == .good, "it carries what it can")
+        one.rate = 0.7 * Self.capacity
+        feed(&judge, 1.25, one, from: 14)
         #expect(judge.level >= .degraded)
         #expect(judge.evidence.sentence.contains("failed for the link"))
     }
