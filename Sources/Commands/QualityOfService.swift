@@ -23,7 +23,8 @@ public enum QualityOfService: Int, Sendable, CaseIterable, Codable {
         self = match
     }
 
-    /// Classes are strict among themselves; within one, waiting counts: a minute of it as one step, unless the policy says otherwise.
+    /// Classes are strict among themselves; within one, waiting counts: a minute of it as one step, unless the policy says
+    /// otherwise.
     public var serviceClass: ServiceClass {
         switch self {
         case .userInteractive, .userInitiated: .high

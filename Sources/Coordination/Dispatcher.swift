@@ -29,27 +29,6 @@ package struct Dispatcher: Sendable {
         var offeredAt: Int64?
     }
 
-    /// A seat while offers are chosen for it.
-    private struct Candidate {
-        let record: SeatRecord
-        /// By class.
-        let room: [Int]
-        let unfinished: Int
-        var suspects: Int
-        var offers: [Offers.Offer] = []
-
-        init(_ record: SeatRecord, now: Int64) {
-            self.record = record
-            room = ServiceClass.allCases.map { record.room($0, now: now) }
-            unfinished = record.unfinished(now: now)
-            suspects = record.suspects.count
-        }
-
-        func room(_ serviceClass: ServiceClass) -> Int { room[serviceClass.rawValue] - offers.count }
-        /// It would have free places.
-        var isIdle: Bool { unfinished + offers.count < record.concurrency }
-    }
-
     private struct Cursor: Sendable {
         var afterTurn: Int64 = 0
         var isReading = false
@@ -64,17 +43,17 @@ package struct Dispatcher: Sendable {
 
     package let shardCount: Int
     private let smallestLimit: Int
-    package private(set) var queue: ReadyQueue
-    package private(set) var seats: [Int: SeatRecord] = [:]
+    package internal(set) var queue: ReadyQueue
+    package internal(set) var seats: [Int: SeatRecord] = [:]
     package var links: LinkGovernors
     package private(set) var pauses: [ControlState.Pause] = []
     private var pausedDestinations: [(destination: Destination?, qualities: UInt8)] = []
     private var inHand: [CommandID: InHand] = [:]
     /// Where to read on; what has been read to its end has no cursor.
     private var cursors: [Source: Cursor] = [:]
-    private var inFlight = InFlight()
+    private(set) var inFlight = InFlight()
     /// When the last that ran of a class was sent back to wait.
-    private var releasedAt: [ReadyQueue.Group: Int64] = [:]
+    var releasedAt: [ReadyQueue.Group: Int64] = [:]
 
     /// Offers not claimed by then are forgotten, and may go elsewhere.
     package static let patience: Int64 = 2_000_000_000
@@ -281,96 +260,7 @@ package struct Dispatcher: Sendable {
 
     package func holder(of id: CommandID) -> Int? { inHand[id]?.seat }
 
-    // MARK: Dispatch
-
-    /// Offers as much as the seats have room for.
-    package mutating func dispatch(at: Timestamp, now: Int64) -> [Dispatch] {
-        var candidates = seats.values.sorted { $0.seat < $1.seat }.map { Candidate($0, now: now) }
-        guard !candidates.isEmpty else { return [] }
-        for (command, seat) in starved(at: at, now: now) {
-            guard let index = candidates.firstIndex(where: { $0.record.seat == seat }) else { continue }
-            offer(command, to: &candidates[index], as: .userInitiated, now: now)
-        }
-        dispatchHigh(to: &candidates, now: now)
-        for serviceClass in [ServiceClass.middle, .low] {
-            // A worker executes one suspect at a time, so all help with them in turn, whatever their shard.
-            for _ in 0..<SeatRecord.mostSuspects {
-                for index in candidates.indices where queue.suspects > 0 {
-                    takeOne(serviceClass, for: &candidates[index], now: now) { $0.suspect }
-                }
-            }
-            for index in candidates.indices {
-                let own = (0..<shardCount).filter { $0 % candidates.count == index }
-                while takeOne(serviceClass, for: &candidates[index], shards: own, now: now) {}
-            }
-            // Shards are preferred, not owned: who would stand idle takes from any.
-            var hungry = Array(candidates.indices)
-            while !hungry.isEmpty {
-                hungry.removeAll { index in
-                    !candidates[index].isIdle || !takeOne(serviceClass, for: &candidates[index], now: now)
-                }
-            }
-        }
-        return candidates.compactMap { candidate in
-            let seat = candidate.record.seat
-            guard !candidate.offers.isEmpty, let first = seats[seat]?.offered(candidate.offers.count, now: now) else {
-                return nil
-            }
-            return Dispatch(
-                seat: seat, epoch: candidate.record.epoch, offers: Offers(first: first, offers: candidate.offers))
-        }
-    }
-
-    /// High quality goes to whoever has most room; shards do not matter.
-    private mutating func dispatchHigh(to candidates: inout [Candidate], now: Int64) {
-        var able = Array(candidates.indices)
-        while let roomiest = able.max(by: { candidates[$0].room(.high) < candidates[$1].room(.high) }) {
-            if !takeOne(.high, for: &candidates[roomiest], now: now) { able.removeAll { $0 == roomiest } }
-        }
-    }
-
-    /// Offers the next command of a class to a seat. - Returns: false where it has no room, or nothing is there for it.
-    @discardableResult
-    private mutating func takeOne(
-        _ serviceClass: ServiceClass, for candidate: inout Candidate, shards: [Int]? = nil, now: Int64,
-        where isMeant: (ReadyQueue.Lane) -> Bool = { _ in true }
-    ) -> Bool {
-        guard candidate.room(serviceClass) > 0 else { return false }
-        let mayBeSuspect = candidate.suspects < SeatRecord.mostSuspects
-        let command = Self.take(serviceClass, from: &queue, shards: shards, links, inFlight, now: now) { lane in
-            (mayBeSuspect || !lane.suspect) && isMeant(lane) && candidate.record.types.contains(lane.type)
-        }
-        guard let command else { return false }
-        offer(command, to: &candidate, now: now)
-        return true
-    }
-
-    /// Borrows what says where commands may go: a copy for each command would be felt.
-    private static func take(
-        _ serviceClass: ServiceClass, from queue: inout ReadyQueue, shards: [Int]?, _ links: borrowing LinkGovernors,
-        _ inFlight: InFlight, now: Int64, where isMeant: (ReadyQueue.Lane) -> Bool
-    ) -> ReadyCommand? {
-        queue.take(serviceClass, shards: shards) { lane in
-            isMeant(lane)
-                && (lane.destination == .none
-                    || links.admits(serviceClass, to: lane.destination, inFlight, now: now))
-        }
-    }
-
-    private mutating func offer(
-        _ command: ReadyCommand, to candidate: inout Candidate, as qos: QualityOfService? = nil, now: Int64
-    ) {
-        candidate.offers.append(
-            Offers.Offer(
-                id: command.id, type: command.type, qos: qos ?? command.qos, suspect: command.suspect,
-                group: Offers.group(of: command.destination), order: queue.order(of: command),
-                turn: command.turn))
-        if command.suspect { candidate.suspects += 1 }
-        hold(
-            command.id, seat: candidate.record.seat, destination: command.destination, qos: command.qos,
-            suspect: command.suspect, offeredAt: now)
-        links.offered(command, now: now)
-    }
+    // MARK: What is in hand
 
     /// When a closed link may let its next probe out, while something waits for it.
     package var nextProbe: Int64? { links.nextProbe }
@@ -383,34 +273,7 @@ package struct Dispatcher: Sendable {
         }
     }
 
-    /// The floor of invariant 7: one place for a class that would wait for ever behind higher ones.
-    private mutating func starved(at: Timestamp, now: Int64) -> [(ReadyCommand, Int)] {
-        let longest = links.policy.longestStandstill
-        releasedAt = releasedAt.filter { .nanoseconds(now - $0.value) <= longest }
-        var found: [(ReadyCommand, Int)] = []
-        for serviceClass in [ServiceClass.middle, .low] {
-            let waiting = queue.oldest(serviceClass) { lane in
-                !lane.suspect && inFlight[lane.destination, serviceClass] == 0
-            }
-            for command in waiting where at - command.createdAt > longest {
-                // What was cut a moment ago does not come back by this door.
-                let group = ReadyQueue.Group(destination: command.destination, serviceClass: serviceClass)
-                guard releasedAt[group] == nil, links.isOpen(command, now: now),
-                    !found.contains(where: { $0.0.destination == command.destination }),
-                    let seat = seats.values.first(where: {
-                        $0.types.contains(command.type) && $0.room(.high, now: now) > 0
-                            && ($0.room(.middle, now: now) <= 0
-                                || !links.admits(serviceClass, to: command.destination, inFlight, now: now))
-                    })?.seat
-                else { continue }
-                queue.remove(command.id)
-                found.append((command, seat))
-            }
-        }
-        return found
-    }
-
-    private mutating func hold(
+    mutating func hold(
         _ id: CommandID, seat: Int, destination: Destination, qos: QualityOfService, suspect: Bool, offeredAt: Int64?
     ) {
         inHand[id] = InHand(
@@ -424,17 +287,5 @@ package struct Dispatcher: Sendable {
         guard let hand = inHand.removeValue(forKey: id) else { return }
         inFlight.count(hand.destination, hand.serviceClass, by: -1)
         if hand.suspect { seats[hand.seat]?.suspects.remove(id) }
-    }
-}
-
-extension LinkGovernors {
-    fileprivate func admits(
-        _ serviceClass: ServiceClass, to destination: Destination, _ inFlight: InFlight, now: Int64
-    ) -> Bool {
-        // More destinations than places: each has one by its link, and all together no more than there are.
-        if destination != .none, serviceClass != .high, inFlight.onLinks >= policy.globalLimit { return false }
-        return admits(
-            serviceClass, to: destination, middle: inFlight[destination, .middle], low: inFlight[destination, .low],
-            now: now)
     }
 }

@@ -136,11 +136,9 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a running coordinator is asked`() async throws {
+        @Test func `a coordinator that hangs delays nobody for long`() async throws {
             try await Installation.with { installation in
                 let coordinator = try await installation.coordinator()
-                #expect(try await installation.sluice("network").code == 0)
-                // One that does not answer delays nobody for long.
                 coordinator.signal(SIGSTOP)
                 let start = ContinuousClock.now
                 #expect(try await installation.sluice("network", within: .seconds(20)).code == 0)

@@ -8,30 +8,6 @@ import Testing
 
 /// What only files can do: be shared, be missing, be foreign, be damaged.
 @Suite struct SQLiteStoreTests {
-    /// A store in a directory of its own.
-    private final class Place: Sendable {
-        let temporary: TemporaryDirectory
-        let data: DataDirectory
-
-        init(_ name: String = "sqlite") throws {
-            temporary = try TemporaryDirectory(name)
-            data = DataDirectory(path: "\(temporary.path)/data")
-        }
-
-        deinit { temporary.remove() }
-
-        func store(shards: Int = 4, walLimit: Int64? = nil) throws -> SQLiteStore {
-            try SQLiteStore(directory: data, create: true, shardCount: shards, vfs: nil, walLimit: walLimit)
-        }
-    }
-
-    private static func submit(
-        _ store: SQLiteStore, _ count: Int = 1, now: Timestamp = .now
-    ) throws -> [CommandID] {
-        try store.submit([CommandDraft](repeating: .noop, count: count), allowUnknownTypes: false, now: now)
-            .map { try $0.get().id }
-    }
-
     private static func mode(_ path: String) throws -> Int {
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         return (attributes[.posixPermissions] as? Int ?? 0) & 0o777
@@ -61,9 +37,9 @@ import Testing
     // MARK: Files
 
     @Test func `every connection that writes has WAL, full sync, and no checkpoint of its own`() throws {
-        let place = try Place()
+        let place = try SQLitePlace()
         let store = try place.store()
-        _ = try Self.submit(store, 50)
+        _ = try store.submitNoops(50)
         let wanted = [
             "journal_mode": "wal", "synchronous": "2", "wal_autocheckpoint": "0", "mmap_size": "0",
             "secure_delete": "0", "temp_store": "2", "trusted_schema": "0", "journal_size_limit": "67108864",
@@ -76,10 +52,10 @@ import Testing
     }
 
     @Test func `directories and files are private to their user`() throws {
-        let place = try Place()
+        let place = try SQLitePlace()
         let store = try place.store()
         try store.openAll()
-        _ = try Self.submit(store, 50)
+        _ = try store.submitNoops(50)
         for path in [place.data.path, place.data.run, place.data.spool, place.data.keys] {
             #expect(try Self.mode(path) == 0o700)
         }
@@ -90,7 +66,7 @@ import Testing
 
     @Test(arguments: ["", "/run", "/spool", "/keys"])
     func `a directory that is open to others is refused by name`(_ name: String) throws {
-        let place = try Place()
+        let place = try SQLitePlace()
         _ = try place.store()
         let path = place.data.path + name
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
@@ -100,7 +76,7 @@ import Testing
     }
 
     @Test func `a shard that is open to others is refused by name`() throws {
-        let place = try Place()
+        let place = try SQLitePlace()
         let path = place.data.shard(2)
         let store = try place.store()
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
@@ -109,8 +85,8 @@ import Testing
     }
 
     @Test func `an id names its shard, and a store opens only the shards that it needs`() throws {
-        let place = try Place()
-        let ids = try Self.submit(try place.store(shards: 8), 200)
+        let place = try SQLitePlace()
+        let ids = try place.store(shards: 8).submitNoops(200)
         let store = try SQLiteStore(directory: place.data, create: false)
         #expect(store.shardCount == 8)
         #expect(try Self.openShards(place.data).isEmpty)
@@ -128,8 +104,8 @@ import Testing
     }
 
     @Test func `a shard of version 1 is brought up to date`() throws {
-        let place = try Place()
-        let id = try Self.submit(try place.store(), 1)[0]
+        let place = try SQLitePlace()
+        let id = try place.store().submitNoops(1)[0]
         let path = place.data.shard(id.shard(of: try place.data.shards().count))
         try SQLiteProbe(path).run("ALTER TABLE payload DROP COLUMN kept; PRAGMA user_version = 1")
         let store = try SQLiteStore(directory: place.data, create: false)
@@ -149,14 +125,14 @@ import Testing
         let name = "50% ?a=b#c ü " + String(repeating: "x", count: 190)
         let data = DataDirectory(path: "\(temporary.path)/deep/er/\(name)")
         let store = try SQLiteStore(directory: data, shardCount: 2)
-        let ids = try Self.submit(store, 10)
+        let ids = try store.submitNoops(10)
         let again = try SQLiteStore(directory: data, create: false)
         #expect(try again.command(ids[3]) == (try store.command(ids[3])))
         #expect(try data.shards() == [0, 1])
     }
 
     @Test func `threads and processes that make a store at once make one`() async throws {
-        let place = try Place()
+        let place = try SQLitePlace()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
                 group.addTask {
@@ -174,8 +150,8 @@ import Testing
     }
 
     @Test func `a creation that was cut is begun anew`() throws {
-        let place = try Place()
-        _ = try Self.submit(try place.store(), 5)
+        let place = try SQLitePlace()
+        _ = try place.store().submitNoops(5)
         // As it looks when the maker was killed between two shards.
         try FileManager.default.removeItem(atPath: place.data.shard(3))
         try Data().write(to: URL(fileURLWithPath: "\(place.data.run)/creating"))
@@ -183,7 +159,7 @@ import Testing
         #expect(error.code == .missing)
         let store = try place.store()
         #expect(store.shardCount == 4)
-        _ = try Self.submit(store, 5)
+        _ = try store.submitNoops(5)
         #expect(try store.counts()[.new] == 5)
     }
 
@@ -191,8 +167,8 @@ import Testing
 
     @Test(arguments: [[0], [2], [3], [2, 3], [0, 1, 2, 3]])
     func `a missing shard is an error and is not made anew`(_ missing: [Int]) throws {
-        let place = try Place()
-        _ = try Self.submit(try place.store(), 50)
+        let place = try SQLitePlace()
+        _ = try place.store().submitNoops(50)
         for shard in missing {
             for suffix in ["", "-wal", "-shm"] {
                 try? FileManager.default.removeItem(atPath: place.data.shard(shard) + suffix)
@@ -208,7 +184,7 @@ import Testing
     }
 
     @Test func `a shard that goes missing while the store is open is not made anew`() throws {
-        let place = try Place()
+        let place = try SQLitePlace()
         let store = try place.store()
         try FileManager.default.removeItem(atPath: place.data.shard(1))
         let id = CommandID(now: .now, shardByte: 1)
@@ -219,10 +195,10 @@ import Testing
 
     @Test(arguments: ["text", "database", "newer", "other number", "other store"])
     func `a foreign file is refused by name`(_ kind: String) throws {
-        let place = try Place()
-        _ = try Self.submit(try place.store(), 50)
+        let place = try SQLitePlace()
+        _ = try place.store().submitNoops(50)
         let path = place.data.shard(1)
-        let other = try Place("other")
+        let other = try SQLitePlace("other")
         switch kind {
         case "text": try Data("My shopping list\n".utf8).write(to: URL(fileURLWithPath: path))
         case "newer": try SQLiteProbe(path).run("PRAGMA user_version = 99")
@@ -249,8 +225,8 @@ import Testing
 
     @Test(arguments: ["head", "middle", "empty"])
     func `one damaged shard is named, and the others keep working`(_ kind: String) throws {
-        let place = try Place()
-        let before = try Self.submit(try place.store(), 400)
+        let place = try SQLitePlace()
+        let before = try place.store().submitNoops(400)
         let path = place.data.shard(2)
         // All of it is in the file, and not in the WAL.
         do {
@@ -272,7 +248,7 @@ import Testing
         #expect(error.message.contains(path) && error.message.contains("damaged"))
 
         // Whatever has no key goes to the shards that are sound.
-        let ids = try Self.submit(store, 200)
+        let ids = try store.submitNoops(200)
         #expect(ids.allSatisfy { $0.shard(of: 4) != 2 })
         let key = try #require(
             (0..<100).map { "key-\($0)" }.first { key in
@@ -303,8 +279,8 @@ import Testing
     // MARK: Queries
 
     @Test func `the hot queries are served by the indices that are meant for them`() throws {
-        let place = try Place()
-        _ = try Self.submit(try place.store(shards: 1), 100)
+        let place = try SQLitePlace()
+        _ = try place.store(shards: 1).submitNoops(100)
         let probe = try SQLiteProbe(place.data.shard(0))
         let plans = [
             (
@@ -333,182 +309,13 @@ import Testing
     }
 
     @Test func `what is ready is looked for in steps that do not grow with the backlog`() throws {
-        let place = try Place()
-        _ = try Self.submit(try place.store(shards: 1), 5000)
+        let place = try SQLitePlace()
+        _ = try place.store(shards: 1).submitNoops(5000)
         let probe = try SQLiteProbe(place.data.shard(0))
         for quality in [-1, Commands.QualityOfService.default.rawValue] {
             let sql = Query.readyKeyAfter.sql.replacingOccurrences(of: "?1", with: "''")
                 .replacingOccurrences(of: "?2", with: "\(quality)")
             #expect(try probe.steps(sql) < 200)
         }
-    }
-
-    // MARK: Several processes
-
-    @Test func `two stores on the same files see each other's commits and keep the numbers`() throws {
-        let place = try Place()
-        let (first, second) = (try place.store(shards: 1), try place.store(shards: 1))
-        var ids: [CommandID] = []
-        for round in 0..<20 { ids += try Self.submit(round.isMultiple(of: 2) ? first : second, 3) }
-        #expect(try first.events(shard: 0, after: 0, limit: 1000).map(\.transition.seq) == Array(1...60))
-        #expect(try second.events(shard: 0, after: 0, limit: 1000).map(\.transition.id) == ids)
-        try first.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: ""))
-        _ = try first.apply([.claim(ids[0], sent: true)], shard: 0, seat: 1, epoch: 1, now: .now)
-        // What the first remembers of its claim is checked against what the second did meanwhile.
-        try second.reap(seat: 1, epoch: 1, counts: true, begun: nil, reason: "thought dead", now: .now) { _, _ in }
-        let end = ExecutionWrite.end(ids[0], claim: 1, .success(result: nil))
-        #expect(try first.apply([end], shard: 0, seat: 1, epoch: 1, now: .now) == [.replaced])
-        #expect(try first.command(ids[0])?.status == .new)
-    }
-
-    @Test func `a single submit goes to a shard in which nobody commits`() throws {
-        let place = try Place()
-        let store = try place.store(shards: 4)
-        let probes = try (0..<3).map { try SQLiteProbe(place.data.shard($0)) }
-        for probe in probes { try probe.run("BEGIN IMMEDIATE") }
-        for _ in 0..<20 {
-            let id = try store.submit([.noop], allowUnknownTypes: false, now: .now)[0].get().id
-            #expect(id.shard(of: 4) == 3)
-        }
-        for probe in probes { try probe.run("COMMIT") }
-    }
-
-    @Test func `whoever waits for a lock gets it when it is free`() async throws {
-        let place = try Place()
-        let store = try place.store(shards: 1)
-        let probe = try SQLiteProbe(place.data.shard(0))
-        try probe.run("BEGIN IMMEDIATE")
-        async let submitted = onThread("waits") { () throws(StoreError) in
-            try store.submit([.noop], allowUnknownTypes: false, now: .now)[0].get()
-        }
-        try await Task.sleep(for: .milliseconds(50))
-        try probe.run("COMMIT")
-        let id = try await submitted.id
-        #expect(try store.command(id) != nil)
-    }
-
-    // MARK: Checkpoints, backup, prune
-
-    @Test func `a checkpoint copies everything, and the next commit starts the WAL over`() throws {
-        let place = try Place()
-        let store = try place.store(shards: 1)
-        for _ in 0..<50 { _ = try Self.submit(store, 20) }
-        let grown = store.walSize(shard: 0)
-        #expect(grown > 200_000)
-        #expect(try store.checkpoint(shard: 0) == 0)
-        #expect(store.walSize(shard: 0) == 0)
-        _ = try Self.submit(store)
-        #expect(store.walSize(shard: 0) > 0)
-        #expect(try store.checkpoint(shard: 0) == 0)
-        // A new store finds everything in the file.
-        #expect(try SQLiteStore(directory: place.data, create: false).counts()[.new] == 1001)
-        #expect(try store.integrityCheck(shard: 0).isEmpty)
-    }
-
-    @Test(arguments: [true, false])
-    func `a writer checkpoints past 32 MB, unless somebody is there to do it`(_ isHeld: Bool) throws {
-        let place = try Place()
-        let store = try place.store(shards: 1)
-        let descriptor = clinux_open(place.data.lock("checkpoint"), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        defer { close(descriptor) }
-        if isHeld { try #require(flock(descriptor, LOCK_EX | LOCK_NB) == 0) }
-        let large = CommandDraft.noop.with {
-            $0.payload = Array("\"\(String(repeating: "x", count: 900_000))\"".utf8)
-        }
-        for _ in 0..<45 { _ = try store.submit([large], allowUnknownTypes: false, now: .now)[0].get() }
-        let grown = store.walSize(shard: 0)
-        #expect(isHeld ? grown > 40_000_000 : grown < 40_000_000)
-        #expect(try store.integrityCheck(shard: 0).isEmpty)
-        #expect(try store.counts()[.new] == 45)
-    }
-
-    @Test func `a WAL that somebody holds grows to its limit, and submit says who holds it`() throws {
-        let place = try Place()
-        let store = try place.store(shards: 1, walLimit: 1 << 20)
-        _ = try Self.submit(store)
-        let reader = try SQLiteProbe(place.data.shard(0))
-        try reader.run("BEGIN")
-        _ = try reader.number("SELECT count(*) FROM command")
-        var refusal: StoreError?
-        for _ in 0..<2000 where refusal == nil {
-            if case .failure(let error) = store.submit([.noop], allowUnknownTypes: false, now: .now)[0] {
-                refusal = error
-            }
-        }
-        let error = try #require(refusal)
-        #expect(error.code == .overloaded && error.shard == 0)
-        #expect(error.message.contains("process \(ProcessInfo.processInfo.processIdentifier)"))
-        try reader.run("COMMIT")
-        _ = try Self.submit(store)
-    }
-
-    @Test func `a backup made while others write is sound and complete`() async throws {
-        let place = try Place()
-        let store = try place.store()
-        let before = try Self.submit(store, 300)
-        let copy = DataDirectory(path: "\(place.temporary.path)/copy")
-        let writer = Task {
-            try await onThread("writer") { () throws(StoreError) in
-                var count = 0
-                while !Task.isCancelled, count < 200 {
-                    for result in store.submit([.noop, .noop], allowUnknownTypes: false, now: .now) {
-                        _ = try result.get()
-                    }
-                    count += 1
-                }
-            }
-        }
-        var done: [Int] = []
-        try store.backup(to: copy.path) { done.append($0) }
-        try await writer.value
-        #expect(done == [0, 1, 2, 3])
-        let files = try FileManager.default.contentsOfDirectory(atPath: copy.path).filter { $0.hasPrefix("shard") }
-        #expect(files.sorted() == (0..<4).map { "shard-0\($0).sqlite" })
-        let restored = try SQLiteStore(directory: copy, create: false)
-        for id in before { #expect(try restored.command(id) != nil) }
-        for shard in 0..<4 { #expect(try restored.integrityCheck(shard: shard).isEmpty) }
-        #expect(try Self.submit(restored, 4).count == 4)
-        let error = try #require(throws: StoreError.self) { try store.backup(to: copy.path) { _ in } }
-        #expect(error.code == .invalid)
-    }
-
-    @Test func `pruning while others write deletes what is old and nothing else`() async throws {
-        let place = try Place()
-        let store = try place.store(shards: 1)
-        try store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: ""))
-        let finish: @Sendable ([CommandID], Timestamp) throws(StoreError) -> Void = { ids, now throws(StoreError) in
-            _ = try store.apply(ids.map { .claim($0, sent: true) }, shard: 0, seat: 1, epoch: 1, now: now)
-            _ = try store.apply(
-                ids.map { .end($0, claim: 1, .success(result: [1])) }, shard: 0, seat: 1, epoch: 1, now: now)
-        }
-        try finish(try Self.submit(store, 1000, now: .base), .base)
-        let writer = Task {
-            try await onThread("writer") { () throws(StoreError) -> Int in
-                for _ in 0..<50 {
-                    var ids: [CommandID] = []
-                    for result in store.submit([.noop, .noop], allowUnknownTypes: false, now: .now) {
-                        ids.append(try result.get().id)
-                    }
-                    try finish(ids, .now)
-                }
-                return 100
-            }
-        }
-        var pruned = 0
-        while true {
-            let batch = try store.prune(shard: 0, before: .base + .seconds(1), statuses: [.success], limit: 50).count
-            #expect(batch <= 50)
-            if batch == 0 { break }
-            pruned += batch
-        }
-        #expect(pruned == 1000)
-        let kept = try await writer.value
-        #expect(try store.counts()[.success] == kept)
-        let probe = try SQLiteProbe(place.data.shard(0))
-        #expect(try probe.number("SELECT count(*) FROM command") == kept)
-        #expect(try probe.number("SELECT count(*) FROM payload") == kept)
-        #expect(try probe.number("SELECT count(*) FROM result") == kept)
-        #expect(try probe.number("SELECT count(*) FROM transition") == 4 * kept)
-        #expect(try store.integrityCheck(shard: 0).isEmpty)
     }
 }

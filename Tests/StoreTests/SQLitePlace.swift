@@ -1,0 +1,28 @@
+import Commands
+import Store
+import TestSupport
+
+/// A store in a directory of its own.
+final class SQLitePlace: Sendable {
+    let temporary: TemporaryDirectory
+    let data: DataDirectory
+
+    init(_ name: String = "sqlite") throws {
+        temporary = try TemporaryDirectory(name)
+        data = DataDirectory(path: "\(temporary.path)/data")
+    }
+
+    deinit { temporary.remove() }
+
+    func store(shards: Int = 4, walLimit: Int64? = nil) throws -> SQLiteStore {
+        try SQLiteStore(directory: data, create: true, shardCount: shards, vfs: nil, walLimit: walLimit)
+    }
+}
+
+extension SQLiteStore {
+    /// Submits so many no-ops.
+    func submitNoops(_ count: Int = 1, now: Timestamp = .now) throws -> [CommandID] {
+        try submit([CommandDraft](repeating: .noop, count: count), allowUnknownTypes: false, now: now)
+            .map { try $0.get().id }
+    }
+}

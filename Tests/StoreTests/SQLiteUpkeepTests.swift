@@ -1,0 +1,179 @@
+import CLinux
+import Commands
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Store
+
+/// Files that several processes use, and what is done to them while they do: checkpoints, backup, prune.
+@Suite struct SQLiteUpkeepTests {
+    // MARK: Several processes
+
+    @Test func `two stores on the same files see each other's commits and keep the numbers`() throws {
+        let place = try SQLitePlace()
+        let (first, second) = (try place.store(shards: 1), try place.store(shards: 1))
+        var ids: [CommandID] = []
+        for round in 0..<20 { ids += try (round.isMultiple(of: 2) ? first : second).submitNoops(3) }
+        #expect(try first.events(shard: 0, after: 0, limit: 1000).map(\.transition.seq) == Array(1...60))
+        #expect(try second.events(shard: 0, after: 0, limit: 1000).map(\.transition.id) == ids)
+        try first.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: ""))
+        _ = try first.apply([.claim(ids[0], sent: true)], shard: 0, seat: 1, epoch: 1, now: .now)
+        // What the first remembers of its claim is checked against what the second did meanwhile.
+        try second.reap(seat: 1, epoch: 1, counts: true, begun: nil, reason: "thought dead", now: .now) { _, _ in }
+        let end = ExecutionWrite.end(ids[0], claim: 1, .success(result: nil))
+        #expect(try first.apply([end], shard: 0, seat: 1, epoch: 1, now: .now) == [.replaced])
+        #expect(try first.command(ids[0])?.status == .new)
+    }
+
+    @Test func `a single submit goes to a shard in which nobody commits`() throws {
+        let place = try SQLitePlace()
+        let store = try place.store(shards: 4)
+        let probes = try (0..<3).map { try SQLiteProbe(place.data.shard($0)) }
+        for probe in probes { try probe.run("BEGIN IMMEDIATE") }
+        for _ in 0..<20 {
+            let id = try store.submit([.noop], allowUnknownTypes: false, now: .now)[0].get().id
+            #expect(id.shard(of: 4) == 3)
+        }
+        for probe in probes { try probe.run("COMMIT") }
+    }
+
+    @Test func `whoever waits for a lock gets it when it is free`() async throws {
+        let place = try SQLitePlace()
+        let store = try place.store(shards: 1)
+        let probe = try SQLiteProbe(place.data.shard(0))
+        try probe.run("BEGIN IMMEDIATE")
+        async let submitted = onThread("waits") { () throws(StoreError) in
+            try store.submit([.noop], allowUnknownTypes: false, now: .now)[0].get()
+        }
+        try await Task.sleep(for: .milliseconds(50))
+        try probe.run("COMMIT")
+        let id = try await submitted.id
+        #expect(try store.command(id) != nil)
+    }
+
+    // MARK: Checkpoints, backup, prune
+
+    @Test func `a checkpoint copies everything, and the next commit starts the WAL over`() throws {
+        let place = try SQLitePlace()
+        let store = try place.store(shards: 1)
+        for _ in 0..<50 { _ = try store.submitNoops(20) }
+        let grown = store.walSize(shard: 0)
+        #expect(grown > 200_000)
+        #expect(try store.checkpoint(shard: 0) == 0)
+        #expect(store.walSize(shard: 0) == 0)
+        _ = try store.submitNoops()
+        #expect(store.walSize(shard: 0) > 0)
+        #expect(try store.checkpoint(shard: 0) == 0)
+        // A new store finds everything in the file.
+        #expect(try SQLiteStore(directory: place.data, create: false).counts()[.new] == 1001)
+        #expect(try store.integrityCheck(shard: 0).isEmpty)
+    }
+
+    @Test(arguments: [true, false])
+    func `a writer checkpoints past 32 MB, unless somebody is there to do it`(_ isHeld: Bool) throws {
+        let place = try SQLitePlace()
+        let store = try place.store(shards: 1)
+        let descriptor = clinux_open(place.data.lock("checkpoint"), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(descriptor) }
+        if isHeld { try #require(flock(descriptor, LOCK_EX | LOCK_NB) == 0) }
+        let large = CommandDraft.noop.with {
+            $0.payload = Array("\"\(String(repeating: "x", count: 900_000))\"".utf8)
+        }
+        for _ in 0..<45 { _ = try store.submit([large], allowUnknownTypes: false, now: .now)[0].get() }
+        let grown = store.walSize(shard: 0)
+        #expect(isHeld ? grown > 40_000_000 : grown < 40_000_000)
+        #expect(try store.integrityCheck(shard: 0).isEmpty)
+        #expect(try store.counts()[.new] == 45)
+    }
+
+    @Test func `a WAL that somebody holds grows to its limit, and submit says who holds it`() throws {
+        let place = try SQLitePlace()
+        let store = try place.store(shards: 1, walLimit: 1 << 20)
+        _ = try store.submitNoops()
+        let reader = try SQLiteProbe(place.data.shard(0))
+        try reader.run("BEGIN")
+        _ = try reader.number("SELECT count(*) FROM command")
+        var refusal: StoreError?
+        for _ in 0..<2000 where refusal == nil {
+            if case .failure(let error) = store.submit([.noop], allowUnknownTypes: false, now: .now)[0] {
+                refusal = error
+            }
+        }
+        let error = try #require(refusal)
+        #expect(error.code == .overloaded && error.shard == 0)
+        #expect(error.message.contains("process \(ProcessInfo.processInfo.processIdentifier)"))
+        try reader.run("COMMIT")
+        _ = try store.submitNoops()
+    }
+
+    @Test func `a backup made while others write is sound and complete`() async throws {
+        let place = try SQLitePlace()
+        let store = try place.store()
+        let before = try store.submitNoops(300)
+        let copy = DataDirectory(path: "\(place.temporary.path)/copy")
+        let writer = Task {
+            try await onThread("writer") { () throws(StoreError) in
+                var count = 0
+                while !Task.isCancelled, count < 200 {
+                    for result in store.submit([.noop, .noop], allowUnknownTypes: false, now: .now) {
+                        _ = try result.get()
+                    }
+                    count += 1
+                }
+            }
+        }
+        var done: [Int] = []
+        try store.backup(to: copy.path) { done.append($0) }
+        try await writer.value
+        #expect(done == [0, 1, 2, 3])
+        let files = try FileManager.default.contentsOfDirectory(atPath: copy.path).filter { $0.hasPrefix("shard") }
+        #expect(files.sorted() == (0..<4).map { "shard-0\($0).sqlite" })
+        let restored = try SQLiteStore(directory: copy, create: false)
+        for id in before { #expect(try restored.command(id) != nil) }
+        for shard in 0..<4 { #expect(try restored.integrityCheck(shard: shard).isEmpty) }
+        #expect(try restored.submitNoops(4).count == 4)
+        let error = try #require(throws: StoreError.self) { try store.backup(to: copy.path) { _ in } }
+        #expect(error.code == .invalid)
+    }
+
+    @Test func `pruning while others write deletes what is old and nothing else`() async throws {
+        let place = try SQLitePlace()
+        let store = try place.store(shards: 1)
+        try store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: ""))
+        let finish: @Sendable ([CommandID], Timestamp) throws(StoreError) -> Void = { ids, now throws(StoreError) in
+            _ = try store.apply(ids.map { .claim($0, sent: true) }, shard: 0, seat: 1, epoch: 1, now: now)
+            _ = try store.apply(
+                ids.map { .end($0, claim: 1, .success(result: [1])) }, shard: 0, seat: 1, epoch: 1, now: now)
+        }
+        try finish(try store.submitNoops(1000, now: .base), .base)
+        let writer = Task {
+            try await onThread("writer") { () throws(StoreError) -> Int in
+                for _ in 0..<50 {
+                    var ids: [CommandID] = []
+                    for result in store.submit([.noop, .noop], allowUnknownTypes: false, now: .now) {
+                        ids.append(try result.get().id)
+                    }
+                    try finish(ids, .now)
+                }
+                return 100
+            }
+        }
+        var pruned = 0
+        while true {
+            let batch = try store.prune(shard: 0, before: .base + .seconds(1), statuses: [.success], limit: 50).count
+            #expect(batch <= 50)
+            if batch == 0 { break }
+            pruned += batch
+        }
+        #expect(pruned == 1000)
+        let kept = try await writer.value
+        #expect(try store.counts()[.success] == kept)
+        let probe = try SQLiteProbe(place.data.shard(0))
+        #expect(try probe.number("SELECT count(*) FROM command") == kept)
+        #expect(try probe.number("SELECT count(*) FROM payload") == kept)
+        #expect(try probe.number("SELECT count(*) FROM result") == kept)
+        #expect(try probe.number("SELECT count(*) FROM transition") == 4 * kept)
+        #expect(try store.integrityCheck(shard: 0).isEmpty)
+    }
+}
