@@ -56,7 +56,7 @@ package struct LinkController: Sendable {
     ///   - mayRise: false where the uplink above is full.
     package mutating func observe(_ tick: LinkTick, highest: Int, mayRise: Bool = true, now: Int64) {
         let queueDelay = estimator.queueDelay(tick)
-        let expected = estimator.expected(flows: tick.flowing, now: now)
+        let expected = estimator.expected(flows: judgedFlows(tick, highest: highest), now: now)
         let before = estimator.estimate
         estimator.add(tick, now: now)
         if isFixed && concurrency.limit >= highest && judge.level <= .good {
@@ -70,6 +70,13 @@ package struct LinkController: Sendable {
             mayRise: mayRise && !isQueueLong, now: now)
         if tick.failed >= 2, tick.failed > tick.completed { concurrency.backOff() }
         lastTick = tick
+    }
+
+    /// The transfers by whose share a tick is judged. On a link that got worse the limit went down with the goodput: where
+    /// others wait, fewer are our own doing, and 5 of 50 Mbit/s is no more of a recovery because one transfer has it all.
+    private func judgedFlows(_ tick: LinkTick, highest: Int) -> Int {
+        let isOurs = judge.level > .good && tick.isAwaited && !tick.isSteered && !tick.hasHigh
+        return isOurs && tick.flowing > 0 ? max(tick.flowing, highest) : tick.flowing
     }
 
     /// The link answers again.
