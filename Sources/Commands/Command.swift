@@ -94,6 +94,9 @@ public struct CommandDraft: Sendable, Equatable {
     public var uniqueKey: String?
     /// Bytes in all, where known.
     public var total: Int64
+    /// JSON that tells whether a submit with the same unique key is an equal one, in place of the payload: for a payload
+    /// that names something made anew at each submit. Nil: the payload tells.
+    package var identity: [UInt8]?
 
     public init(
         type: String, payload: [UInt8], destination: Destination, qos: QualityOfService = .default, idempotent: Bool,

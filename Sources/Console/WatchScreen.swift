@@ -72,7 +72,7 @@ package enum WatchScreen {
     }
 
     private static func notes(_ state: WatchState) -> [String] {
-        let notes = state.pauses.map { "paused: \($0)" }
+        let notes = state.warnings + state.pauses.map { "paused: \($0)" }
         guard notes.count > 4 else { return notes }
         return notes.prefix(3) + ["and \(notes.count - 3) more: see “sluice status”"]
     }

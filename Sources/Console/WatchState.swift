@@ -79,6 +79,8 @@ package struct WatchState: Sendable, Equatable {
     package var links: [LinkReading] = []
     /// What a person has paused.
     package var pauses: [String] = []
+    /// What of the store could not be read, a sentence each: the rest is without it.
+    package var warnings: [String] = []
     /// The newest first.
     package var problems: [Problem] = []
 

@@ -24,7 +24,8 @@ extension Coordinator {
         tryToReap(seat: seat)
     }
 
-    /// Every 250 ms: seats that cannot be watched, or whose process has ended; and workers that hang.
+    /// Every 250 ms: seats that cannot be watched, or whose process has ended; and workers that hang, also such as have
+    /// done so since before this coordinator began.
     func watchSeats() {
         for (seat, connection) in connections where connection.isEnding || connection.process == nil {
             tryToReap(seat: seat)
@@ -38,6 +39,17 @@ extension Coordinator {
             connection.process?.kill()
             connection.isEnding = true
         }
+        for (session, isNew) in absences.overdue(configuration.hang.nanoseconds) {
+            if let process = WatchedProcess(pid: session.pid, startTime: session.startTime, bootID: session.bootID) {
+                if isNew {
+                    logger.error(
+                        "A worker from before this coordinator's start says nothing and is killed.",
+                        metadata: ["seat": "\(session.seat)", "pid": "\(session.pid)"])
+                }
+                process.kill()
+            }
+            tryToReap(seat: session.seat)
+        }
     }
 
     private func tryToReap(seat: Int) {
@@ -48,6 +60,7 @@ extension Coordinator {
             return report(error, "A seat's lock cannot be tried")
         }
         guard let lock else { return }
+        absences.settled(seat: seat)
         let record = dispatcher.seats[seat]
         let orphans = dispatcher.leave(seat: seat, now: Int64(clinux_monotonic()))
         forget(seat: seat)
@@ -73,9 +86,9 @@ extension Coordinator {
         } then: { coordinator, result in
             switch result {
             case .success(let sessions):
-                for seat in Set(sessions.map(\.seat)) where coordinator.dispatcher.seats[seat] == nil {
-                    coordinator.tryToReap(seat: seat)
-                }
+                let absent = sessions.filter { coordinator.dispatcher.seats[$0.seat] == nil }
+                coordinator.absences.found(absent)
+                for seat in Set(absent.map(\.seat)) { coordinator.tryToReap(seat: seat) }
             case .failure(let error): coordinator.report(error, "Sessions cannot be read")
             }
         }

@@ -79,6 +79,8 @@ extension Coordinator {
         for id in hint.ids { dirtyShards.insert(id.shard(of: store.shardCount)) }
         switch hint.kind {
         case .ready, .changed:
+            // What stands in memory stands there as it was.
+            if hint.kind == .changed { dispatcher.changed(hint.ids) }
             // A bulk is found by reading the store in order, not one by one.
             if hint.ids.count > Submitted.most { sweepReady() } else { lookUp(hint.ids) }
         case .cancelWished: loadWishes()

@@ -38,6 +38,7 @@ extension Coordinator {
         }
         let record = SeatRecord(seat: seat, epoch: head.epoch, hello: hello)
         dispatcher.greet(record)
+        absences.settled(seat: seat)
         logger.info("Worker greeted.", metadata: ["seat": "\(seat)", "pid": "\(hello.pid)"])
         hub.worker(record, state: "ready", at: .now)
         setNeedsControl()

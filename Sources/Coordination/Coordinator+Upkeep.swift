@@ -140,20 +140,18 @@ extension Coordinator {
         for (shard, after) in sequencer.reads(now: now, dirty: dirtyShards) {
             dirtyShards.remove(shard)
             read { store throws(StoreError) in
-                (
-                    try store.events(shard: shard, after: after, limit: 1000),
-                    try store.transitionRange(shard: shard)?.lowerBound
-                )
+                try store.events(shard: shard, after: after, limit: 1000)
             } then: { coordinator, result in
+                let now = Int64(clinux_monotonic())
                 switch result {
-                case .success(let (events, oldest)):
-                    let gap = coordinator.sequencer.fill(
-                        shard: shard, after: after, events: events, oldestKept: oldest, now: Int64(clinux_monotonic())
-                    ) { coordinator.hub.status($0) }
+                case .success(let events):
+                    let gap = coordinator.sequencer.fill(shard: shard, after: after, events: events, now: now) {
+                        coordinator.hub.status($0)
+                    }
                     if let gap { coordinator.hub.gap(shard: shard, gap) }
                     if events.count == 1000 { coordinator.dirtyShards.insert(shard) }
                 case .failure(let error):
-                    coordinator.sequencer.readFailed(shard: shard)
+                    coordinator.sequencer.readFailed(shard: shard, now: now)
                     coordinator.report(error, "Transitions cannot be read")
                 }
             }

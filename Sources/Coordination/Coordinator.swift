@@ -37,6 +37,7 @@ actor Coordinator {
     var dispatcher: Dispatcher
     var sequencer: EventSequencer
     var connections: [Int: SeatConnection] = [:]
+    var absences = Absences()
     /// Cancellations that their owners have not carried out yet.
     var cancels: [CommandID: Int] = [:]
     var dirtyShards: Set<Int> = []
@@ -54,7 +55,7 @@ actor Coordinator {
     var timers = Timers()
     var wallClock = WallClock()
     private var lastTick: Int64 = 0
-    /// What has been said of frames that could not be read: once is enough.
+    /// What has been said of frames that could not be read, and of shards that are of no use: once is enough.
     var complaints: Set<String> = []
     private let dispatched = Counter(label: "sluice.commands.dispatched")
     let dropped = Counter(label: "sluice.frames.dropped")
@@ -108,9 +109,14 @@ actor Coordinator {
     }
 
     /// Starts listening.
+    /// - Parameter loss: why there are no settings; nil where they could be read.
     func start(
-        links: [String: String], overrides: [String: String], pauses: [(destination: Destination?, qualities: UInt8)]
+        links: [String: String], overrides: [String: String], pauses: [(destination: Destination?, qualities: UInt8)],
+        loss: StoreError?
     ) {
+        if let loss {
+            report(loss, "The coordinator works without pauses, settings of links and their history, and keeps none")
+        }
         restore(links: links)
         override(overrides)
         watchRoutes()
@@ -135,7 +141,11 @@ actor Coordinator {
 
     private func tick(now: Int64) -> Int64? {
         // The coordinator's own waking time: a machine that slept, or a stopped coordinator, blames nobody.
-        if lastTick > 0 { dispatcher.waited(min(now - lastTick, Self.second / 2)) }
+        if lastTick > 0 {
+            let elapsed = min(now - lastTick, Self.second / 2)
+            dispatcher.waited(elapsed)
+            absences.waited(elapsed)
+        }
         lastTick = now
         if timers.beat.isDue(now, every: Self.second / 4) { beat(now: now) }
         if timers.network.isDue(now, every: Self.second / 4, phase: Self.networkPhase) { governLinks(now: now) }
@@ -290,7 +300,9 @@ actor Coordinator {
         }
     }
 
+    /// Says what failed. Of a shard that is of no use it is said once: it stays so until a person mends it.
     func report(_ error: StoreError, _ what: String) {
+        guard !error.code.spoilsShard || complaints.insert(error.message).inserted else { return }
         logger.error("\(what): \(error.message)", metadata: error.shard.map { ["shard": "\($0)"] })
     }
 }

@@ -30,18 +30,20 @@ package final class CoordinatorService: Service {
     package func run() async throws {
         let lock = try CoordinatorLock("\(directory.run)/coordinator.lock")
         let checkpointLock = try SeatLock.obtain("\(directory.run)/checkpoint.lock")
+        let incarnation = try Incarnation.next(in: directory.run, now: .now)
         let recovered = try await onThread("recover") { [store] () throws(StoreError) in try Recovered(from: store) }
         let loop = try PollLoop(name: "coordinator")
         defer { loop.stop() }
         let coordinator = try await loop.run { [store, directory, configuration, logger] in
             Result {
                 try Coordinator(
-                    loop: loop, store: store, runDirectory: directory.run, incarnation: recovered.incarnation,
+                    loop: loop, store: store, runDirectory: directory.run, incarnation: incarnation,
                     newest: recovered.newest, configuration: configuration, logger: logger)
             }
         }.get()
         await coordinator.start(
-            links: recovered.links, overrides: recovered.overrides, pauses: Pauses.parse(recovered.pauses))
+            links: recovered.links, overrides: recovered.overrides, pauses: Pauses.parse(recovered.pauses),
+            loss: recovered.loss)
         logger.info("Coordinator ready.", metadata: ["shards": "\(store.shardCount)"])
         whenReady()
 
@@ -61,24 +63,24 @@ package final class CoordinatorService: Service {
 
 /// What a coordinator finds of the last one's state.
 private struct Recovered: Sendable {
-    var incarnation: Int64
     var newest: [Int64]
-    var links: [String: String]
-    var overrides: [String: String]
-    var pauses: [String: String]
-
-    private static let incarnationKey = "coordinator.incarnation"
+    var links: [String: String] = [:]
+    var overrides: [String: String] = [:]
+    var pauses: [String: String] = [:]
+    /// Why there are no settings: shard 0, which keeps them, is of no use. The work of the others goes on.
+    var loss: StoreError?
 
     init(from store: any CommandStore) throws(StoreError) {
-        // Grows with time, also where the clock was set back: workers obey the newest.
-        let last = try store.settings(prefix: Self.incarnationKey)[Self.incarnationKey].flatMap { Int64($0) } ?? 0
-        incarnation = max(Timestamp.now.milliseconds, last + 1)
-        try store.set(Self.incarnationKey, to: "\(incarnation)")
         newest = try store.ofEachShard(or: 0) { shard throws(StoreError) in
             try store.transitionRange(shard: shard)?.upperBound ?? 0
         }
-        links = try store.settings(prefix: LinkReport.settingPrefix)
-        overrides = try store.settings(prefix: LinkOverrideSetting.prefix)
-        pauses = try store.settings(prefix: Pauses.prefix)
+        do throws(StoreError) {
+            links = try store.settings(prefix: LinkReport.settingPrefix)
+            overrides = try store.settings(prefix: LinkOverrideSetting.prefix)
+            pauses = try store.settings(prefix: Pauses.prefix)
+        } catch {
+            guard error.code.spoilsShard else { throw error }
+            loss = error
+        }
     }
 }

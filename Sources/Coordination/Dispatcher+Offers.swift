@@ -114,9 +114,10 @@ extension Dispatcher {
         links.offered(command, now: now)
     }
 
-    /// The floor of invariant 7: one place for a class that would wait for ever behind higher ones.
+    /// The floor of invariant 7: one place for a class that would wait for ever behind higher ones, early enough for its
+    /// first bytes.
     private mutating func starved(at: Timestamp, now: Int64) -> [(ReadyCommand, Int)] {
-        let longest = links.policy.longestStandstill
+        let longest = links.policy.longestStandstill * 5 / 6
         releasedAt = releasedAt.filter { .nanoseconds(now - $0.value) <= longest }
         var found: [(ReadyCommand, Int)] = []
         for serviceClass in [ServiceClass.middle, .low] {
@@ -146,8 +147,13 @@ extension LinkGovernors {
     fileprivate func admits(
         _ serviceClass: ServiceClass, to destination: Destination, _ inFlight: InFlight, now: Int64
     ) -> Bool {
-        // More destinations than places: each has one by its link, and all together no more than there are.
-        if destination != .none, serviceClass != .high, inFlight.onLinks >= policy.globalLimit { return false }
+        // More destinations than places: each has one by its link, and all together no more than there are. Of high quality
+        // each may have one besides: a slow destination that has them all keeps nobody else's waiting.
+        if destination != .none, inFlight.isFull(serviceClass, of: policy.globalLimit),
+            serviceClass != .high || inFlight[destination, .high] > 0
+        {
+            return false
+        }
         return admits(
             serviceClass, to: destination, middle: inFlight[destination, .middle], low: inFlight[destination, .low],
             now: now)

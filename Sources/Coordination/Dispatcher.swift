@@ -101,6 +101,11 @@ package struct Dispatcher: Sendable {
         }
     }
 
+    /// These are not what they were, for instance of another quality; what of them is ready is inserted again.
+    package mutating func changed(_ ids: [CommandID]) {
+        for id in ids { queue.remove(id) }
+    }
+
     /// Only what somebody can run and nobody has paused is kept in memory.
     private func isWanted(_ command: ReadyCommand) -> Bool {
         canRun(command.type) && !isPaused(ReadyKey(destination: command.destination, qos: command.qos))

@@ -11,12 +11,16 @@ package struct EventSequencer: Sendable {
         var waiting: [Int64: StatusEvent] = [:]
         var gapSince: Int64?
         var isReading = false
+        /// The first that waited when a read was asked for: what the read does not find before it is gone for ever.
+        var certain: Int64?
     }
 
     private var shards: [Shard]
 
     /// How long reports may overtake each other, in nanoseconds.
     package static let patience: Int64 = 20_000_000
+    /// From a read that failed to the next, in nanoseconds.
+    private static let retry: Int64 = 1_000_000_000
 
     /// - Parameter newest: for each shard, the newest `seq` in the store; publishing starts behind it.
     package init(newest: [Int64]) { shards = newest.map { Shard(next: $0 + 1) } }
@@ -45,6 +49,7 @@ package struct EventSequencer: Sendable {
             let isOverdue = shards[index].gapSince.map { now - $0 >= Self.patience } ?? false
             guard isOverdue || dirty.contains(index) else { continue }
             shards[index].isReading = true
+            shards[index].certain = shards[index].waiting.keys.min()
             reads.append((index, shards[index].next - 1))
         }
         return reads
@@ -55,25 +60,29 @@ package struct EventSequencer: Sendable {
         shards.filter { !$0.isReading }.compactMap(\.gapSince).min().map { $0 + Self.patience }
     }
 
-    /// What the store had. - Returns: a gap that nothing can fill, because its rows are gone.
+    /// What the store had, in order. Within a shard transactions follow each other, so what is missing before one that was
+    /// found has been pruned. - Returns: a gap that nothing can fill.
     package mutating func fill(
-        shard index: Int, after: Int64, events: [StatusEvent], oldestKept: Int64?, now: Int64,
-        publish: (StatusEvent) -> Void
+        shard index: Int, after: Int64, events: [StatusEvent], now: Int64, publish: (StatusEvent) -> Void
     ) -> ClosedRange<Int64>? {
         shards[index].isReading = false
         var gap: ClosedRange<Int64>?
         let next = shards[index].next
-        if let oldest = oldestKept, oldest > next, after + 1 == next {
-            gap = next...(oldest - 1)
-            shards[index].next = oldest
+        let found = [events.first?.transition.seq, shards[index].certain].compactMap { $0 }.min()
+        if let found, found > next, after + 1 == next {
+            gap = next...(found - 1)
+            shards[index].next = found
         }
         for event in events { add(event, now: now, publish: publish) }
         drain(index, publish: publish)
         return gap
     }
 
-    /// The read failed; it is tried again with the next gap.
-    package mutating func readFailed(shard: Int) { shards[shard].isReading = false }
+    /// The read failed; it is tried again in a second.
+    package mutating func readFailed(shard: Int, now: Int64) {
+        shards[shard].isReading = false
+        if shards[shard].gapSince != nil { shards[shard].gapSince = now + Self.retry - Self.patience }
+    }
 
     private mutating func drain(_ index: Int, publish: (StatusEvent) -> Void) {
         while let event = shards[index].waiting.removeValue(forKey: shards[index].next) {

@@ -15,6 +15,8 @@ final class StoreKeeper: Sendable {
         var shards: [Shard]
         var isRunning = true
         var rounds = 0
+        /// What has been said of shards that are of no use: once is enough.
+        var complaints: Set<String> = []
     }
 
     /// A WAL beyond this is checkpointed while others write.
@@ -74,7 +76,7 @@ final class StoreKeeper: Sendable {
             let rest = try store.checkpoint(shard: shard)
             state.withLock { $0.shards[shard].isClean = rest == 0 }
         } catch {
-            logger.warning("A checkpoint failed: \(error.message)", metadata: ["shard": "\(shard)"])
+            report(error, "A checkpoint failed", shard: shard)
         }
     }
 
@@ -89,8 +91,13 @@ final class StoreKeeper: Sendable {
                     if pruned.count == 0 { break }
                 }
             } catch {
-                logger.warning("Pruning failed: \(error.message)", metadata: ["shard": "\(shard)"])
+                report(error, "Pruning failed", shard: shard)
             }
         }
+    }
+
+    private func report(_ error: StoreError, _ what: String, shard: Int) {
+        let isNews = !error.code.spoilsShard || state.withLock { $0.complaints.insert(error.message).inserted }
+        if isNews { logger.warning("\(what): \(error.message)", metadata: ["shard": "\(shard)"]) }
     }
 }

@@ -137,6 +137,9 @@ package struct ConcurrencyController: Sendable {
     /// The destination pushed back a moment ago: what it refused is not sent again at once.
     package func isPausing(now: Int64) -> Bool { barrier.map { now - $0.at < Self.pause } ?? false }
 
+    /// It pushed back lately, so the limit is what it takes and not one more.
+    package func isBarred(now: Int64) -> Bool { open(now: now) < .max }
+
     /// Back to what worked, where this was a trial; else to seven tenths.
     package mutating func backOff() {
         let isTrial =

@@ -63,6 +63,8 @@ package struct NetworkController: Sendable {
     private static let arrivalPatience: Int64 = 5_000_000_000
     /// The caller stood still: what was measured meanwhile is his, not the link's.
     private static let longestTick: Int64 = 2_000_000_000
+    /// Seconds from the end of a transfer to the first byte of the next in its place, on a busy machine.
+    static let turnaround = 0.1
     /// A link that nobody used for so long is forgotten.
     private static let memory: Int64 = 900_000_000_000
 

@@ -8,14 +8,23 @@ package struct Spool: Sendable {
     /// 0700; made on first use.
     package let directory: String
 
+    /// Bytes copied between two reports.
+    private static let step: Int64 = 4 << 20
+
     package init(directory: String) { self.directory = directory }
 
     /// Copies the source of an upload into the spool, durably, and tells the payload that names the copy. Blocks.
     ///
     /// The copy shares the blocks of the original where the file system can do that. The destination is told
     /// the original's name, and `removeSource` is set: a spooled copy goes when it has been delivered.
+    /// - Parameters:
+    ///   - began: called with the path of the copy as soon as it is there; what it throws ends the copy and deletes it.
+    ///   - copied: called with the number of bytes after each step.
     /// - Throws: ``PayloadError`` for a payload or source that `upload` would refuse, or ``SpoolError``.
-    package func take(_ payload: JSONValue) throws -> JSONValue {
+    package func take(
+        _ payload: JSONValue, began: (_ path: String) throws -> Void = { _ in },
+        copied: (_ bytes: Int64) -> Void = { _ in }
+    ) throws -> JSONValue {
         var upload = try UploadPayload(payload)
         guard !upload.removeSource else {
             throw PayloadError(
@@ -29,7 +38,7 @@ package struct Spool: Sendable {
         let source = try SourceFile(path: upload.file)
         upload.settle(size: source.identity.size)
         upload.resolveDirectory()
-        upload.file = try copy(source)
+        upload.file = try copy(source, began, copied)
         upload.removeSource = true
         upload.source = nil
         return upload.json
@@ -38,9 +47,20 @@ package struct Spool: Sendable {
     /// Deletes the copy that a payload names, where it is one of this spool: for a submit that failed after all, or a
     /// command that is pruned.
     package func discard(_ payload: JSONValue) {
-        guard let file = payload["file"]?.string, file.hasPrefix(directory + "/"), !file.contains("/../") else {
-            return
-        }
+        if let file = payload["file"]?.string { discard(file: file) }
+    }
+
+    /// Deletes a file of this spool, and no other. The directory may be spelled in any way: relative, through a link, or
+    /// with a slash at its end.
+    package func discard(file: String) {
+        // Anything that is not named as a copy is left alone unseen: it may lie on a file system that does not answer.
+        guard let slash = file.lastIndex(of: "/"), CommandID(file[file.index(after: slash)...]) != nil else { return }
+        let parent = slash == file.startIndex ? "/" : String(file[..<slash])
+        var theirs = stat()
+        var ours = stat()
+        guard stat(parent, &theirs) == 0, stat(directory, &ours) == 0, theirs.st_dev == ours.st_dev,
+            theirs.st_ino == ours.st_ino
+        else { return }
         unlink(file)
     }
 
@@ -49,7 +69,9 @@ package struct Spool: Sendable {
         if let payload = try? JSONValue(parsing: payload) { discard(payload) }
     }
 
-    private func copy(_ source: SourceFile) throws -> String {
+    private func copy(
+        _ source: SourceFile, _ began: (String) throws -> Void, _ copied: (Int64) -> Void
+    ) throws -> String {
         guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
             throw SpoolError(SystemError(), "create", directory)
         }
@@ -58,7 +80,8 @@ package struct Spool: Sendable {
         guard target >= 0 else { throw SpoolError(SystemError(), "create", path) }
         defer { close(target) }
         do {
-            try fill(target, from: source, path)
+            try began(path)
+            try fill(target, from: source, path, copied)
         } catch {
             unlink(path)
             throw error
@@ -66,15 +89,20 @@ package struct Spool: Sendable {
         return path
     }
 
-    private func fill(_ target: CInt, from source: SourceFile, _ path: String) throws {
-        if !source.reflink(to: target) {
+    private func fill(
+        _ target: CInt, from source: SourceFile, _ path: String, _ copied: (Int64) -> Void
+    ) throws {
+        if source.reflink(to: target) {
+            copied(source.identity.size)
+        } else {
             var offset: Int64 = 0
             while offset < source.identity.size {
-                let count = Int(min(source.identity.size - offset, 64 << 20))
+                let count = Int(min(source.identity.size - offset, Self.step))
                 do {
-                    let copied = try source.copy(count, at: offset, to: target)
-                    guard copied > 0 else { break }
-                    offset += Int64(copied)
+                    let done = Int64(try source.copy(count, at: offset, to: target))
+                    guard done > 0 else { break }
+                    offset += done
+                    copied(done)
                 } catch {
                     throw SpoolError(error, "write", path)
                 }

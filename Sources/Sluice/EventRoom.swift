@@ -25,6 +25,9 @@ actor EventRoom {
     private static let pollInterval: Int64 = 1_000_000_000
     /// Events kept for a listener that is behind; the oldest go first.
     private static let buffered = 65_536
+    /// Frames that wait for this thread, which the store can hold up; then the coordinator keeps as many and drops the newest
+    /// beyond. Listeners see the gap in `seq`, and waiters look into the store.
+    private static let mostWaiting: Int32 = 100_000
     private static let statusPrefix = Array("status/".utf8)
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -173,6 +176,7 @@ actor EventRoom {
                 var options = Socket.Options()
                 options.reconnectInterval = .milliseconds(50)
                 options.reconnectIntervalMaximum = .milliseconds(200)
+                options.receiveHighWaterMark = Self.mostWaiting
                 let made = try Socket(.subscribe, context: context, loop: loop, options: options)
                 try made.connect(endpoint)
                 loop.whenReadable(made) { [weak self] in self?.assumeIsolated { $0.receive() } }

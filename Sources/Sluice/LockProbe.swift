@@ -14,11 +14,11 @@ package struct LockProbe: Sendable, Equatable {
             self.init(isHeld: false)
             return
         }
-        if let pid = Self.holder(inode: UInt64(information.st_ino)) {
-            self.init(isHeld: true, pid: pid)
-        } else {
-            self.init(isHeld: Self.isTaken(path))
-        }
+        // The kernel's list tells devices in a way that not every file system's files do, and another may have a file of
+        // this number: so only the lock itself says whether it is held.
+        let pid = Self.holder(inode: UInt64(information.st_ino))
+        let isHeld = Self.isTaken(path)
+        self.init(isHeld: isHeld, pid: isHeld ? pid : nil)
     }
 
     private init(isHeld: Bool, pid: Int32? = nil) {

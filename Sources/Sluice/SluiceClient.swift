@@ -82,7 +82,14 @@ public final class SluiceClient: Sendable {
     public func submit(
         bulk drafts: [CommandDraft], allowUnknownTypes: Bool = false
     ) async -> [Result<CommandID, SluiceError>] {
-        await lane.submit(drafts, allowUnknownTypes: allowUnknownTypes).map { $0.map(\.id).mapError(SluiceError.init) }
+        await submissions(of: drafts, allowUnknownTypes: allowUnknownTypes).map { $0.map(\.id) }
+    }
+
+    /// As ``submit(bulk:allowUnknownTypes:)``, and tells of each command whether it was there already.
+    package func submissions(
+        of drafts: [CommandDraft], allowUnknownTypes: Bool = false
+    ) async -> [Result<Submission, SluiceError>] {
+        await lane.submit(drafts, allowUnknownTypes: allowUnknownTypes).map { $0.mapError(SluiceError.init) }
     }
 
     /// Checks a payload against its operation and makes a draft, without submitting it.

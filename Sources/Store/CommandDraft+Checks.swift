@@ -23,6 +23,9 @@ extension CommandDraft {
         return nil
     }
 
+    /// What tells an equal submit; nil without a unique key.
+    var fingerprint: [UInt8]? { uniqueKey == nil ? nil : UniqueKey.fingerprint(of: self) }
+
     var unique: UniqueKey? { uniqueKey.map { UniqueKey(type: type, orderingKey: "", key: $0) } }
 }
 

@@ -17,6 +17,8 @@ package struct DataDirectory: Sendable, Hashable {
     package var spool: String { "\(path)/spool" }
     package var keys: String { "\(path)/keys" }
     package var configuration: String { "\(path)/sluice.yaml" }
+    /// It and those inside it, in the order in which they are made.
+    var directories: [String] { [path, run, spool, keys] }
 
     package func shard(_ number: Int) -> String { "\(path)/shard-\(number < 10 ? "0" : "")\(number).sqlite" }
 
@@ -27,10 +29,8 @@ package struct DataDirectory: Sendable, Hashable {
     /// - Throws: ``StoreError`` that names the directory.
     package func prepare() throws(StoreError) {
         try makeParents()
-        for directory in [path, run, spool, keys] {
-            if mkdir(directory, 0o700) != 0, errno != EEXIST {
-                throw StoreError(errno: errno, "The directory \(directory) cannot be made")
-            }
+        for directory in directories {
+            try make(directory)
             try Self.check(directory, isDirectory: true)
         }
     }
@@ -87,10 +87,18 @@ package struct DataDirectory: Sendable, Hashable {
         for (index, character) in path.enumerated() where character == "/" && index > 0 {
             let parent = String(path.prefix(index))
             var facts = stat()
-            if stat(parent, &facts) == 0 { continue }
-            if mkdir(parent, 0o700) != 0, errno != EEXIST {
-                throw StoreError(errno: errno, "The directory \(parent) cannot be made")
-            }
+            if stat(parent, &facts) != 0 { try make(parent) }
         }
+    }
+
+    /// Makes a directory, durably: one that a power cut takes away takes everything in it along.
+    private func make(_ directory: String) throws(StoreError) {
+        guard mkdir(directory, 0o700) == 0 else {
+            if errno == EEXIST { return }
+            throw StoreError(errno: errno, "The directory \(directory) cannot be made")
+        }
+        // One that may be written and not read cannot be synced.
+        let parent = "\(directory)/.."
+        if access(parent, R_OK) == 0 { try sync(parent) }
     }
 }

@@ -25,6 +25,14 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         case notFound
         /// Anything else that SQLite reports.
         case failed
+
+        /// The shard concerned is of no use, whatever is asked of it, until a person mends it.
+        package var spoilsShard: Bool {
+            switch self {
+            case .corrupt, .foreign, .missing: true
+            case .permission, .busy, .full, .overloaded, .conflict, .invalid, .notFound, .failed: false
+            }
+        }
     }
 
     package var code: Code

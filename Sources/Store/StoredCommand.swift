@@ -27,14 +27,15 @@ struct StoredCommand: Equatable {
     }
 
     /// A new command from what a producer chose.
-    init(_ draft: CommandDraft, id: CommandID, turn: Int64, now: Timestamp) {
+    /// - Parameter fingerprint: the draft's, which is computed before a transaction begins.
+    init(_ draft: CommandDraft, fingerprint: [UInt8]?, id: CommandID, turn: Int64, now: Timestamp) {
         command = Command(
             id: id, type: draft.type, qos: draft.qos, status: .new, destination: draft.destination,
             idempotent: draft.idempotent, retryLimit: draft.retryLimit,
             notBefore: draft.notBefore > now ? draft.notBefore : .zero, deadline: draft.deadline,
             uniqueKey: draft.uniqueKey, turn: turn, total: draft.total, createdAt: now, updatedAt: now)
         openDeadline = draft.deadline
-        if draft.uniqueKey != nil { fingerprint = UniqueKey.fingerprint(of: draft) }
+        self.fingerprint = fingerprint
     }
 
     init(

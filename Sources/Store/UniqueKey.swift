@@ -16,11 +16,13 @@ struct UniqueKey: Hashable {
         return digest.next() ?? 0
     }
 
-    /// SHA-256 over the canonical payload, type and destination: equal submits have equal ones.
+    /// SHA-256 over the canonical payload (or what stands for it), type and destination: equal submits have equal ones.
+    /// A large payload is parsed and sorted for it: not within a transaction.
     static func fingerprint(of draft: CommandDraft) -> [UInt8] {
         var hash = SHA256()
+        let identity = draft.identity ?? draft.payload
         // A payload that is no JSON stands for itself.
-        let canonical = (try? JSONValue(parsing: draft.payload))?.canonical.bytes ?? draft.payload
+        let canonical = (try? JSONValue(parsing: identity))?.canonical.bytes ?? identity
         hash.update(data: canonical)
         hash.update(data: [0])
         hash.update(data: Array(draft.type.utf8))

@@ -63,6 +63,8 @@ package struct Offers: Sendable, Equatable {
 
     init(from reader: inout ByteReader) throws(WireError) {
         first = try reader.count64("first")
+        // Far beyond what anybody counts to, and the last offer has a number too.
+        guard first <= Int64.max / 2 else { throw WireError(.badValue, "first") }
         let count = try reader.uint16("offers")
         offers = []
         offers.reserveCapacity(min(count, reader.remaining / 39))

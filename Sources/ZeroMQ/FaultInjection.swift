@@ -3,8 +3,8 @@ import Glibc
 /// A test switch that loses messages on purpose, to show that every message is only a hint.
 ///
 /// Off unless the environment has `SLUICE_TEST_DROP=p:seed` when a `Context` is made: each message that a socket sends is
-/// then dropped with probability `p` (0…1), and the sender is told that it was sent. The same seed, process number and
-/// order of sockets lose the same messages.
+/// then dropped with probability `p` (0…1), and the sender is told that it was sent. The same seed and order of sockets
+/// lose the same messages, in whatever process: who starts several gives each a seed of its own.
 package struct FaultInjection: Sendable, Equatable {
     package static let variable = "SLUICE_TEST_DROP"
 
@@ -37,7 +37,7 @@ package struct FaultInjection: Sendable, Equatable {
     func dice(ordinal: Int) -> Dice {
         Dice(
             threshold: probability >= 1 ? .max : UInt64(probability * 0x1p64),
-            state: seed ^ (UInt64(UInt32(bitPattern: getpid())) << 32) ^ UInt64(ordinal))
+            state: seed ^ UInt64(ordinal) << 32)
     }
 
     /// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).

@@ -65,6 +65,27 @@ struct JSONParserTests {
         }
     }
 
+    @Test(arguments: [1, 2, 15, 16, 17, 18, 40])
+    func `sees a name that is there twice, among however many`(count: Int) throws {
+        let text = "{" + (0..<count).map { "\"\($0)\":0" }.joined(separator: ",")
+        #expect(try Self.parse(text + "}").members?.count == count)
+        for name in [0, count / 2, count - 1] {
+            let error = #expect(throws: JSONError.self) { try Self.parse(text + ",\"\(name)\":0}") }
+            #expect(error?.problem.contains("“\(name)”") == true)
+            #expect(error?.position == text.utf8.count + 1)
+        }
+        #expect(try Self.parse(text + ",\"\(count)\":0}").members?.count == count + 1)
+    }
+
+    @Test func `reads an object of a hundred thousand members, and refuses one with a name twice`() throws {
+        let text = "{" + (0..<100_000).map { "\"name \($0)\":\($0)" }.joined(separator: ",")
+        let members = try #require(try Self.parse(text + "}").members)
+        #expect(members.count == 100_000)
+        #expect(members.last?.name == "name 99999" && members.last?.value == 99_999)
+        let error = #expect(throws: JSONError.self) { try Self.parse(text + ",\"name 7\":0}") }
+        #expect(error?.problem.contains("name 7") == true)
+    }
+
     @Test func `counts bytes from one in what it prints`() {
         let error = #expect(throws: JSONError.self) { try Self.parse("[1,x]") }
         #expect(error?.description.contains("byte 4") == true, "\(String(describing: error))")

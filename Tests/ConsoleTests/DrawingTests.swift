@@ -34,6 +34,24 @@ import Testing
         #expect(line.contains("17s left"))
     }
 
+    @Test func `says nothing of a short copy, and then five times a second how far it is`() {
+        let millisecond: Int64 = 1_000_000
+        var copy = CopyProgress(files: 2, total: 1000, now: 7)
+        let early = copy.add(bytes: 100, now: 7 + 399 * millisecond)
+        #expect(early == nil)
+        let first = copy.add(bytes: 100, now: 7 + 400 * millisecond)
+        #expect(first?.done == 200 && first?.total == 1000 && first?.rate == 500)
+        #expect(first?.commands == 2 && first?.ended == 0)
+        let between = copy.add(bytes: 100, files: 1, now: 7 + 599 * millisecond)
+        #expect(between == nil)
+        let second = copy.add(bytes: 300, now: 7 + 600 * millisecond)
+        #expect(second?.done == 600 && second?.ended == 1 && second?.rate == 1000)
+        // Of empty files their number tells.
+        var empty = CopyProgress(files: 2, total: 0, now: 0)
+        let half = empty.add(files: 1, now: 500 * millisecond)
+        #expect(half?.fraction == 0.5 && half?.rate == 0)
+    }
+
     @Test func `cuts text by cells and drops control characters`() {
         #expect(TerminalText.cut("hello", width: 5) == "hello")
         #expect(TerminalText.cut("hello", width: 4) == "hel…")

@@ -75,6 +75,13 @@ import Testing
         #expect(text.contains("no worker is running"))
     }
 
+    @Test func `says what of the store could not be read`() {
+        var state = busy
+        state.warnings = ["Shard 3 (/var/lib/sluice/shard-03.sqlite) is damaged: file is not a database."]
+        let lines = WatchScreen.render(state, columns: 80, rows: 24)
+        #expect(lines.contains { $0.hasPrefix("Shard 3 (/var/lib/sluice/shard-03.sqlite) is damaged") })
+    }
+
     @Test func `keeps a minute of history and the newest errors first`() {
         let state = busy
         #expect(state.commandRates.count == WatchState.historyLength)

@@ -56,6 +56,15 @@ import Wire
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [4, 3, 2, 1])
     }
 
+    @Test func `who has become of another quality goes by that`() {
+        var dispatcher = dispatcher(concurrency: 1)
+        let commands = (1...3000).map { ready($0, .background) }
+        dispatcher.insert(commands)
+        dispatcher.changed([commands[2999].id])
+        dispatcher.insert([ready(3000, .userInteractive)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)).first == 3000)
+    }
+
     @Test func `what comes first in its class finds a place in a full queue`() {
         var dispatcher = dispatcher(concurrency: 100)
         dispatcher.insert((1...300).map { ready($0, .userInitiated) })
@@ -309,6 +318,18 @@ import Wire
         // High quality has places of its own.
         dispatcher.insert([ready(30, .userInitiated, to: host)])
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [30])
+    }
+
+    @Test func `high quality has no more than there are either, and none waits for another destination's`() {
+        var policy = NetworkPolicy()
+        policy.globalLimit = 8
+        var dispatcher = dispatcher(concurrency: 64, links: LinkGovernors(policy: policy))
+        let other = Destination(scheme: "http", host: "b", port: 80)
+        dispatcher.insert((1...20).map { ready(Int64($0), .userInitiated, to: host) })
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1, 2, 3, 4, 5, 6, 7, 8])
+        dispatcher.insert((31...32).map { ready(Int64($0), .userInitiated, to: other) })
+        dispatcher.insert([ready(41, .userInitiated), ready(42, to: host)])
+        #expect(Set(numbers(dispatcher.dispatch(at: at, now: 0))) == [31, 41, 42])
     }
 
     @Test func `loopback has places for all`() {

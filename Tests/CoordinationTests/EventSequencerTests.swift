@@ -40,8 +40,7 @@ import Testing
         #expect(reads.map(\.after) == [0])
         #expect(value(sequencer.reads(now: 1_000_000_000)).isEmpty, "one read at a time")
         let gap = sequencer.fill(
-            shard: 1, after: 0, events: [event(1, shard: 1), event(2, shard: 1), event(3, shard: 1)], oldestKept: 1,
-            now: 200
+            shard: 1, after: 0, events: [event(1, shard: 1), event(2, shard: 1), event(3, shard: 1)], now: 200
         ) { published.append($0.transition.seq) }
         #expect(gap == nil)
         #expect(published == [1, 2, 3])
@@ -53,11 +52,47 @@ import Testing
         var published: [Int64] = []
         sequencer.add(event(9), now: 0) { published.append($0.transition.seq) }
         _ = sequencer.reads(now: EventSequencer.patience)
-        let gap = sequencer.fill(shard: 0, after: 0, events: [event(8), event(9)], oldestKept: 8, now: 0) {
+        let gap = sequencer.fill(shard: 0, after: 0, events: [event(8), event(9)], now: 0) {
             published.append($0.transition.seq)
         }
         #expect(gap == 1...7)
         #expect(published == [8, 9])
+    }
+
+    @Test func `a hole in the middle is a gap, and what stands behind it goes on`() {
+        var sequencer = EventSequencer(newest: [0])
+        var published: [Int64] = []
+        for seq: Int64 in [1, 4] { sequencer.add(event(seq), now: 0) { published.append($0.transition.seq) } }
+        #expect(value(sequencer.reads(now: EventSequencer.patience)).map(\.after) == [1])
+        // The older rows of the shard are still there: only 2 and 3 are gone.
+        let gap = sequencer.fill(shard: 0, after: 1, events: [event(4)], now: 0) { published.append($0.transition.seq) }
+        #expect(gap == 2...3)
+        #expect(published == [1, 4])
+        #expect(sequencer.deadline == nil)
+    }
+
+    @Test func `what was pruned before it was read is a gap, and what came meanwhile is not`() {
+        var sequencer = EventSequencer(newest: [0])
+        var published: [Int64] = []
+        sequencer.add(event(3), now: 0) { published.append($0.transition.seq) }
+        _ = sequencer.reads(now: EventSequencer.patience)
+        sequencer.add(event(6), now: 0) { published.append($0.transition.seq) }
+        #expect(
+            value(sequencer.fill(shard: 0, after: 0, events: [], now: 0) { published.append($0.transition.seq) })
+                == 1...2)
+        // 4 and 5 may have been written after the read.
+        #expect(published == [3])
+        #expect(value(sequencer.reads(now: EventSequencer.patience)).map(\.after) == [3])
+    }
+
+    @Test func `a read that fails is tried again, and not at once`() {
+        var sequencer = EventSequencer(newest: [0])
+        sequencer.add(event(2), now: 0) { _ in }
+        let now = EventSequencer.patience
+        _ = sequencer.reads(now: now)
+        sequencer.readFailed(shard: 0, now: now)
+        #expect(value(sequencer.reads(now: now + 500_000_000)).isEmpty)
+        #expect(value(sequencer.reads(now: now + 1_000_000_000)).map(\.after) == [0])
     }
 
     @Test func `a producer's writes are read when a hint says so`() {

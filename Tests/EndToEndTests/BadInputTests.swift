@@ -207,9 +207,14 @@ extension EndToEndTests {
             }
         }
 
-        @Test(.enabled(if: getuid() == 0, "mounting needs root"))
-        func `a full data directory is 74, and what was acknowledged before stays`() async throws {
+        @Test func `a full data directory is 74, and what was acknowledged before stays`() async throws {
             try await Installation.with { installation in
+                guard let mounting = try await installation.mounting() else {
+                    if requiresPeers {
+                        Issue.record("Neither root nor the root of a user namespace may mount a file system here.")
+                    }
+                    return
+                }
                 try FileManager.default.createDirectory(
                     atPath: installation.data, withIntermediateDirectories: false,
                     attributes: [.posixPermissions: 0o700])
@@ -231,10 +236,7 @@ extension EndToEndTests {
                 let errors = "\(installation.place.path)/errors"
                 let unshared = try await installation.run(
                     program: "/usr/bin/unshare",
-                    ["-m", "/bin/bash", "-c", script, "-", "\(Installation.bin)/sluice", payload, ids, errors])
-                if unshared.ending == .exited(99) || unshared.errors.contains("unshare failed") {
-                    return  // A container that may not mount.
-                }
+                    [mounting, "/bin/bash", "-c", script, "-", "\(Installation.bin)/sluice", payload, ids, errors])
                 #expect(unshared.lines.first == "code 74", "\(unshared.output) \(unshared.errors)")
                 let said = String(decoding: contents(of: errors) ?? [], as: UTF8.self)
                 #expect(said.split(separator: "\n").count == 1, "\(said)")
@@ -275,40 +277,6 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `one corrupted shard is named, and the others keep working`() async throws {
-            try await Installation.with { installation in
-                #expect(try await installation.sluice("submit", "noop").code == 0)
-                let shard = "\(installation.data)/shard-03.sqlite"
-                let store = try installation.store()
-                for number in 0..<store.shardCount { _ = try store.checkpoint(shard: number) }
-                _ = consume store
-                for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: shard + suffix) }
-                let file = try #require(FileHandle(forUpdatingAtPath: shard))
-                try file.seek(toOffset: 0)
-                try file.write(contentsOf: Data(repeating: 0xA5, count: 16_384))
-                try file.close()
-
-                _ = try installation.start("up", "--workers", "1")
-                var done = 0
-                var failed = 0
-                for _ in 0..<40 {
-                    let submitted = try await installation.sluice("submit", "noop", "--wait", within: .seconds(30))
-                    if submitted.code == 0 {
-                        done += 1
-                    } else {
-                        failed += 1
-                        #expect(submitted.errors.contains("shard-03"), "\(submitted.errors)")
-                        #expect([65, 70].contains(submitted.code), "\(submitted.ending)")
-                    }
-                }
-                // Five of forty are expected in the corrupt shard; none in 200 runs of this would be chance 0.5 %.
-                #expect(done >= 20)
-                let doctor = try await installation.sluice("doctor")
-                #expect(doctor.code == 70)
-                #expect((doctor.output + doctor.errors).contains("shard-03"))
-            }
-        }
-
         @Test func `a second coordinator says who is there and ends with 75`() async throws {
             try await Installation.with { installation in
                 let first = try await installation.coordinator()
@@ -345,6 +313,18 @@ extension EndToEndTests {
 }
 
 extension Installation {
+    /// What unshare(1) must be told so that what it runs may mount a file system: as root, or as the root of a user
+    /// namespace. - Returns: nil where both are denied, as they are in some containers.
+    func mounting() async throws -> String? {
+        let there = try place.directory("mounting")
+        for option in ["-m", "-Urm"] {
+            let tried = try await run(
+                program: "/usr/bin/unshare", [option, "/bin/mount", "-t", "tmpfs", "tmpfs", there])
+            if tried.code == 0 { return option }
+        }
+        return nil
+    }
+
     /// Runs `sluice` as the user nobody, who may read nothing of ours: root reads everything.
     func asNobody(
         _ arguments: String..., environment: [String: String?] = [:]

@@ -235,6 +235,30 @@ final class Installation: Sendable {
     }
 }
 
+extension Installation {
+    /// When a service has logged this, by its own clock; nil as long as it has not.
+    func logged(_ message: String, by service: ChildProcess) -> Timestamp? {
+        for line in service.errors.split(separator: "\n") where line.contains(message) {
+            // A line that is being written is no JSON yet.
+            guard let entry = try? JSONValue(parsing: Array(line.utf8)), entry["message"]?.string == message,
+                let at = entry["at"]?.string
+            else { continue }
+            return Timestamp(printed: at)
+        }
+        return nil
+    }
+}
+
+extension Timestamp {
+    /// Reads what ``description`` writes.
+    init?(printed text: String) {
+        let format = ISO8601DateFormatter()
+        format.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
+        guard let date = format.date(from: text) else { return nil }
+        self.init(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
+    }
+}
+
 /// The end-to-end tests start many processes and measure times, so they run one after the other.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct EndToEndTests {}

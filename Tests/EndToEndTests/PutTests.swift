@@ -137,7 +137,7 @@ extension EndToEndTests {
         @Test func `a destination that fails at first is tried again, and Retry-After is heeded`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()
-                receiver.on("/busy", .answer(503, headers: ["Retry-After": "1"]), .answer(201))
+                receiver.on("/busy", .answer(503, headers: ["Retry-After": "2"]), .answer(201))
                 receiver.on("/broken", .answer(500, body: "the disk is on fire"), .answer(201))
                 _ = try await installation.up()
                 let store = try installation.store()
@@ -148,6 +148,15 @@ extension EndToEndTests {
                 #expect(failed.retries == 1)
                 #expect(failed.reason?.contains("500") == true, "\(failed.reason ?? "")")
                 #expect(try await installation.await(busy, .success, in: store).retries == 0)
+                // Nobody comes back sooner than the destination asked for, neither to the store nor over the wire.
+                let timeline = try store.timeline(busy)
+                let refused = try #require(timeline.first { $0.status == .new && $0.claim == 1 })
+                let again = try #require(timeline.first { $0.status == .queued && $0.claim == 2 })
+                #expect((Duration.seconds(2)...Duration.seconds(12)).contains(again.at - refused.at), "\(timeline)")
+                let requests = receiver.requests(to: "/busy")
+                #expect(requests.map(\.answered) == [503, 201])
+                let (first, last) = (try #require(requests.first), try #require(requests.last))
+                #expect(last.began - first.lastByte >= .seconds(2))
                 // A person does not wait for the backoff.
                 #expect(try await installation.sluice("retry", "\(broken)").code == 0)
                 try await installation.await(broken, .success, in: store)
@@ -203,7 +212,7 @@ extension EndToEndTests {
                 let source = try installation.place.file("endless", [])
                 truncate(source, 1 << 40)
                 var delays: [Duration] = []
-                for number in 0..<5 {
+                for number in 0..<7 {
                     let path = "/endless-\(number)"
                     let id = try await installation.sluice(
                         "put", source, "--to", receiver.origin + path, "--protocol", "put"
@@ -218,9 +227,9 @@ extension EndToEndTests {
                     delays.append(last - done)
                     try await installation.await(id, .cancelled, in: store)
                 }
-                delays.sort()
-                // The median, because any one of them may meet a machine that is busy with something else.
-                #expect(delays[2] <= .milliseconds(100), "\(delays)")
+                // One may be late, because the machine is shared: a single fdatasync of somebody else's may hold it up.
+                #expect(delays.count { $0 > .milliseconds(100) } <= 1, "\(delays)")
+                #expect(delays.allSatisfy { $0 <= .seconds(2) }, "\(delays)")
                 print("cancel to last byte: \(delays)")
             }
         }
@@ -291,20 +300,22 @@ extension EndToEndTests {
                 truncate(source, 40_000_000)
                 let put = try await installation.sluice("put", source, "--to", "\(receiver.origin)/slow", "--wait")
                 #expect(put.code == 0, "\(put.errors)")
-                let rfc3339 = ISO8601DateFormatter()
-                rfc3339.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
-                let times = watch.output.split(separator: "\n").compactMap { line -> Int64? in
+                let times = watch.output.split(separator: "\n").compactMap { line -> Timestamp? in
                     guard line.contains("bandwidth/http://127.0.0.1:\(receiver.port)"),
                         let start = line.firstIndex(of: "{"),
                         let event = try? JSONValue(parsing: Array(line[start...].utf8)),
                         let at = event["at"]?.string ?? event["body"]?["at"]?.string
                     else { return nil }
-                    return rfc3339.date(from: at).map { Int64($0.timeIntervalSince1970 * 1000) }
+                    return Timestamp(printed: at)
                 }
                 let first = try #require(times.first)
                 let last = try #require(times.last)
-                #expect(last - first > 2000, "\(times)")
-                #expect(times.count >= Int((last - first) / 500), "\(times)")
+                #expect(last - first > .seconds(2), "\(times)")
+                #expect(times.count >= Int((last - first).milliseconds / 500), "\(times)")
+                // On an idle machine 250 ms each. A busy one may put one event off by as much as that again, and more.
+                let gaps = zip(times, times.dropFirst()).map { $1 - $0 }
+                #expect(gaps.count { $0 > .milliseconds(750) } <= 1, "\(gaps)")
+                #expect(gaps.allSatisfy { $0 <= .seconds(2) }, "\(gaps)")
             }
         }
     }

@@ -37,6 +37,37 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a command that is given a better quality while it waits passes those that were before it`()
+            async throws
+        {
+            try await Installation.with { installation in
+                _ = try await installation.coordinator()
+                _ = try await installation.worker("--concurrency", "1")
+                let store = try installation.store()
+                let busy = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":600000}"#)
+                    .ids[0]
+                try await installation.await(busy, .sent, in: store)
+                // The first of all, and of a lower quality than the others of its class: it would be the last.
+                let first = try await installation.sluice(
+                    "submit", "noop", "--payload", #"{"milliseconds":50}"#, "--qos", "background"
+                ).ids[0]
+                let bulk = [String](repeating: #"{"payload":{"milliseconds":50}}"#, count: 4).joined(separator: "\n")
+                let others = try await installation.sluice(
+                    "submit", "noop", "--payload", "-", "--qos", "utility", input: bulk
+                ).ids
+                #expect(others.count == 4)
+                let changed = try await installation.sluice("requalify", "\(first)", "--qos", "utility")
+                #expect(changed.code == 0, "\(changed.errors)")
+                #expect(try await installation.sluice("cancel", "\(busy)").code == 0)
+                for id in [first] + others { try await installation.await(id, .success, in: store) }
+                func claimed(_ id: CommandID) throws -> Timestamp {
+                    try #require(try store.timeline(id).first { $0.status == .queued }).at
+                }
+                let (own, later) = (try claimed(first), try others.map(claimed))
+                #expect(later.allSatisfy { $0 > own }, "\(own), the others \(later)")
+            }
+        }
+
         @Test func `a time not before and a deadline are kept`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.up()

@@ -301,12 +301,31 @@ import Work
             let remove = [JSONValue.Member("removeSource", true)]
             let facts = try harness.operation.inspect(
                 .object([.init("file", .string(file)), .init("to", .string("file://\(target)/x"))] + remove))
-            let result = try await harness.run(UploadHarness.execution(facts).execution)
+            let created = Timestamp.now
+            func execution(claim: Int) -> Execution {
+                UploadHarness.execution(facts, claim: claim, createdAt: created).execution
+            }
+            let result = try await harness.run(execution(claim: 1))
             #expect(result == ["bytes": 2, "sourceRemoved": true])
             #expect(access(file, F_OK) != 0)
             // An execution that was cut after the move says the same.
-            #expect(try await harness.run(UploadHarness.execution(facts, claim: 2).execution) == result)
-            #expect(try await harness.failure(of: UploadHarness.execution(facts, claim: 1).execution).fault == .final)
+            #expect(try await harness.run(execution(claim: 2)) == result)
+            #expect(try await harness.failure(of: execution(claim: 1)).fault == .final)
+        }
+    }
+
+    @Test func `takes no file for its own that is older than the command`() async throws {
+        try await withHarness { harness, target in
+            let file = try harness.directory.file("a", [4, 5])
+            let old = try harness.directory.file("target/x", [6, 7])
+            let facts = try harness.operation.inspect(
+                ["file": .string(file), "to": .string("file://\(target)/x"), "removeSource": true])
+            unlink(file)
+            let late = UploadHarness.execution(facts, claim: 2, createdAt: .now + .seconds(60)).execution
+            let failure = try await harness.failure(of: late)
+            #expect(failure.fault == .final)
+            #expect(failure.reason.contains(file), "\(failure.reason)")
+            #expect(contents(of: old) == [6, 7])
         }
     }
 }

@@ -25,4 +25,33 @@ import Testing
         #expect(shown.contains("plain"))
         #expect(shown.contains("X-Signature=[redacted]&part=[redacted]"))
     }
+
+    @Test func `hides the signatures of the URLs in a result`() {
+        let result: JSONValue = [
+            "status": 201,
+            "headers": [
+                "etag": "\"1\"", "location": "https://h/x?X-Signature=hush&part=hush",
+                "Content-Location": "/x#token=hush",
+            ],
+            "body": "stored at /x?y=z", "sourceRemoved": true,
+        ]
+        let shown = HTTPHeaderRedaction.shown(result: result)
+        #expect(!shown.text.contains("hush"))
+        #expect(shown["headers"]?["location"]?.string == "https://h/x?X-Signature=[redacted]&part=[redacted]")
+        for name in ["status", "body", "sourceRemoved"] { #expect(shown[name] == result[name]) }
+        #expect(shown["headers"]?["etag"] == result["headers"]?["etag"])
+        // What another operation leaves may be anything.
+        for other in ["text", 1, ["headers": "none"], [:]] as [JSONValue] {
+            #expect(HTTPHeaderRedaction.shown(result: other) == other)
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("Authorization Bearer hush", "Authorization"), ("Authorization Bearer hush:hush", "Authorization"),
+            ("X-Api-Key\thush", "X-Api-Key"), ("hush", nil), (":hush", nil), (" hush", nil), ("", nil),
+        ] as [(String, String?)])
+    func `names no more of a malformed header than its start`(_ text: String, _ start: String?) {
+        #expect(HTTPHeaderRedaction.start(ofMalformed: text) == start)
+    }
 }

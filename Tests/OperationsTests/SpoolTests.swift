@@ -79,7 +79,47 @@ import Work
             spool.discard(["file": .string(file)])
             spool.discard(["file": .string("\(spool.directory)/../a")])
             #expect(access(file, F_OK) == 0)
+            // Nor what has the name of a copy and lies elsewhere.
+            let namesake = try harness.directory.file("\(CommandID())", [1])
+            spool.discard(file: namesake)
+            spool.discard(file: "\(spool.directory)/../\(namesake.split(separator: "/").last ?? "")")
+            #expect(access(namesake, F_OK) == 0)
             spool.discard(payload)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: spool.directory).isEmpty)
+        }
+    }
+
+    @Test func `knows its own copies however its directory is spelled`() async throws {
+        try await withSpool { spool, harness in
+            let file = try harness.directory.file("a", [1])
+            let base = harness.directory.path
+            #expect(symlink(base, "\(base)/link") == 0)
+            for spelling in ["\(base)//spool/", "\(base)/./spool", "\(base)/spool/../spool", "\(base)/link/spool"] {
+                let other = Spool(directory: spelling)
+                other.discard(try spool.take(["file": .string(file), "to": "http://h/x"]))
+                spool.discard(try other.take(["file": .string(file), "to": "http://h/x"]))
+                #expect(try FileManager.default.contentsOfDirectory(atPath: spool.directory).isEmpty, "\(spelling)")
+            }
+        }
+    }
+
+    @Test func `tells how far a copy has got, and leaves nothing of one that is not wanted`() async throws {
+        try await withSpool { spool, harness in
+            let file = try harness.directory.file("a", sample(9_000_000))
+            var began: [String] = []
+            var bytes: Int64 = 0
+            let payload = try spool.take(["file": .string(file), "to": "http://h/x"]) {
+                began.append($0)
+            } copied: {
+                bytes += $0
+            }
+            let copy = try #require(payload["file"]?.string)
+            #expect(began == [copy])
+            #expect(bytes == 9_000_000)
+            spool.discard(payload)
+            #expect(throws: CancellationError.self) {
+                try spool.take(["file": .string(file), "to": "http://h/x"], began: { _ in throw CancellationError() })
+            }
             #expect(try FileManager.default.contentsOfDirectory(atPath: spool.directory).isEmpty)
         }
     }

@@ -12,7 +12,7 @@ import Work
         try await withReceiver(options) { receiver, harness in
             let file = try harness.hollowFile(1 << 40)
             var delays: [Duration] = []
-            for attempt in 1...5 {
+            for attempt in 1...7 {
                 let (execution, _) = try harness.execution(file: file, to: "\(receiver.origin)/\(attempt)")
                 let task = Task { try await harness.run(execution) }
                 var request: ReceivedRequest? { receiver.requests(to: "/\(attempt)").first }
@@ -25,8 +25,9 @@ import Work
                 #expect(!last.isWhole)
                 delays.append(last.lastByte - cancelled)
             }
-            // The median: where all cores are busy the receiver itself may sleep so long.
-            #expect(delays.sorted()[2] <= .milliseconds(100), "\(delays)")
+            // One may be late, because the machine is shared: where all cores are busy the receiver itself may sleep so long.
+            #expect(delays.count { $0 > .milliseconds(100) } <= 1, "\(delays)")
+            #expect(delays.allSatisfy { $0 <= .seconds(2) }, "\(delays)")
         }
     }
 

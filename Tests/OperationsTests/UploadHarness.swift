@@ -38,22 +38,21 @@ struct UploadHarness {
     /// An execution of an inspected payload: of the protocol put, unless `extra` names one.
     func execution(
         file: String, to url: String, extra: [JSONValue.Member] = [], claim: Int = 1, id: CommandID = CommandID(),
-        idempotent: Bool? = nil, qos: Commands.QualityOfService = .default
+        idempotent: Bool? = nil, qos: Commands.QualityOfService = .default, createdAt: Timestamp = .now
     ) throws -> (execution: Execution, meter: TransferMeter) {
         let named = extra.contains { $0.name == "protocol" } ? extra : extra + [.init("protocol", "put")]
         let facts = try operation.inspect(.object([.init("file", .string(file)), .init("to", .string(url))] + named))
-        return Self.execution(facts, claim: claim, id: id, idempotent: idempotent, qos: qos)
+        return Self.execution(facts, claim: claim, id: id, idempotent: idempotent, qos: qos, createdAt: createdAt)
     }
 
     static func execution(
         _ facts: PayloadFacts, claim: Int = 1, id: CommandID = CommandID(), idempotent: Bool? = nil,
-        qos: Commands.QualityOfService = .default
+        qos: Commands.QualityOfService = .default, createdAt: Timestamp = .now
     ) -> (execution: Execution, meter: TransferMeter) {
         let command = Command(
             id: id, type: "upload", qos: qos, status: .sent, destination: facts.destination,
             idempotent: idempotent ?? facts.idempotent, claim: claim, retryLimit: 5, total: facts.total,
-            createdAt: .now,
-            updatedAt: .now)
+            createdAt: createdAt, updatedAt: createdAt)
         let meter = TransferMeter(total: facts.total)
         return (Execution(command: command, payload: facts.payload?.bytes ?? [], meter: meter), meter)
     }

@@ -131,7 +131,8 @@ import Work
         "http://h:99999/x", "http://h:a/x", "http://a b/x", "http://h/a b", "http://h/ü", "http://h/%zz", "http://h/%2",
         "http://h/x#y", "http://user:secret@h/x", "http://[::1/x", "http://h/a\r\nX: y", "http://h/a\u{0}", "file:x",
         "file://other/x", "file:///x?y", "file:///a%00b", "file:///%ff", "://h/x", "1http://h/x", "http://h%41/x",
-        "http://h/a[1]", "http://h/a?b[]=c", "file:///a[1]",
+        "http://h/a[1]", "http://h/a?b[]=c", "file:///a[1]", "http://h/a b?sign=secret", "http://h/x#token=secret",
+        "http://h/x?sign=secret#y", "user:secret@h/x", "http:user:secret@h/x",
     ])
     func `refuses a URL that it cannot use`(_ url: String) throws {
         try withFile { (harness, file) throws in

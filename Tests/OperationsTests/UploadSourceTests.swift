@@ -124,8 +124,14 @@ import Work
 
     @Test func `believes the destination when an earlier execution removed the source`() async throws {
         try await withReceiver { receiver, harness in
-            receiver.on("/a", .answer(200, headers: ["Content-Length": "5"]))
+            func copy(changed seconds: TimeInterval?) -> Behaviour {
+                let time = seconds.map { ["Last-Modified": httpDate(in: $0)] } ?? [:]
+                return .answer(200, headers: ["Content-Length": "5"].merging(time) { $1 })
+            }
+            receiver.on("/a", copy(changed: 60))
             receiver.on("/b", .answer(404))
+            receiver.on("/older", copy(changed: -60))
+            receiver.on("/silent", copy(changed: nil))
             let file = try harness.directory.file("a", [1, 2, 3, 4, 5])
             let remove = [JSONValue.Member("removeSource", true)]
             func again(_ path: String, claim: Int) throws -> Execution {
@@ -139,10 +145,23 @@ import Work
             #expect(result["status"]?.integer == 200)
             #expect(receiver.requests.map(\.method) == ["HEAD"])
             #expect(try await harness.failure(of: try again("/b", claim: 2)).fault == .final)
+            // A file of that size may have been there before the command.
+            for path in ["/older", "/silent"] {
+                #expect(try await harness.failure(of: try again(path, claim: 2)).fault == .final)
+            }
             // The first execution cannot have had a predecessor.
             #expect(try await harness.failure(of: try again("/a", claim: 1)).fault == .final)
-            #expect(receiver.requests.count == 2)
+            #expect(receiver.requests.count == 4)
         }
+    }
+
+    /// That many seconds from now, in the form of RFC 9110, section 5.6.7.
+    private func httpDate(in seconds: TimeInterval) -> String {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = TimeZone(secondsFromGMT: 0)
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        return formatter.string(from: Date(timeIntervalSinceNow: seconds))
     }
 
     @Test func `refuses a payload that nobody inspected`() async throws {

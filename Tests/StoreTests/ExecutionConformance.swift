@@ -208,6 +208,29 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `where the wall clock jumps, what a failure waits for goes along, and a producer's own time stays`(
+        _ kind: StoreKind
+    ) throws {
+        let subject = try StoreUnderTest(kind, shardCount: 1)
+        let failed = try subject.submit()
+        let refused = try subject.submit()
+        let planned = try subject.submit(.noop.with { $0.notBefore = .base + .seconds(100) })
+        try subject.open()
+        for (id, fault) in [(failed, Failure.Fault.command), (refused, .link)] {
+            try subject.claim(id)
+            let failure = Failure(fault, reason: "503", retryAfter: .seconds(30))
+            try subject.apply(.end(id, claim: 1, .failure(failure)))
+        }
+        func waits() throws -> [Timestamp] {
+            try [failed, refused, planned].map { try subject.store.command($0)?.notBefore ?? .zero }
+        }
+        let before = try waits()
+        #expect(before.allSatisfy { $0 > .base })
+        try subject.store.shiftBackoffs(shard: 0, by: .seconds(-3600))
+        #expect(try waits() == [before[0] + .seconds(-3600), before[1] + .seconds(-3600), before[2]])
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a failure of the link is not charged`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind, shardCount: 1)
         let id = try subject.submit()

@@ -46,7 +46,12 @@ import Testing
             "foreign_keys": "0",
         ]
         for shard in 0..<4 {
-            for (name, value) in wanted { #expect(try store.pragma(name, shard: shard) == value, "\(name)") }
+            #expect(throws: StoreError.self) { try store.pragma("synchronous", shard: shard, ofCheckpointer: true) }
+            _ = try store.checkpoint(shard: shard)
+            for (name, value) in wanted {
+                #expect(try store.pragma(name, shard: shard) == value, "\(name)")
+                #expect(try store.pragma(name, shard: shard, ofCheckpointer: true) == value, "\(name), checkpointer")
+            }
         }
         #expect(throws: StoreError.self) { try store.pragma("journal_mode = DELETE", shard: 0) }
     }
@@ -274,6 +279,27 @@ import Testing
         #expect(try store.counts()[.new] >= 200)
         #expect(try store.list(CommandFilter(), after: nil, limit: 1000).allSatisfy { $0.id.shard(of: 4) != 2 })
         #expect(store.problems.map(\.shard) == [2])
+    }
+
+    @Test func `without shard 0 there are no settings, and without any shard there is nothing`() throws {
+        let place = try SQLitePlace()
+        let before = try place.store()
+        _ = try before.submitNoops(40)
+        try before.set("pause.*.*", to: "now")
+        #expect(try before.knownSettings(prefix: "pause.") == ["pause.*.*": "now"])
+        for shard in 0..<4 {
+            try SQLiteProbe(place.data.shard(shard)).run("PRAGMA user_version = 99")
+            let store = try SQLiteStore(directory: place.data, create: false)
+            #expect(try store.knownSettings(prefix: "pause.").isEmpty)
+            let refusal = try #require(throws: StoreError.self) { try store.set("pause.*.*", to: nil) }
+            #expect(refusal.code == .foreign && refusal.shard == 0)
+            if shard < 3 {
+                #expect(try store.counts()[.new] < 40)
+            } else {
+                let error = try #require(throws: StoreError.self) { try store.counts() }
+                #expect(error.code == .foreign && error.shard == 0)
+            }
+        }
     }
 
     // MARK: Queries

@@ -137,6 +137,36 @@ import Testing
         #expect(error.code == .invalid)
     }
 
+    @Test(arguments: [true, false])
+    func `a backup that fails leaves nothing behind, and can be made when the store is mended`(_ isThere: Bool) throws {
+        let place = try SQLitePlace()
+        do {
+            let store = try place.store()
+            _ = try store.submitNoops(40)
+            for shard in 0..<4 { _ = try store.checkpoint(shard: shard) }
+        }
+        let path = place.data.shard(2)
+        for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        let whole = try #require(contents(of: path))
+        func write(_ bytes: [UInt8]) throws {
+            try Data(bytes).write(to: URL(fileURLWithPath: path))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        }
+        try write([UInt8](repeating: 0xA5, count: whole.count))
+
+        let store = try SQLiteStore(directory: place.data, create: false)
+        let copy = DataDirectory(path: "\(place.temporary.path)/copy")
+        if isThere { #expect(mkdir(copy.path, 0o700) == 0) }
+        let error = try #require(throws: StoreError.self) { try store.backup(to: copy.path) { _ in } }
+        #expect(error.code == .corrupt && error.shard == 2)
+        let left = try? FileManager.default.contentsOfDirectory(atPath: copy.path)
+        #expect(left == (isThere ? [] : nil))
+
+        try write(whole)
+        try store.backup(to: copy.path) { _ in }
+        #expect(try SQLiteStore(directory: copy, create: false).counts()[.new] == 40)
+    }
+
     @Test func `pruning while others write deletes what is old and nothing else`() async throws {
         let place = try SQLitePlace()
         let store = try place.store(shards: 1)

@@ -208,6 +208,22 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a payload that is new at each submit is told by what stands for it`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let draft = Self.draft.with { $0.identity = Array(#"{"file": "/a"}"#.utf8) }
+        let first = try subject.submit(draft)
+        #expect(try subject.store.payload(first) == draft.payload)
+        let again = draft.with { $0.payload = Array(#"{"copy": 2}"#.utf8) }
+        #expect(try subject.submit(again) == first)
+        // One that says the same by itself is no other submit.
+        let plain = Self.draft.with { $0.payload = Array(#"{"file":"/a"}"#.utf8) }
+        #expect(try subject.submit(plain) == first)
+        let other = draft.with { $0.identity = Array(#"{"file": "/b"}"#.utf8) }
+        let error = try #require(throws: StoreError.self) { try subject.submit(other) }
+        #expect(error.code == .conflict && error.id == first)
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a cancelled command gives its key up, and gets it back only if nobody took it`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let first = try subject.submit(Self.draft)

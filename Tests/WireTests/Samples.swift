@@ -98,7 +98,7 @@ enum Samples {
 
     static func offers(_ random: inout SeededRandom) -> Offers {
         Offers(
-            first: number(&random),
+            first: number(&random) / 2,
             offers: many(&random) { random in
                 Offers.Offer(
                     id: random.id(), type: text(&random), qos: QualityOfService.allCases[random.number(in: 0..<5)],

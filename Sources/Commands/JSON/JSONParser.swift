@@ -35,6 +35,8 @@ private struct JSONParser {
     var position = 0
 
     static let deepest = 64
+    /// Names of one object that are looked through; more are kept in a set, for the square of many is long.
+    static let searched = 16
 
     init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
@@ -78,6 +80,7 @@ private struct JSONParser {
     mutating func object(depth: Int) throws(JSONError) -> JSONValue {
         position += 1
         var members: [JSONValue.Member] = []
+        var names: Set<String> = []
         skipSpace()
         if next == UInt8(ascii: "}") {
             position += 1
@@ -88,7 +91,14 @@ private struct JSONParser {
             guard next == UInt8(ascii: "\"") else { throw error("expected the name of a member in quotes") }
             let start = position
             let name = try string()
-            if members.contains(where: { $0.name == name }) {
+            let isTaken: Bool
+            if members.count < Self.searched {
+                isTaken = members.contains { $0.name == name }
+            } else {
+                if names.isEmpty { names = Set(members.map(\.name)) }
+                isTaken = !names.insert(name).inserted
+            }
+            if isTaken {
                 position = start
                 throw error("the name “\(name)” occurs twice in one object")
             }

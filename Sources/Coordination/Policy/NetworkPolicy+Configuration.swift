@@ -18,9 +18,9 @@ extension NetworkPolicy {
     /// | `network.threshold.leaveFactor` | 1.3 | a level is left at so many times the threshold |
     /// | `network.threshold.enterAfter`, `.leaveAfter` | 1, 3 | seconds that a worse, a better level must last |
     /// | `network.threshold.unknownAfter` | 60 | seconds without evidence after which a level is forgotten |
-    /// | `network.maxTransfers` | 64 | transfers at once over all links |
+    /// | `network.maxTransfers` | 64 | transfers at once over all links; high quality may have them all |
     /// | `network.floor` | 5% | share of the link that a class keeps which nothing else would let run |
-    /// | `network.longestStandstill` | 60 | seconds that a low transfer may stand still, and that a class waits for its floor |
+    /// | `network.longestStandstill` | 60 | seconds that a low transfer may stand still: a class that waits gets its floor 10 s before |
     /// | `network.agingStep` | 60 | seconds of waiting that count as one step of quality within a class |
     /// | `network.preemption` | true | whether low quality makes way for high |
     /// | `network.fixedConcurrency` | none | so many transfers to each destination, without measuring, levels or preemption |

@@ -27,19 +27,45 @@ package enum HTTPHeaderRedaction {
             members.map { member in
                 switch (member.name, member.value) {
                 case ("headers", .object(let headers)):
-                    let shown = headers.map { header in
-                        isSecret(header.name) ? JSONValue.Member(header.name, .string(replacement)) : header
-                    }
-                    return JSONValue.Member("headers", .object(shown))
+                    return JSONValue.Member("headers", .object(headers.map(shown(header:))))
                 case ("to", .string(let url)): return JSONValue.Member("to", .string(shown(url: url)))
                 default: return member
                 }
             })
     }
 
-    /// A URL as it may be shown: `?signature=…` becomes `?signature=[redacted]`.
+    /// A result as it may be shown: secret headers are replaced, and the values in the queries of the URLs that an answer
+    /// names, which often sign them.
+    package static func shown(result: JSONValue) -> JSONValue {
+        guard let members = result.members else { return result }
+        return .object(
+            members.map { member in
+                guard member.name == "headers", case .object(let headers) = member.value else { return member }
+                return JSONValue.Member("headers", .object(headers.map(shown(header:))))
+            })
+    }
+
+    private static func shown(header: JSONValue.Member) -> JSONValue.Member {
+        if isSecret(header.name) { return JSONValue.Member(header.name, .string(replacement)) }
+        switch (header.name.lowercased(), header.value) {
+        case ("location", .string(let url)), ("content-location", .string(let url)):
+            return JSONValue.Member(header.name, .string(shown(url: url)))
+        default: return header
+        }
+    }
+
+    /// What may be shown of a text that should be a header and is none: what stands before its first space or colon, for
+    /// the rest may be a secret. Nil where there is nothing before it, or neither of them.
+    package static func start(ofMalformed text: String) -> String? {
+        guard let end = text.firstIndex(where: { $0.isWhitespace || $0 == ":" }), end > text.startIndex else {
+            return nil
+        }
+        return String(text[..<end].prefix(80))
+    }
+
+    /// A URL as it may be shown: `?signature=…` becomes `?signature=[redacted]`, in a fragment as well.
     package static func shown(url: String) -> String {
-        guard let mark = url.firstIndex(of: "?") else { return url }
+        guard let mark = url.firstIndex(where: { $0 == "?" || $0 == "#" }) else { return url }
         let fields = url[url.index(after: mark)...].split(separator: "&", omittingEmptySubsequences: false)
         let shown = fields.map { field in
             field.firstIndex(of: "=").map { "\(field[...$0])\(replacement)" } ?? String(field)

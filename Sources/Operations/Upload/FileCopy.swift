@@ -193,13 +193,19 @@ struct FileCopy: Sendable {
 
     // MARK: Result
 
-    /// As for HTTP: the file was moved here by an earlier execution that could not say so.
+    /// As for HTTP: the file was moved here by an earlier execution that could not say so. A file that is older than the
+    /// command is somebody else's.
     private func confirmDelivery() async throws -> [UInt8]? {
         guard execution.claim > 1, let size = upload.source?.size else { return nil }
         let target = target
+        let execution = execution
         let found = try await BlockingIO.copies.run {
             var status = stat()
-            return stat(target, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && Int64(status.st_size) == size
+            guard stat(target, &status) == 0, status.st_mode & S_IFMT == S_IFREG, Int64(status.st_size) == size else {
+                return false
+            }
+            let modified = Timestamp(milliseconds: SourceIdentity(status).modified / 1_000_000)
+            return execution.mayHaveWritten(at: modified)
         }
         guard found else { return nil }
         execution.progress(offset: size, total: size)

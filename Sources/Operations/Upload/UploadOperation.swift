@@ -144,6 +144,9 @@ package struct UploadOperation: Operation {
 
     /// An earlier execution may have delivered the file, deleted it as asked, and died before it could say so. Then the
     /// destination has the whole file, and nobody else does.
+    ///
+    /// A tus upload is known by its place. Of anything else the destination must say that it got it after the submit
+    /// (`Last-Modified`): a file of that size may be an older one. Where it does not say, the delivery is not believed.
     private func confirmDelivery(_ upload: UploadPayload, _ execution: Execution) async -> [UInt8]? {
         guard upload.removeSource, execution.command.idempotent, upload.method == .put, execution.claim > 1,
             let source = upload.source
@@ -164,9 +167,10 @@ package struct UploadOperation: Operation {
             if upload.transferProtocol == nil { requests.upload.transferProtocol = .put }
             requests.upload.resolveDirectory()
             record = await requests.send(.HEAD, requests.upload.to, Self.type(of: upload))
-            guard record.status == 200, record.isComplete, record.header("content-length") == "\(source.size)" else {
-                return nil
-            }
+            guard record.status == 200, record.isComplete, record.header("content-length") == "\(source.size)",
+                let modified = record.header("last-modified").flatMap({ RetryAfter.date($0) }),
+                execution.mayHaveWritten(at: modified)
+            else { return nil }
         }
         execution.progress(offset: source.size, total: source.size)
         return HTTPResult.json(record, removal: SourceRemoval(problem: nil))

@@ -93,13 +93,14 @@ struct UploadURL: Sendable, Equatable {
 
     private static let digits = Array("0123456789ABCDEF")
 
-    /// A URL as it may stand in a message: without a query, and without what may be a password.
+    /// A URL as it may stand in a message: without query and fragment, and without what may be a password.
     private static func shown(_ text: String) -> String {
-        var shown = String(text.prefix { $0 != "?" }.prefix(300).map { $0.isNewline || $0 < " " ? "�" : $0 })
-        if let start = shown.firstRange(of: "//")?.upperBound,
-            let at = shown[start...].prefix(while: { $0 != "/" }).lastIndex(of: "@")
-        {
-            shown.replaceSubrange(start..<at, with: "…")
+        let start = text.prefix { $0 != "?" && $0 != "#" }
+        var shown = String(start.prefix(300).map { $0.isNewline || $0 < " " ? "�" : $0 })
+        // A user may stand there without a scheme or its slashes, too.
+        let user = shown.firstRange(of: "//")?.upperBound ?? shown.startIndex
+        if let at = shown[user...].prefix(while: { $0 != "/" }).lastIndex(of: "@") {
+            shown.replaceSubrange(user..<at, with: "…")
         }
         return shown
     }

@@ -51,7 +51,7 @@ struct BenchCommand: AsyncParsableCommand {
     @Option(name: .long, help: ArgumentHelp("Worker processes.", valueName: "count"))
     var workers = 2
 
-    @Option(name: .long, help: ArgumentHelp("Kills of the recovery figure.", valueName: "count"))
+    @Option(name: .long, help: ArgumentHelp("Kills of the recovery figure, with every place full.", valueName: "count"))
     var kills = 200
 
     @Option(name: .long, help: ArgumentHelp("Commands of the backlog figure.", valueName: "count"))

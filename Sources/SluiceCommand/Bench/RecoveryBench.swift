@@ -4,8 +4,11 @@ internal import Glibc
 internal import Store
 
 /// kill -9 of a worker with every place full: how long until its commands are executed again?
+///
+/// A worker that is killed between two of its commands is no case of it: such kills are made besides and not counted.
 struct RecoveryBench {
     let place: BenchPlace
+    /// Of workers with every place full.
     let kills: Int
     var workers = 3
     /// What each command takes.
@@ -24,12 +27,14 @@ struct RecoveryBench {
         var released: [Double] = []
         var claimed: [Double] = []
         var full = 0
-        for round in 0..<kills {
+        var made = 0
+        while full < kills, made < Self.most(kills) {
+            made += 1
             if try rig.store.counts()[.new] < 5000 { try rig.fill(20_000, milliseconds: milliseconds) }
             BenchClock.sleep(Double.random(in: 0.15...0.4))
             let victim = fleet.removeFirst()
             guard let session = try rig.store.sessions().first(where: { $0.pid == victim.pid }) else {
-                throw Complaint(.internalError, "the worker of round \(round) has no session")
+                throw Complaint(.internalError, "the worker of kill \(made) has no session")
             }
             let marks = try (0..<rig.store.shardCount).map { try rig.store.transitionRange(shard: $0)?.upperBound ?? 0 }
             let at = Timestamp.now
@@ -37,26 +42,32 @@ struct RecoveryBench {
             victim.wait()
             BenchClock.sleep(Self.restart)
             fleet.append(try rig.worker(concurrency: Self.places))
-            try BenchClock.wait("the reaping of the worker of round \(round)", seconds: 10) {
+            try BenchClock.wait("the reaping of the worker of kill \(made)", seconds: 10) {
                 try !rig.store.sessions().contains { $0.epoch == session.epoch }
             }
             let times = try follow(rig, seat: session.seat, after: marks, killedAt: at)
-            if times.count >= Self.places { full += 1 }
-            released += times.map(\.released)
-            claimed += times.map(\.claimed)
+            if times.count >= Self.places {
+                full += 1
+                released += times.map(\.released)
+                claimed += times.map(\.claimed)
+            }
             try BenchClock.wait("the next worker", seconds: 20) { try rig.store.sessions().count >= workers }
         }
         func at(_ share: Double, _ values: [Double]) -> Double { BenchResult.percentile(share, of: values) }
         let note =
-            "\(claimed.count) commands of \(kills) kills, every place full in \(full); \(milliseconds) ms no-ops; "
+            "\(claimed.count) commands of \(full) kills with every place full, of \(made); \(milliseconds) ms no-ops; "
             + "the next worker starts 0.1 s after"
         return [
+            BenchResult("kill -9 with every place full", Double(full), "kills", goal: .atLeast(Double(kills))),
             BenchResult("kill -9 to claimed again, p50", at(0.5, claimed), "ms", goal: .atMost(50), note: note),
             BenchResult("kill -9 to claimed again, p99", at(0.99, claimed), "ms", goal: .atMost(500)),
             BenchResult("kill -9 to released, p50", at(0.5, released), "ms"),
             BenchResult("kill -9 to released, p99", at(0.99, released), "ms"),
         ]
     }
+
+    /// Kills at most for so many that count: some seven of eight do.
+    private static func most(_ kills: Int) -> Int { kills + kills / 2 + 1 }
 
     private struct Recovery {
         var released: Double

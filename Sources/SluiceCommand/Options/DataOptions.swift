@@ -60,9 +60,13 @@ struct DataOptions: ParsableArguments {
     }
 
     /// Names the shards that were passed over because they are of no use: what was printed is without them.
-    func warn(of store: SQLiteStore) {
+    /// - Throws: a ``Complaint``, of which all has been said, where one is somebody else's or of a newer version: nothing
+    ///   is damaged then, but it is the wrong file or the wrong program.
+    func warn(of store: SQLiteStore) throws {
         Output.flush()
-        for problem in store.problems { Diagnostics.say(problem.message) }
+        let problems = store.problems
+        for problem in problems { Diagnostics.say(problem.message) }
+        if problems.contains(where: { $0.code == .foreign }) { throw Complaint(.data, nil) }
     }
 }
 

@@ -27,6 +27,11 @@ struct CancelCommand: ParsableCommand {
         var report = Report(asJSON: print.json, path: data.path)
         var wished: [CommandID] = []
         var changed: [CommandID] = []
+        // Of what was recorded also where a later one fails.
+        defer {
+            if !wished.isEmpty { Hints.send(.cancelWished, wished, in: directory) }
+            if !changed.isEmpty { Hints.send(.changed, changed, in: directory) }
+        }
         for id in ids {
             guard try store.command(id) != nil else {
                 report.unknown(id)
@@ -43,8 +48,6 @@ struct CancelCommand: ParsableCommand {
             case .ended(let status): report.refused(id, "has ended before, in status \(status)")
             }
         }
-        if !wished.isEmpty { Hints.send(.cancelWished, wished, in: directory) }
-        if !changed.isEmpty { Hints.send(.changed, changed, in: directory) }
         try report.finish()
     }
 }

@@ -36,8 +36,9 @@ struct ExplainCommand: ParsableCommand {
                     .init("id", .string(id.description)), .init("status", .string(command.status.name)),
                     .init("gates", .array(gates.map(\.json))),
                 ]).bytes)
-            return
+        } else {
+            for gate in gates { Output.line(gate.sentence) }
         }
-        for gate in gates { Output.line(gate.sentence) }
+        try data.warn(of: store)
     }
 }

@@ -58,7 +58,7 @@ struct ListCommand: ParsableCommand {
             guard page.count == asked, let last = page.last else { break }
             after = last.id
         }
-        data.warn(of: store)
+        try data.warn(of: store)
     }
 
     private func lines(_ page: [Command], withHeader: Bool) -> [String] {

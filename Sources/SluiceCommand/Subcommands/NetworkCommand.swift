@@ -36,6 +36,6 @@ struct NetworkShowCommand: ParsableCommand {
         } else {
             for line in LinkSource.lines(links) { Output.line(line) }
         }
-        data.warn(of: store)
+        try data.warn(of: store)
     }
 }

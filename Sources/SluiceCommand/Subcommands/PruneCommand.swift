@@ -47,13 +47,18 @@ struct PruneCommand: ParsableCommand {
         let before = Timestamp.now + .milliseconds(-olderThan.duration.milliseconds)
         let statuses: Set<CommandStatus> = status.isEmpty ? [.success, .cancelled] : Set(status)
         var total = 0
+        var failures: [StoreError] = []
         for shard in 0..<store.shardCount {
-            while true {
-                let pruned = try store.prune(shard: shard, before: before, statuses: statuses, limit: Self.batch)
-                for payload in pruned.abandoned { spool.discard(stored: payload) }
-                if pruned.count == 0 { break }
-                total += pruned.count
-                showProgress(total, shard: shard, of: store.shardCount)
+            do throws(StoreError) {
+                while true {
+                    let pruned = try store.prune(shard: shard, before: before, statuses: statuses, limit: Self.batch)
+                    for payload in pruned.abandoned { spool.discard(stored: payload) }
+                    if pruned.count == 0 { break }
+                    total += pruned.count
+                    showProgress(total, shard: shard, of: store.shardCount)
+                }
+            } catch {
+                failures.append(error)
             }
         }
         if Diagnostics.isTerminal { Diagnostics.write("\r\u{1B}[2K") }
@@ -62,6 +67,10 @@ struct PruneCommand: ParsableCommand {
         } else {
             Output.line("\(Figures.grouped(Int64(total))) command\(total == 1 ? "" : "s") removed")
         }
+        guard let first = failures.first else { return }
+        Output.flush()
+        for failure in failures { Diagnostics.say(failure.message) }
+        throw Complaint(Complaint(first).code, nil)
     }
 
     private func showProgress(_ total: Int, shard: Int, of count: Int) {

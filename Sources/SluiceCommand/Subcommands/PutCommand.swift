@@ -95,9 +95,19 @@ struct PutCommand: AsyncParsableCommand {
         // All are checked before anything is made or copied.
         let checked = try files.map { try draft(payload($0), registry) }
         let client = try data.client(registry)
-        let drafts = try spool ? spooled(Spool(directory: client.directory.spool), registry) : checked
-        let ids = try await Producer(client: client, asJSON: print.json, labelName: "file").submit(
-            drafts, labels: files)
+        var producer = Producer(client: client, asJSON: print.json, labelName: "file")
+        var drafts = checked
+        if spool {
+            let copies = SpooledCopies(
+                in: Spool(directory: client.directory.spool), files: checked.count,
+                total: checked.reduce(0) { $0 + $1.total })
+            Interrupt.exits {
+                if copies.abandon() { Diagnostics.say("nothing was submitted; what was copied is deleted") }
+            }
+            drafts = try copies.makeAll { try spooled(checked, copies, registry) }
+            producer.unused = { copies.discard($0) }
+        }
+        let ids = try await producer.submit(drafts, labels: files)
         if wait { try await Waiting(client: client, ids: ids, totals: drafts.map(\.total)).run() }
         await client.close()
     }
@@ -106,15 +116,14 @@ struct PutCommand: AsyncParsableCommand {
         try CommandDraft(type: "upload", payload: payload, options: fields.options, registry: registry)
     }
 
-    /// Copies every file; where one cannot be copied, none is left behind.
-    private func spooled(_ spool: Spool, _ registry: OperationRegistry) throws -> [CommandDraft] {
-        var taken: [JSONValue] = []
-        do {
-            for file in files { taken.append(try spool.take(try payload(file))) }
-            return try taken.map { try draft($0, registry) }
-        } catch {
-            for payload in taken { spool.discard(payload) }
-            throw error
+    private func spooled(
+        _ checked: [CommandDraft], _ copies: SpooledCopies, _ registry: OperationRegistry
+    ) throws -> [CommandDraft] {
+        try zip(files, checked).map { file, original in
+            var copy = try draft(try copies.take(payload(file)), registry)
+            // Under its unique key the file counts, not the name of its copy, which is another one each time.
+            copy.identity = original.payload
+            return copy
         }
     }
 
@@ -131,8 +140,12 @@ struct PutCommand: AsyncParsableCommand {
 
     private func headers() throws -> [JSONValue.Member] {
         try header.map { text in
-            guard let colon = text.firstIndex(of: ":"), colon > text.startIndex else {
-                throw ValidationError("--header must be 'Name: value', not '\(text)'.")
+            guard let colon = text.firstIndex(of: ":"), colon > text.startIndex,
+                !text[..<colon].contains(where: \.isWhitespace)
+            else {
+                let start = HTTPHeaderRedaction.start(ofMalformed: text).map { ", which '\($0) …' is not" } ?? ""
+                throw ValidationError(
+                    "--header must be a name, a colon and a value, as in 'X-Tag: nightly'\(start).")
             }
             let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
             return .init(String(text[..<colon]), .string(String(value)))

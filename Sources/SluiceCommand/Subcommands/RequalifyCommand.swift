@@ -29,6 +29,8 @@ struct RequalifyCommand: ParsableCommand {
         let (directory, store) = try data.store()
         var report = Report(asJSON: print.json, path: data.path)
         var changed: [CommandID] = []
+        // Of what was recorded also where a later one fails.
+        defer { if !changed.isEmpty { Hints.send(.changed, changed, in: directory) } }
         for id in ids {
             guard let command = try store.command(id) else {
                 report.unknown(id)
@@ -41,7 +43,6 @@ struct RequalifyCommand: ParsableCommand {
                 report.refused(id, "has ended in status \(command.status) and keeps its quality")
             }
         }
-        if !changed.isEmpty { Hints.send(.changed, changed, in: directory) }
         try report.finish()
     }
 }

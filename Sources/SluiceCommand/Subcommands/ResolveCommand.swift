@@ -51,6 +51,8 @@ struct ResolveCommand: ParsableCommand {
         let (directory, store) = try data.store()
         var report = Report(asJSON: print.json, path: data.path)
         var changed: [CommandID] = []
+        // Of what was recorded also where a later one fails.
+        defer { if !changed.isEmpty { Hints.send(.changed, changed, in: directory) } }
         for id in ids {
             guard let command = try store.command(id) else {
                 report.unknown(id)
@@ -63,7 +65,6 @@ struct ResolveCommand: ParsableCommand {
                 report.refused(id, "is \(command.status), not inDoubt: there is nothing to resolve")
             }
         }
-        if !changed.isEmpty { Hints.send(.changed, changed, in: directory) }
         try report.finish()
     }
 }

@@ -27,6 +27,8 @@ struct RetryCommand: ParsableCommand {
         let (directory, store) = try data.store()
         var report = Report(asJSON: print.json, path: data.path)
         var changed: [CommandID] = []
+        // Of what was recorded also where a later one fails.
+        defer { if !changed.isEmpty { Hints.send(.changed, changed, in: directory) } }
         for id in ids {
             guard let command = try store.command(id) else {
                 report.unknown(id)
@@ -41,7 +43,6 @@ struct RetryCommand: ParsableCommand {
                 report.refused(id, "is \(command.status) and cannot be retried")
             }
         }
-        if !changed.isEmpty { Hints.send(.changed, changed, in: directory) }
         try report.finish()
     }
 }

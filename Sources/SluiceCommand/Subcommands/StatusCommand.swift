@@ -32,7 +32,7 @@ struct StatusCommand: ParsableCommand {
         } else {
             try show(surroundings)
         }
-        data.warn(of: store)
+        try data.warn(of: store)
     }
 
     // MARK: Everything
@@ -54,7 +54,7 @@ struct StatusCommand: ParsableCommand {
                             "events",
                             surroundings.eventsEndpoint(coordinator: coordinator).map { .string($0) } ?? .null),
                     ])),
-            .init("paused", .array(try PauseList(store: surroundings.store).entries.map(\.json))),
+            .init("paused", .array(try surroundings.pauses().map(\.json))),
         ])
     }
 
@@ -77,7 +77,7 @@ struct StatusCommand: ParsableCommand {
         if coordinator.isHeld, let endpoint = surroundings.eventsEndpoint(coordinator: coordinator) {
             Output.line("events       \(endpoint)")
         }
-        for pause in try PauseList(store: surroundings.store).entries { Output.line("paused       \(pause.sentence)") }
+        for pause in try surroundings.pauses() { Output.line("paused       \(pause.sentence)") }
         Output.line("")
         var table = Table([("STATUS", .left), ("COMMANDS", .right)])
         for status in CommandStatus.allCases { table.add([status.name, Figures.grouped(Int64(counts[status]))]) }
@@ -107,7 +107,7 @@ struct StatusCommand: ParsableCommand {
         }
         let timeline = try store.timeline(id)
         let payload = try store.payload(id).map { HTTPHeaderRedaction.shown(JSONValue(stored: $0)) }
-        let result = try store.result(id).map { JSONValue(stored: $0) }
+        let result = try store.result(id).map { HTTPHeaderRedaction.shown(result: JSONValue(stored: $0)) }
         if print.json {
             Output.line(
                 JSONValue.object(

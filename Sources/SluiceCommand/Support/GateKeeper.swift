@@ -80,7 +80,7 @@ struct GateKeeper {
 
     private func waiting(_ command: Command) throws(StoreError) -> [Gate] {
         var gates: [Gate] = []
-        for pause in try PauseList(store: store).entries where pause.covers(command) {
+        for pause in try surroundings.pauses() where pause.covers(command) {
             gates.append(
                 Gate(
                     name: "pause", value: "\(pause.what) paused since \(pause.since)", threshold: "no pause",
@@ -155,7 +155,7 @@ struct GateKeeper {
     }
 
     private func type(_ command: Command, _ alive: [Session]) throws(StoreError) -> Gate? {
-        let cards = try store.settings(prefix: WorkerCard.prefix)
+        let cards = try store.knownSettings(prefix: WorkerCard.prefix)
         var types: Set<String> = []
         for session in alive {
             // A worker that has not left its card yet may run anything.
@@ -201,13 +201,20 @@ struct GateKeeper {
         let most = 1000
         var count = 0
         for shard in 0..<store.shardCount {
-            for key in try store.readyKeys(shard: shard) where key.qos >= command.qos {
-                let rows = try store.ready(
-                    shard: shard, destination: key.destination, qos: key.qos, afterTurn: 0, limit: most)
-                count += rows.count { $0.id < command.id || key.qos > command.qos && $0.id != command.id }
-                if count >= most { return (most, false) }
-            }
+            let found = try store.sound { () throws(StoreError) in try ahead(of: command, in: shard, most: most) }
+            count += found ?? 0
+            if count >= most { return (most, false) }
         }
         return (count, true)
+    }
+
+    private func ahead(of command: Command, in shard: Int, most: Int) throws(StoreError) -> Int {
+        var count = 0
+        for key in try store.readyKeys(shard: shard) where key.qos >= command.qos && count < most {
+            let rows = try store.ready(
+                shard: shard, destination: key.destination, qos: key.qos, afterTurn: 0, limit: most)
+            count += rows.count { $0.id < command.id || key.qos > command.qos && $0.id != command.id }
+        }
+        return count
     }
 }

@@ -61,8 +61,9 @@ struct PauseList {
 
     let entries: [Entry]
 
-    init(store: any CommandStore) throws(StoreError) {
-        entries = try store.settings(prefix: Entry.prefix).compactMap { Entry(key: $0, since: $1) }
-            .sorted { $0.key < $1.key }
+    init(_ settings: [String: String]) {
+        entries = settings.compactMap { Entry(key: $0, since: $1) }.sorted { $0.key < $1.key }
     }
+
+    init(store: any CommandStore) throws(StoreError) { self.init(try store.settings(prefix: Entry.prefix)) }
 }

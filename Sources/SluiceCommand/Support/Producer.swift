@@ -8,6 +8,9 @@ struct Producer {
     let asJSON: Bool
     /// What the labels are, for JSON: `file`; nil where they say nothing that the caller does not know.
     var labelName: String?
+    /// Called with the place of each draft that has made no command: it was refused, or not submitted any more after a
+    /// refusal, or an equal one was there under its unique key.
+    var unused: @Sendable (Int) -> Void = { _ in }
 
     private static let batch = 512
 
@@ -18,19 +21,25 @@ struct Producer {
         var ids: [CommandID] = []
         for start in stride(from: 0, to: drafts.count, by: Self.batch) {
             let end = min(start + Self.batch, drafts.count)
-            let results = await client.submit(bulk: Array(drafts[start..<end]), allowUnknownTypes: allowUnknownTypes)
+            let results = await client.submissions(
+                of: Array(drafts[start..<end]), allowUnknownTypes: allowUnknownTypes)
             var refusal: (any Error)?
             for (index, result) in results.enumerated() {
                 switch result {
-                case .success(let id):
-                    ids.append(id)
-                    show(id, label: labels[start + index])
+                case .success(let submission):
+                    ids.append(submission.id)
+                    show(submission.id, label: labels[start + index])
+                    if submission.existed { unused(start + index) }
                 case .failure(let error):
+                    unused(start + index)
                     if refusal == nil { refusal = refused(error, label: labels[start + index], count: drafts.count) }
                 }
             }
             Output.flush()
-            if let refusal { throw refusal }
+            if let refusal {
+                for index in end..<drafts.count { unused(index) }
+                throw refusal
+            }
         }
         return ids
     }

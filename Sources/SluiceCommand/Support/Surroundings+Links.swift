@@ -8,7 +8,7 @@ internal import Store
 extension Surroundings {
     /// What people set, by destination.
     func overrides() throws(StoreError) -> [Destination: LinkOverrideSetting] {
-        LinkOverrideSetting.parse(try store.settings(prefix: LinkOverrideSetting.prefix))
+        LinkOverrideSetting.parse(try store.knownSettings(prefix: LinkOverrideSetting.prefix))
     }
 
     /// The worst first. What a person set goes before what the coordinator said, which may not have heard of it yet.
@@ -34,7 +34,7 @@ extension Surroundings {
 
     /// Settings `link.<direction>.<destination>`.
     private func stored() throws(StoreError) -> [LinkReading] {
-        let settings = try store.settings(prefix: Self.linkPrefix)
+        let settings = try store.knownSettings(prefix: Self.linkPrefix)
         var readings: [LinkReading] = []
         for (key, value) in settings {
             let name = key.dropFirst(Self.linkPrefix.count)

@@ -5,7 +5,7 @@ internal import Sluice
 internal import Store
 internal import Work
 
-/// What is running on a data directory, as far as its locks and its store tell.
+/// What is running on a data directory, as far as its locks and its store tell: without the shards that are of no use.
 struct Surroundings {
     struct Worker {
         var seat: Int
@@ -33,11 +33,12 @@ struct Surroundings {
 
     func workers() throws(StoreError) -> [Worker] {
         let none = Array(repeating: 0, count: store.shardCount)
+        let claimed = try store.ofEachShard(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) }
         var claims: [Int64: [Int]] = [:]
-        for shard in 0..<store.shardCount {
-            for row in try store.claimed(shard: shard) { claims[row.epoch, default: none][shard] += 1 }
+        for (shard, rows) in claimed.enumerated() {
+            for row in rows { claims[row.epoch, default: none][shard] += 1 }
         }
-        let cards = try store.settings(prefix: WorkerCard.prefix)
+        let cards = try store.knownSettings(prefix: WorkerCard.prefix)
         return try store.sessions().sorted { $0.seat < $1.seat }.map { session in
             let card = cards["\(WorkerCard.prefix)\(session.seat)"].flatMap { WorkerCard(setting: $0) }
                 .flatMap { $0.pid == session.pid ? $0 : nil }
@@ -46,6 +47,11 @@ struct Surroundings {
                 state: !isAlive(session) ? "lost" : card?.isDraining == true ? "draining" : "ready",
                 concurrency: card?.concurrency, claims: claims[session.epoch] ?? none)
         }
+    }
+
+    /// What people have paused.
+    func pauses() throws(StoreError) -> [PauseList.Entry] {
+        PauseList(try store.knownSettings(prefix: PauseList.Entry.prefix)).entries
     }
 
     /// Where others connect to hear events. A socket's path may have 107 bytes; where the directory's own is longer, the

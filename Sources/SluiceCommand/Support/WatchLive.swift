@@ -12,7 +12,7 @@ internal import Work
 /// is right also after lost events and without a coordinator.
 final class WatchLive: Sendable {
     private let directory: DataDirectory
-    private let store: any CommandStore
+    private let store: SQLiteStore
     private let collector = WatchCollector()
     private let state: Mutex<WatchState>
     private let lastEnded = Mutex<Int?>(nil)
@@ -20,7 +20,7 @@ final class WatchLive: Sendable {
 
     private static let frame: Duration = .milliseconds(250)
 
-    init(directory: DataDirectory, store: any CommandStore, path: String) {
+    init(directory: DataDirectory, store: SQLiteStore, path: String) {
         self.directory = directory
         self.store = store
         state = Mutex(WatchState(path: path, now: .now))
@@ -98,7 +98,13 @@ final class WatchLive: Sendable {
         // Before the second is over: what moved in it is shown.
         let live = collector.links
         let rates = collector.second()
-        guard let seen = try? Seen(surroundings, collector, links: coordinator.isHeld ? live : nil) else { return }
+        let seen: Seen
+        do throws(StoreError) {
+            seen = try Seen(surroundings, collector, links: coordinator.isHeld ? live : nil)
+        } catch {
+            // The rest of the screen stays as it was.
+            return state.withLock { $0.warnings = [error.message] }
+        }
         let ended = CommandStatus.allCases.filter(\.isFinal).reduce(0) { $0 + (seen.counts[$1] ?? 0) }
         let last = lastEnded.withLock { last in
             defer { last = ended }
@@ -106,6 +112,7 @@ final class WatchLive: Sendable {
         }
         // Counts fall when somebody prunes; the events know better then.
         let commands = last.map { max(ended - $0, 0) } ?? 0
+        let warnings = store.problems.map(\.message)
         state.withLock { state in
             state.hasCoordinator = coordinator.isHeld
             state.coordinatorPID = coordinator.pid
@@ -113,6 +120,7 @@ final class WatchLive: Sendable {
             state.workers = seen.workers
             state.links = seen.links
             state.pauses = seen.pauses
+            state.warnings = warnings
             state.addSecond(commands: Double(max(commands, rates.ended)), bytes: Double(rates.bytes))
         }
     }
@@ -135,8 +143,11 @@ private struct Seen {
         counts = Dictionary(uniqueKeysWithValues: CommandStatus.allCases.map { ($0, all[$0]) })
         var running: [Int64: [WatchState.Running]] = [:]
         var ids: Set<CommandID> = []
-        for shard in 0..<store.shardCount {
-            for row in try store.claimed(shard: shard).prefix(Self.mostRows) {
+        let claimed = try store.ofEachShard(or: []) { shard throws(StoreError) -> ArraySlice<ClaimedRow> in
+            try store.claimed(shard: shard).prefix(Self.mostRows)
+        }
+        for rows in claimed {
+            for row in rows {
                 ids.insert(row.id)
                 let progress = collector.progress(of: row.id)
                 running[row.epoch, default: []].append(
@@ -155,6 +166,6 @@ private struct Seen {
                 running: (running[session.epoch] ?? []).sorted { $0.since < $1.since })
         }
         links = try surroundings.readings(live: live)
-        pauses = try PauseList(store: store).entries.map(\.sentence)
+        pauses = try surroundings.pauses().map(\.sentence)
     }
 }

@@ -24,15 +24,15 @@ struct MemoryShard {
     // MARK: Changes
 
     /// Adds a draft, or says what has its unique key.
-    mutating func insert(_ draft: CommandDraft, id: CommandID, now: Timestamp) -> Result<Submission, StoreError> {
+    mutating func insert(
+        _ draft: CommandDraft, fingerprint: [UInt8]?, id: CommandID, now: Timestamp
+    ) -> Result<Submission, StoreError> {
         if let unique = draft.unique, let holder = holders[unique], let row = rows[holder] {
-            guard row.fingerprint == UniqueKey.fingerprint(of: draft) else {
-                return .failure(.taken(unique.key, by: holder))
-            }
+            guard row.fingerprint == fingerprint else { return .failure(.taken(unique.key, by: holder)) }
             return .success(Submission(id: holder, existed: true))
         }
         turn += 1
-        var row = StoredCommand(draft, id: id, turn: turn, now: now)
+        var row = StoredCommand(draft, fingerprint: fingerprint, id: id, turn: turn, now: now)
         payloads[id] = draft.payload
         transact(&row) { $0.begin(&$1) }
         return .success(Submission(id: id, existed: false, turn: turn))

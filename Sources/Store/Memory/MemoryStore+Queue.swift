@@ -25,7 +25,9 @@ extension MemoryStore {
 
     package func shiftBackoffs(shard: Int, by jump: Duration) throws(StoreError) {
         try with(shard) { shard in
-            for row in shard.waiting where row.command.status == .error {
+            // As in SQL: a producer's own time stays.
+            for row in shard.waiting
+            where row.command.status == .error || row.command.status == .new && row.command.claim > 0 {
                 _ = shard.change(row.id) { row, _ in
                     let moved = max(row.command.notBefore.milliseconds + jump.milliseconds, 1)
                     row.command.notBefore = Timestamp(milliseconds: moved)

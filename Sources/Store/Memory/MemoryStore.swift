@@ -41,15 +41,17 @@ package final class MemoryStore: CommandStore {
         _ drafts: [CommandDraft], allowUnknownTypes: Bool, now: Timestamp
     ) -> [Result<Submission, StoreError>] {
         var random = BufferedRandom()
+        let fingerprints = drafts.map(\.fingerprint)
         return all { state in
-            drafts.map { draft in
+            zip(drafts, fingerprints).map { draft, fingerprint in
                 if let problem = draft.problem { return .failure(problem) }
                 guard allowUnknownTypes || state.types.contains(draft.type) else {
                     return .failure(.unknownType(draft.type, known: state.types))
                 }
                 let byte = draft.uniqueKey.map { UniqueKey.shardByte(of: $0) }
                 let id = CommandID(now: now, shardByte: byte, using: &random)
-                return state.shards[id.shard(of: shardCount)].insert(draft, id: id, now: now)
+                return state.shards[id.shard(of: shardCount)].insert(
+                    draft, fingerprint: fingerprint, id: id, now: now)
             }
         }
     }

@@ -122,7 +122,12 @@ enum Query: Int, CaseIterable {
         case .nextDue: "SELECT min(not_before) FROM command INDEXED BY command_held_back WHERE not_before > 0"
         case .promote: "UPDATE command SET not_before = 0 WHERE turn = ?1"
         case .shiftBackoffs:
-            "UPDATE command SET not_before = max(not_before + ?1, 1) WHERE not_before > 0 AND status = 3"
+            // Of those that are new, who has been claimed waits for what a destination asked for; the others wait for a time
+            // of day that their producer named.
+            """
+            UPDATE command SET not_before = max(not_before + ?1, 1)
+            WHERE not_before > 0 AND (status = 3 OR status = 0 AND claim > 0)
+            """
         case .deadlines:
             """
             SELECT \(Self.columns) FROM command c INDEXED BY command_deadline

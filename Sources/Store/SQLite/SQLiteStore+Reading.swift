@@ -37,35 +37,28 @@ extension SQLiteStore {
 
     package func list(_ filter: CommandFilter, after: CommandID?, limit: Int) throws(StoreError) -> [Command] {
         let limit = min(max(limit, 0), 1000)
-        var commands: [Command] = []
-        for shard in shards {
-            let found = try sound { () throws(StoreError) in
-                try shard.use { connection throws(StoreError) in
-                    try connection.list(filter, after: after, limit: limit)
-                }
+        let found = try ofEachShard(or: [Command]()) { shard throws(StoreError) in
+            try shards[shard].use { connection throws(StoreError) in
+                try connection.list(filter, after: after, limit: limit)
             }
-            commands += found ?? []
         }
-        commands.sort { $0.id < $1.id }
-        return Array(commands.prefix(limit))
+        return Array(found.joined().sorted { $0.id < $1.id }.prefix(limit))
     }
 
     package func counts() throws(StoreError) -> Counts {
-        var counts = Counts()
-        for shard in shards {
-            let cells = try sound { () throws(StoreError) in
-                try shard.use { connection throws(StoreError) in
-                    let statement = try connection.statement(.counts)
-                    defer { statement.reset() }
-                    var cells: [(CommandStatus, QualityOfService, Int)] = []
-                    while try statement.step() {
-                        cells.append((try statement.status(0), try statement.qos(1), statement.int(2)))
-                    }
-                    return cells
+        let cells = try ofEachShard(or: [(CommandStatus, QualityOfService, Int)]()) { shard throws(StoreError) in
+            try shards[shard].use { connection throws(StoreError) in
+                let statement = try connection.statement(.counts)
+                defer { statement.reset() }
+                var cells: [(CommandStatus, QualityOfService, Int)] = []
+                while try statement.step() {
+                    cells.append((try statement.status(0), try statement.qos(1), statement.int(2)))
                 }
+                return cells
             }
-            for (status, qos, n) in cells ?? [] { counts[status, qos] += n }
         }
+        var counts = Counts()
+        for (status, qos, n) in cells.joined() { counts[status, qos] += n }
         return counts
     }
 }

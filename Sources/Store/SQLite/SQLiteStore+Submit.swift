@@ -13,8 +13,15 @@ extension SQLiteStore {
         var random = BufferedRandom()
         var waiting: [Int] = []
         waiting.reserveCapacity(drafts.count)
+        // Before a transaction begins, for everybody waits for its end.
+        var fingerprints = [[UInt8]?](repeating: nil, count: drafts.count)
         for (index, draft) in drafts.enumerated() {
-            if let problem = draft.problem { results[index] = .failure(problem) } else { waiting.append(index) }
+            if let problem = draft.problem {
+                results[index] = .failure(problem)
+            } else {
+                fingerprints[index] = draft.fingerprint
+                waiting.append(index)
+            }
         }
         // Another round takes to the others what a shard of no use has refused, or one in which somebody else commits: a
         // command without a key of its own may go to any, and eight producers on eight shards mostly meet.
@@ -27,7 +34,8 @@ extension SQLiteStore {
             var batches = shards.map { _ in [Pending]() }
             for index in waiting {
                 let id = newID(for: drafts[index], now: now, isSound: isFree.contains(true) ? isFree : isSound, &random)
-                batches[id.shard(of: shardCount)].append(Pending(index: index, id: id))
+                batches[id.shard(of: shardCount)].append(
+                    Pending(index: index, id: id, fingerprint: fingerprints[index]))
             }
             waiting = []
             for (shard, outcome) in insert(
@@ -60,6 +68,8 @@ extension SQLiteStore {
     struct Pending: Sendable {
         var index: Int
         var id: CommandID
+        /// There where the draft has a unique key.
+        var fingerprint: [UInt8]?
     }
 
     private typealias Outcome = Result<[Result<Submission, StoreError>], StoreError>
@@ -173,13 +183,13 @@ extension Connection {
             if draft.uniqueKey != nil {
                 // What stands before it in the batch may have its key.
                 try insert(&rows)
-                if let taken = try holder(of: draft) {
+                if let taken = try holder(of: draft, pending.fingerprint) {
                     results.append(taken)
                     continue
                 }
             }
             turn += 1
-            var row = StoredCommand(draft, id: pending.id, turn: turn, now: now)
+            var row = StoredCommand(draft, fingerprint: pending.fingerprint, id: pending.id, turn: turn, now: now)
             row.begin(&journal)
             rows.append((row, draft.payload))
             results.append(.success(Submission(id: pending.id, existed: false, turn: turn)))
@@ -189,7 +199,9 @@ extension Connection {
         return results
     }
 
-    private func holder(of draft: CommandDraft) throws(StoreError) -> Result<Submission, StoreError>? {
+    private func holder(
+        of draft: CommandDraft, _ fingerprint: [UInt8]?
+    ) throws(StoreError) -> Result<Submission, StoreError>? {
         guard let unique = draft.unique else { return nil }
         let statement = try statement(.byUniqueKey)
         statement.bind(unique.type, at: 1)
@@ -198,9 +210,7 @@ extension Connection {
         guard try statement.step() else { return nil }
         defer { statement.reset() }
         let id = try statement.id(0)
-        guard statement.bytes(1) == UniqueKey.fingerprint(of: draft) else {
-            return .failure(.taken(unique.key, by: id))
-        }
+        guard statement.bytes(1) == fingerprint else { return .failure(.taken(unique.key, by: id)) }
         return .success(Submission(id: id, existed: true))
     }
 

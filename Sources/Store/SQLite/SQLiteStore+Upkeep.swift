@@ -37,39 +37,53 @@ extension SQLiteStore {
 
     package func backup(to directory: String, progress: (_ shard: Int) -> Void) throws(StoreError) {
         let target = DataDirectory(path: directory)
-        try target.prepare()
         if let taken = try target.shards().first {
             throw StoreError(
                 .invalid, "\(target.shard(taken)) is there already; choose an empty directory for a backup.")
         }
-        for shard in shards {
-            let copy = target.shard(shard.number) + ".part"
-            unlink(copy)
-            // VACUUM INTO takes an empty file, and leaves it its mode.
-            try target.touch(copy)
-            do throws(StoreError) {
-                try shard.aside { connection throws(StoreError) in
-                    let vacuum = try Statement("VACUUM INTO ?1", sharing: connection)
-                    vacuum.bind(copy, at: 1)
-                    try vacuum.run()
-                }
-                let problems = try Connection.check(copy: copy, shard: shard.number)
-                guard problems.isEmpty else {
-                    throw StoreError(
-                        .corrupt, "The copy of shard \(shard.number) is damaged: \(problems.joined(separator: "; ")).",
-                        shard: shard.number)
-                }
-                try target.sync(copy)
-                guard rename(copy, target.shard(shard.number)) == 0 else {
-                    throw StoreError(errno: errno, "\(copy) cannot be renamed")
-                }
-            } catch {
-                for suffix in ["", "-wal", "-shm", "-journal"] { unlink(copy + suffix) }
-                throw error
+        let missing = target.directories.filter { access($0, F_OK) != 0 }
+        var copies: [String] = []
+        do throws(StoreError) {
+            try target.prepare()
+            for shard in shards {
+                copies.append(try copy(shard, to: target))
+                progress(shard.number)
             }
-            progress(shard.number)
+            try target.sync(directory)
+        } catch {
+            // A part is no backup, and would stand in the way of the next one.
+            for copy in copies { unlink(copy) }
+            for made in missing.reversed() { rmdir(made) }
+            throw error
         }
-        try target.sync(directory)
+    }
+
+    /// Copies one shard, and checks the copy. - Returns: its path.
+    private func copy(_ shard: Shard, to target: DataDirectory) throws(StoreError) -> String {
+        let path = target.shard(shard.number)
+        let copy = path + ".part"
+        unlink(copy)
+        // VACUUM INTO takes an empty file, and leaves it its mode.
+        try target.touch(copy)
+        do throws(StoreError) {
+            try shard.aside { connection throws(StoreError) in
+                let vacuum = try Statement("VACUUM INTO ?1", sharing: connection)
+                vacuum.bind(copy, at: 1)
+                try vacuum.run()
+            }
+            let problems = try Connection.check(copy: copy, shard: shard.number)
+            guard problems.isEmpty else {
+                throw StoreError(
+                    .corrupt, "The copy of shard \(shard.number) is damaged: \(problems.joined(separator: "; ")).",
+                    shard: shard.number)
+            }
+            try target.sync(copy)
+            guard rename(copy, path) == 0 else { throw StoreError(errno: errno, "\(copy) cannot be renamed") }
+        } catch {
+            for suffix in ["", "-wal", "-shm", "-journal"] { unlink(copy + suffix) }
+            throw error
+        }
+        return path
     }
 }
 

@@ -44,30 +44,25 @@ package final class SQLiteStore: CommandStore {
     }
 
     /// What a setting of SQLite's is on the connection that writes: for `doctor` and tests.
-    package func pragma(_ name: String, shard: Int) throws(StoreError) -> String {
+    /// - Parameter ofCheckpointer: on the one that copies the WAL instead, which is there after the first checkpoint.
+    package func pragma(
+        _ name: String, shard: Int, ofCheckpointer: Bool = false
+    ) throws(StoreError) -> String {
         guard name.utf8.allSatisfy({ $0 == UInt8(ascii: "_") || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) })
         else { throw StoreError(.invalid, "“\(name)” is no pragma.") }
-        return try self.shard(shard).use { connection throws(StoreError) in
+        func value(on connection: Connection) throws(StoreError) -> String {
             let statement = try Statement("PRAGMA \(name)", sharing: connection)
             return try statement.step() ? statement.text(0) : ""
         }
+        let shard = try self.shard(shard)
+        guard ofCheckpointer else {
+            return try shard.use { connection throws(StoreError) in try value(on: connection) }
+        }
+        return try shard.useCheckpointer { connection throws(StoreError) in try value(on: connection) }
     }
 
     /// What is wrong with shards that could not be used: damaged, foreign or missing. The others keep working.
     package var problems: [StoreError] { shards.compactMap(\.problem) }
-
-    /// Runs `body`, and passes over a shard that is of no use any more: it must not stop the work of the others.
-    @discardableResult
-    func sound<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value? {
-        do throws(StoreError) {
-            return try body()
-        } catch {
-            switch error.code {
-            case .corrupt, .foreign, .missing: return nil
-            case .permission, .busy, .full, .overloaded, .conflict, .invalid, .notFound, .failed: throw error
-            }
-        }
-    }
 
     func shard(of id: CommandID) -> Shard { shards[id.shard(of: shardCount)] }
 

@@ -103,10 +103,7 @@ final class Shard: Sendable {
             return try body()
         } catch {
             let error = error.about(shard: number, at: path)
-            switch error.code {
-            case .corrupt, .foreign, .missing: trouble.withLock { $0 = error }
-            case .permission, .busy, .full, .overloaded, .conflict, .invalid, .notFound, .failed: break
-            }
+            if error.code.spoilsShard { trouble.withLock { $0 = error } }
             throw error
         }
     }
@@ -135,6 +132,20 @@ final class Shard: Sendable {
                     }
                     return Int64(frames - done) * WALSize.frame
                 }
+            }
+        }
+    }
+
+    /// Runs `body` with the connection that copies the WAL. - Throws: `.invalid` before the first checkpoint.
+    func useCheckpointer<Value: Sendable>(
+        _ body: (Connection) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        try named { () throws(StoreError) in
+            try checkpointer.withLock { slot throws(StoreError) in
+                guard let second = slot else {
+                    throw StoreError(.invalid, "Nothing has been copied from the WAL of this shard yet.")
+                }
+                return try second.use { () throws(StoreError) in try body(second) }
             }
         }
     }

@@ -63,11 +63,17 @@ final class Torture: Sendable {
 
     // MARK: Processes
 
+    /// Loses a share of what a process says, the same messages whenever the seed is the same.
+    /// - Parameter process: tells it from the others of the run.
+    private func drops(_ share: Double, process: Int) -> [String: String?] {
+        ["SLUICE_TEST_DROP": "\(share):\(seed &+ UInt64(process))"]
+    }
+
     private func keep(_ slot: Int) async throws {
         var incarnation = 0
         while !isStopping.load(ordering: .relaxed) {
             incarnation += 1
-            let environment = ["SLUICE_TEST_DROP": "0.05:\(seed &+ UInt64(slot * 1000 + incarnation))"]
+            let environment = drops(0.05, process: slot * 10_000 + incarnation)
             let child =
                 slot == 0
                 ? try installation.start("coordinator", environment: environment)
@@ -114,10 +120,9 @@ final class Torture: Sendable {
 
     /// A command at which its worker dies, each time.
     private func poison() async throws {
-        let id = try await submit(["noop", "--payload", #"{"milliseconds":20000}"#, "--qos", "userInitiated"], nil) {
-            _ in
-            .poison
-        }.first
+        let id = try await submit(
+            ["noop", "--payload", #"{"milliseconds":20000}"#, "--qos", "userInitiated"], nil, number: 0
+        ) { _ in .poison }.first
         guard let id else { return }
         while !isStopping.load(ordering: .relaxed) {
             if let command = try? store.command(id) {
@@ -148,20 +153,20 @@ final class Torture: Sendable {
             let first = made
             made += bulk
             // Producers die as well, now and then in the middle of a bulk.
-            let killedAfter = random.chance(0.1) ? Duration.milliseconds(Int64(random.number(in: 5..<80))) : nil
+            let death = random.chance(0.1) ? Duration.milliseconds(Int64(random.number(in: 5..<80))) : nil
             let quality = QualityOfService.allCases[random.number(in: 0..<5)].name
             switch random.number(in: 0..<4) {
             case 0:
                 let lines = (0..<bulk).map { _ in
                     #"{"payload":{"milliseconds":\#(random.number(in: 0..<40))},"qos":"\#(quality)"}"#
                 }
-                try await submit(["noop", "--payload", "-"], lines, killedAfter: killedAfter) { _ in .noop }
+                try await submit(["noop", "--payload", "-"], lines, number: made, killedAfter: death) { _ in .noop }
             case 1:
                 let chosen = (0..<bulk).map { _ in sources[random.number(in: 0..<sources.count)] }
                 let lines = chosen.enumerated().map { index, source in
                     upload(source.path, "\(receiver.origin)/put/\(first + index)", "PUT", quality)
                 }
-                try await submit(["upload", "--payload", "-"], lines, killedAfter: killedAfter) { index in
+                try await submit(["upload", "--payload", "-"], lines, number: made, killedAfter: death) { index in
                     .put(path: "/put/\(first + index)", sha256: chosen[index].sha256)
                 }
             case 2:
@@ -170,7 +175,7 @@ final class Torture: Sendable {
                         sources[index % sources.count].path, "\(receiver.origin)/post/\(first + index)", "POST", quality
                     )
                 }
-                try await submit(["upload", "--payload", "-"], lines, killedAfter: killedAfter) {
+                try await submit(["upload", "--payload", "-"], lines, number: made, killedAfter: death) {
                     .post(path: "/post/\(first + $0)")
                 }
             default:
@@ -178,7 +183,7 @@ final class Torture: Sendable {
                 let lines = chosen.enumerated().map { index, source in
                     upload(source.path, "file://\(copies)/\(first + index)", "PUT", quality)
                 }
-                try await submit(["upload", "--payload", "-"], lines, killedAfter: killedAfter) { index in
+                try await submit(["upload", "--payload", "-"], lines, number: made, killedAfter: death) { index in
                     .copy(path: "\(self.copies)/\(first + index)", sha256: chosen[index].sha256)
                 }
             }
@@ -189,13 +194,15 @@ final class Torture: Sendable {
         #"{"payload":{"file":"\#(file)","to":"\#(url)","method":"\#(method)"},"qos":"\#(quality)"}"#
     }
 
+    /// - Parameter number: of the submission; no other has it.
     @discardableResult
     private func submit(
-        _ arguments: [String], _ lines: [String]?, killedAfter: Duration? = nil,
+        _ arguments: [String], _ lines: [String]?, number: Int, killedAfter: Duration? = nil,
         _ kind: (Int) -> TortureLedger.Entry.Kind
     ) async throws -> [CommandID] {
         let child = try installation.start(
             program: "\(Installation.bin)/sluice", ["submit"] + arguments,
+            environment: drops(0.2, process: 1_000_000 + number),
             input: lines.map { Array($0.joined(separator: "\n").utf8) })
         if let killedAfter {
             try await Task.sleep(for: killedAfter)
@@ -213,8 +220,10 @@ final class Torture: Sendable {
     /// Cancels and retries some of what has been acknowledged.
     private func people() async throws {
         var random = SeededRandom(seed: seed ^ 0x5A5A)
+        var number = 0
         while isUnderFire.load(ordering: .relaxed) {
             try await Task.sleep(for: .milliseconds(150))
+            number += 1
             let order = ledger.order
             guard order.count > 50 else { continue }
             // A recent one is likely to be still on its way.
@@ -222,21 +231,24 @@ final class Torture: Sendable {
             if ledger.entries[id]?.kind == .poison { continue }
             if random.chance(0.7) {
                 ledger.willCancel(id)
-                if try await !wish("cancel", id) { ledger.wasNotCancelled(id) }
+                if try await !wish("cancel", id, number) { ledger.wasNotCancelled(id) }
             } else {
                 let cancelled = ledger.entries.filter { $0.value.cancelled > 0 }.keys.sorted()
                 guard !cancelled.isEmpty else { continue }
                 let again = cancelled[random.number(in: 0..<cancelled.count)]
                 ledger.willRetry(again)
-                if try await !wish("retry", again) { ledger.wasNotRetried(again) }
+                if try await !wish("retry", again, number) { ledger.wasNotRetried(again) }
             }
         }
     }
 
     /// 1 says that its status does not allow it, 75 to try again.
+    /// - Parameter number: of the wish; no other has it.
     /// - Returns: false where it certainly had no effect.
-    private func wish(_ verb: String, _ id: CommandID) async throws -> Bool {
-        let finished = try await installation.sluice(verb, "\(id)")
+    private func wish(_ verb: String, _ id: CommandID, _ number: Int) async throws -> Bool {
+        // The wish itself is in the store; only what tells of it is lost.
+        let finished = try await installation.sluice(
+            verb, "\(id)", environment: drops(0.2, process: 2_000_000 + number))
         if ![0, 1, 75].contains(finished.code) {
             ledger.unexpected("\(verb) ended with \(finished.ending): \(finished.errors)")
         }
@@ -260,8 +272,24 @@ final class Torture: Sendable {
         }
     }
 
+    /// Who hangs in a seat is killed by the coordinator, also by one that began later. Who was stopped before it had a
+    /// session is known to nobody, and goes on.
+    private func waitForTheHanging() async throws {
+        do {
+            try await until("the end of the workers that hang", within: .seconds(60)) {
+                let seated = Set(try self.store.sessions().map(\.pid))
+                let hanging = self.slots.withLock { $0 }.compactMap { $0 }.filter(\.isStopped)
+                for child in hanging where !seated.contains(child.pid) { child.signal(SIGCONT) }
+                return !hanging.contains { seated.contains($0.pid) }
+            }
+        } catch let missed as Missed {
+            ledger.unexpected("a worker hangs, and nobody kills it: \(missed)")
+            for slot in 0...Self.workers { _ = signal(slot, SIGCONT) }
+        }
+    }
+
     private func finish() async throws {
-        for slot in 0...Self.workers { _ = signal(slot, SIGCONT) }
+        try await waitForTheHanging()
         do {
             try await installation.drained(store, within: .seconds(180))
         } catch {
@@ -282,5 +310,14 @@ final class Torture: Sendable {
             let ending = try await child.end(within: .seconds(40))
             if ending != .exited(0) { ledger.unexpected("\(child.name) ended with \(ending) when it was asked to") }
         }
+    }
+}
+
+extension ChildProcess {
+    /// By SIGSTOP.
+    fileprivate var isStopped: Bool {
+        // “12 (a name with anything in it) T …”
+        let facts = String(decoding: contents(of: "/proc/\(pid)/stat") ?? [], as: UTF8.self)
+        return ending == nil && facts.split(separator: ")").last?.split(separator: " ").first == "T"
     }
 }

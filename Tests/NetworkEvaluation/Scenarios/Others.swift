@@ -30,12 +30,14 @@ extension Scenario {
         stage.note(traffic, kinds: ["low"])
     }
 
+    /// Each connection has a rate of its own, so that the server's refusals are all that speaks against one more: six of
+    /// 50 Mbit/s without it fill the link, and four do as well.
     private static let pushback = Scenario(
-        name: "pushback-503", title: "a server that answers 503 above 6 requests, 50 Mbit/s, files of 1 MB",
+        name: "pushback-503", title: "a server that answers 503 above 6 requests and reads each at 6 Mbit/s, 1 MB each",
         uplink: .megabits(50, roundTrip: .milliseconds(20)),
-        targets: [Target("503 (%)", .atMost(2)), Target("requests at once", .between(4.5, 6))], leastSeconds: 40
+        targets: [Target("503 (%)", .atMost(2)), Target("requests at once", .between(5, 6))], leastSeconds: 40
     ) { stage in
-        try await stage.destinations[0].set(.mostRequests(6), .firstByteDelay(0.2))
+        try await stage.destinations[0].set(.mostRequests(6), .connectionRate(6e6), .firstByteDelay(0.2))
         try await stage.startSluice()
         stage.start()
         try await stage.submitBacklog(of: 1_000_000)
@@ -110,8 +112,8 @@ extension Scenario {
         destinations: [nil, nil, nil, nil], targets: [Target("coordinator (% of a core)", .atMost(2))], arms: [.ours],
         concurrency: 200, needsTheMachine: true
     ) { stage in
-        // High ones, which no limit holds back: so all run, and the control is at work on all of them.
-        try await stage.startSluice()
+        // High ones, which no link's limit holds back: so all run, and the control is at work on all of them.
+        try await stage.startSluice(policy: ["network.maxTransfers": "200"])
         for destination in 1...4 {
             try await stage.submit(50, of: 100_000_000, .userInitiated, kind: "high", to: destination)
         }

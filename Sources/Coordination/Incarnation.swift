@@ -1,0 +1,39 @@
+internal import CLinux
+package import Commands
+internal import Glibc
+package import Store
+
+/// The number of a coordinator. Workers obey the greatest that they have heard, so it grows with each start.
+///
+/// Kept in `run/`, and in no shard: a damaged one does not set it back. Whoever has heard of it ends with the machine, so
+/// it is not synced.
+package enum Incarnation {
+    /// Gives out a number that is greater than all before. Hold the coordinator's lock.
+    /// - Parameter directory: `run/` of the data directory.
+    package static func next(in directory: String, now: Timestamp) throws(StoreError) -> Int64 {
+        let path = "\(directory)/coordinator.incarnation"
+        let descriptor = clinux_open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw StoreError(.permission, "\(path) cannot be opened: \(String(cString: strerror(errno)))")
+        }
+        defer { close(descriptor) }
+        // With time, also where the clock was set back.
+        let next = max(now.milliseconds, last(descriptor) + 1)
+        let text = "\(next)\n"
+        // Never shorter than what it replaces.
+        guard text.withCString({ pwrite(descriptor, $0, strlen($0), 0) }) == text.utf8.count else {
+            throw StoreError(.full, "\(path) cannot be written: \(String(cString: strerror(errno)))")
+        }
+        return next
+    }
+
+    /// 0 for an empty or foreign text.
+    private static func last(_ descriptor: CInt) -> Int64 {
+        withUnsafeTemporaryAllocation(byteCount: 32, alignment: 1) { buffer in
+            let count = pread(descriptor, buffer.baseAddress, buffer.count, 0)
+            guard count > 0 else { return 0 }
+            let number = Int64(String(decoding: buffer[..<count], as: UTF8.self).prefix { $0.isNumber }) ?? 0
+            return min(number, Int64.max - 1)
+        }
+    }
+}

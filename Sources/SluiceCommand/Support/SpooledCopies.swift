@@ -1,0 +1,120 @@
+internal import CLinux
+internal import Commands
+internal import Console
+internal import Glibc
+internal import Operations
+internal import Synchronization
+
+/// The copies of `put --spool`, from the first byte until their commands are submitted. What no command will name is deleted,
+/// also at Ctrl-C. A terminal sees how far the copying has got.
+final class SpooledCopies: Sendable {
+    private enum Phase {
+        case copying
+        /// Commands may name them from here on: a copy is left over rather than a command without its file.
+        case handedOver
+        case abandoned
+    }
+
+    private struct State {
+        var phase = Phase.copying
+        /// Paths, in the order of the files.
+        var copies: [String] = []
+        var progress: CopyProgress
+        var isDrawn = false
+    }
+
+    private let spool: Spool
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - files: that will be copied.
+    ///   - total: bytes in all of them.
+    init(in spool: Spool, files: Int, total: Int64) {
+        self.spool = spool
+        state = Mutex(State(progress: CopyProgress(files: files, total: total, now: Int64(clinux_monotonic()))))
+    }
+
+    /// Runs `body`, which takes all copies; where it throws, none is left.
+    func makeAll<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            let value = try body()
+            try handOver()
+            return value
+        } catch {
+            // Otherwise Ctrl-C deletes them, and ends the process when it has: what comes of that is no error of its own.
+            guard abandon() else { Self.waitForEnd() }
+            throw error
+        }
+    }
+
+    private static func waitForEnd() -> Never {
+        while true { sleep(1) }
+    }
+
+    /// As ``Spool/take(_:began:copied:)``.
+    func take(_ payload: JSONValue) throws -> JSONValue {
+        let taken = try spool.take(payload, began: { try begin($0) }, copied: { show(bytes: $0) })
+        show(files: 1)
+        return taken
+    }
+
+    /// Deletes all copies, unless they have been handed over.
+    /// - Returns: whether it was this call that did.
+    func abandon() -> Bool {
+        let copies = state.withLock { state -> [String]? in
+            guard case .copying = state.phase else { return nil }
+            state.phase = .abandoned
+            return state.copies
+        }
+        guard let copies else { return false }
+        clear()
+        for copy in copies { spool.discard(file: copy) }
+        return true
+    }
+
+    /// Deletes the copy of the file at that place: no command names it.
+    func discard(_ place: Int) { spool.discard(file: state.withLock { $0.copies[place] }) }
+
+    private func begin(_ path: String) throws {
+        try state.withLock { state in
+            guard case .copying = state.phase else { throw CancellationError() }
+            state.copies.append(path)
+        }
+    }
+
+    private func handOver() throws {
+        try state.withLock { state in
+            guard case .copying = state.phase else { throw CancellationError() }
+            state.phase = .handedOver
+        }
+        clear()
+    }
+
+    // MARK: The terminal
+
+    private func show(bytes: Int64 = 0, files: Int = 0) {
+        guard Diagnostics.isTerminal else { return }
+        let progress = state.withLock { state -> TransferProgress? in
+            guard case .copying = state.phase,
+                let progress = state.progress.add(bytes: bytes, files: files, now: Int64(clinux_monotonic()))
+            else { return nil }
+            state.isDrawn = true
+            return progress
+        }
+        guard let progress else { return }
+        var columns: CInt = 80
+        var rows: CInt = 24
+        _ = clinux_terminal_size(STDERR_FILENO, &columns, &rows)
+        let label = "copying  "
+        let line = ProgressBar.line(progress, columns: Int(columns) - 1 - label.count)
+        Diagnostics.write("\r\u{1B}[2K\(label)\(line)")
+    }
+
+    private func clear() {
+        let wasDrawn = state.withLock { state in
+            defer { state.isDrawn = false }
+            return state.isDrawn
+        }
+        if wasDrawn { Diagnostics.write("\r\u{1B}[2K") }
+    }
+}

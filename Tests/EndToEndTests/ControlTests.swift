@@ -1,0 +1,118 @@
+import Commands
+import Foundation
+import Glibc
+import Sluice
+import Store
+import TestSupport
+import Testing
+import Wire
+import ZeroMQ
+
+extension EndToEndTests {
+    /// What the coordinator tells its workers, and what they do without it.
+    struct ControlTests {
+        @Test func `control is said again every second, and the newest is the whole truth`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.coordinator()
+                _ = try await installation.worker()
+                let ear = try await ControlEar.listening(in: "\(installation.data)/run")
+                let paused = ControlState.Pause(
+                    group: Offers.group(of: Destination(scheme: "http", host: "a", port: 80)), qualities: 0x1F)
+                _ = try await installation.sluice("pause", "--destination", "http://a")
+                try await until("three words of it") { await ear.heard.suffix(3).allSatisfy { $0.pauses == [paused] } }
+                // Nothing changes now, and still it is said.
+                let (count, since) = (await ear.heard.count, ContinuousClock.now)
+                try await until("three more") { await ear.heard.count >= count + 3 }
+                #expect(ContinuousClock.now - since < .seconds(5))
+                #expect(await ear.heard.suffix(3).allSatisfy { $0.pauses == [paused] })
+                #expect(await ear.heard.last?.greeted.count == 1)
+                _ = try await installation.sluice("resume", "--destination", "http://a")
+                try await until("its end") { await ear.heard.last?.pauses.isEmpty == true }
+                let sequences = await ear.sequences
+                #expect(sequences == sequences.sorted() && Set(sequences).count == sequences.count)
+                await ear.close()
+            }
+        }
+
+        @Test func `low quality falls to a safe rate while the coordinator is silent, and is let go again`()
+            async throws
+        {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver(hashes: false)
+                for name in ["low", "high"] { receiver.on("/\(name)", .slow(bytesPerSecond: 2_000_000)) }
+                let file = try installation.place.file("zeros", [])
+                #expect(truncate(file, 100_000_000) == 0)
+                let coordinator = try await installation.coordinator()
+                _ = try await installation.worker()
+                for (name, qos) in [("low", "background"), ("high", "userInteractive")] {
+                    _ = try await installation.sluice(
+                        "put", file, "--to", "\(receiver.origin)/\(name)", "--protocol", "put", "--qos", qos)
+                }
+                func received(_ name: String) -> Int { receiver.requests(to: "/\(name)").last?.bytes ?? 0 }
+                try await until("both") { received("low") > 100_000 && received("high") > 100_000 }
+                coordinator.signal(SIGSTOP)
+                // Before, 10 kB took 5 ms.
+                try await until("the safe rate") {
+                    let (before, since) = (received("low"), ContinuousClock.now)
+                    try await until("10 kB more") { received("low") >= before + 10_000 }
+                    return (ContinuousClock.now - since).seconds >= 0.2
+                }
+                let high = received("high")
+                try await until("high quality at its own rate") { received("high") >= high + 1_000_000 }
+                coordinator.signal(SIGCONT)
+                try await until("its own rate") {
+                    let (before, since) = (received("low"), ContinuousClock.now)
+                    try await until("500 kB more") { received("low") >= before + 500_000 }
+                    return (ContinuousClock.now - since).seconds < 2
+                }
+            }
+        }
+    }
+}
+
+/// Subscribed to `control.sock` as a worker is.
+private actor ControlEar {
+    private let loop: PollLoop
+    private let socket: Socket
+    /// What was said, and the numbers that it bore.
+    private(set) var heard: [ControlState] = []
+    private(set) var sequences: [Int64] = []
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private init(loop: PollLoop, context: Context, run: String) throws {
+        self.loop = loop
+        socket = try Socket(.subscribe, context: context, loop: loop)
+        try socket.subscribe()
+        try socket.connect(.ipc(path: "\(run)/control.sock"))
+    }
+
+    static func listening(in run: String) async throws -> ControlEar {
+        let context = try Context()
+        let loop = try PollLoop(name: "control-ear")
+        let ear = try await loop.run {
+            Result { try ControlEar(loop: loop, context: context, run: run) }
+        }.get()
+        await ear.start()
+        return ear
+    }
+
+    private func start() {
+        loop.whenReadable(socket) { [weak self] in self?.assumeIsolated { $0.receive() } }
+    }
+
+    private func receive() {
+        while let frame = try? socket.receive({ bytes in
+            Result { () throws(WireError) in try Message.decode(bytes) }
+        }) {
+            guard case .success((let head, .control(let state))) = frame else { continue }
+            heard.append(state)
+            sequences.append(head.sequence)
+        }
+    }
+
+    nonisolated func close() async {
+        loop.stop()
+        await loop.stopped()
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    /// What service managers and shells are told.
+    struct DeploymentTests {
+        @Test(arguments: ["coordinator", "worker", "up"])
+        func `systemd hears that a service is ready, and that it stops, once each`(_ service: String) async throws {
+            try await Installation.with { installation in
+                let manager = try NotifySocket("\(installation.place.path)/notify")
+                let child = try installation.start(service, environment: ["NOTIFY_SOCKET": manager.path])
+                let first = try await awaited("the first word") { manager.next() }
+                #expect(first == "READY=1")
+                #expect(child.ending == nil)
+                child.signal(SIGTERM)
+                #expect(try await child.end(within: .seconds(40)) == .exited(0))
+                #expect(manager.next() == "STOPPING=1")
+                // Nor have the children of “up” said anything.
+                #expect(manager.next() == nil)
+            }
+        }
+
+        @Test func `the completions of bash are a script that bash can read, and know the subcommands`() async throws {
+            try await Installation.with { installation in
+                let made = try await installation.sluice("--generate-completion-script", "bash")
+                #expect(made.code == 0, "\(made.errors)")
+                for word in ["put", "submit", "requalify", "--to"] { #expect(made.output.contains(word), "\(word)") }
+                let script = try installation.place.file("sluice.bash", Array(made.output.utf8))
+                let read = try await installation.run(program: "/bin/bash", ["-n", script])
+                #expect(read.code == 0 && read.errors.isEmpty, "\(read.errors)")
+            }
+        }
+    }
+}
+
+/// A socket as systemd has it for services of `Type=notify`.
+private final class NotifySocket: Sendable {
+    let path: String
+    private let descriptor: CInt
+
+    init(_ path: String) throws {
+        self.path = path
+        descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8)
+        // A zero must follow.
+        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { throw Missed("\(path) is too long") }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let status = withUnsafePointer(to: address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard status == 0 else { throw Missed("\(path): \(String(cString: strerror(errno)))") }
+    }
+
+    deinit { close(descriptor) }
+
+    /// The first word that nobody has taken; nil where there is none now.
+    func next() -> String? {
+        var buffer = [UInt8](repeating: 0, count: 1024)
+        let count = recv(descriptor, &buffer, buffer.count, CInt(MSG_DONTWAIT))
+        return count >= 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+    }
+}
