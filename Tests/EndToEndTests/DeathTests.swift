@@ -95,14 +95,22 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a worker that hangs is killed, and its commands run elsewhere`() async throws {
+        @Test(arguments: [false, true])
+        func `a worker that hangs is killed, and its commands run elsewhere, also over a coordinator's death`(
+            coordinatorDies: Bool
+        ) async throws {
             try await Installation.with { installation in
-                _ = try await installation.coordinator()
+                let coordinator = try await installation.coordinator()
                 let victim = try await installation.worker("--concurrency", "2")
                 let id = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":2000}"#).ids[0]
                 let store = try installation.store()
                 try await installation.await(id, .sent, in: store)
                 victim.signal(SIGSTOP)
+                if coordinatorDies {
+                    coordinator.signal(SIGKILL)
+                    _ = await coordinator.end
+                    _ = try await installation.coordinator()
+                }
                 _ = try await installation.worker("--concurrency", "2")
                 let command = try await installation.await(id, .success, in: store)
                 #expect(command.claim == 2)
