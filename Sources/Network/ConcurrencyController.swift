@@ -67,7 +67,7 @@ package struct ConcurrencyController: Sendable {
     }
 
     private static let pause: Int64 = 250_000_000
-    private static let shortestBarrier: Int64 = 10_000_000_000
+    private static let shortestBarrier: Int64 = 30_000_000_000
     private static let longestBarrier: Int64 = 120_000_000_000
 
     package init(tuning: Tuning = Tuning(), initial: Int? = nil) {
@@ -122,7 +122,7 @@ package struct ConcurrencyController: Sendable {
         decide(mean, time: time, highest: mayRise ? highest : min(highest, limit))
     }
 
-    /// The destination said 429 or 503: less at once, and not so many again for 10 s, which doubles to 2 min.
+    /// The destination said 429 or 503: less at once, and not so many again for 30 s, which doubles to 2 min.
     package mutating func pushedBack(now: Int64) {
         var lasts = Self.shortestBarrier
         if let barrier {
@@ -234,7 +234,8 @@ package struct ConcurrencyController: Sendable {
 
     private mutating func tryAnother(highest: Int) {
         guard let usual else { return }
-        let step = max(1, (limit + 2) / 4)
+        // Who has refused before refuses each one beyond.
+        let step = barrier == nil ? max(1, (limit + 2) / 4) : 1
         previous = limit
         if triesUp, limit < highest {
             phase = .up(base: usual)

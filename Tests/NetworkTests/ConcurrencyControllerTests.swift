@@ -155,7 +155,7 @@ import Testing
         controller.pushedBack(now: 2 * second + 1)
         #expect(controller.limit == 4, "the others that were under way")
         var most = 0
-        run(&controller, seconds: 9, from: 2.25) {
+        run(&controller, seconds: 29, from: 2.25) {
             most = max(most, $0)
             return tick(Double($0) * 10, transfers: $0)
         }

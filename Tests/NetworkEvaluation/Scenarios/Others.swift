@@ -48,6 +48,8 @@ extension Scenario {
         let ended = traffic.requests.filter { $0.begin >= settled && $0.status != nil }
         let refused = ended.count { $0.status == 503 }
         if !ended.isEmpty { stage.record.set("503 (%)", Double(refused) / Double(ended.count) * 100) }
+        stage.record.samples.append(
+            ("refused at (s)", traffic.requests.filter { $0.status == 503 }.map { $0.begin - stage.begin }))
         let accepted = Traffic(requests: traffic.requests.filter { $0.status != 503 })
         stage.record.set("requests at once", accepted.concurrency(from: settled, to: end))
         stage.record.set(
