@@ -17,7 +17,7 @@ struct SluiceTool: AsyncParsableCommand {
             Every subcommand but bench takes --data DIR (or SLUICE_DATA); the default is ./sluice-data.
 
             EXIT CODES: 0 done · 1 a command it waited for failed · 64 usage · 65 bad data · 66 no such file or command \
-            · 69 nothing is running · 70 internal error or corrupt store · 73 cannot create · 74 cannot write, or full \
+            · 69 a program that is needed is missing · 70 internal error or corrupt store · 73 cannot create · 74 cannot write, or full \
             · 75 try again · 77 not permitted · 78 configuration · 130 Ctrl-C
 
             COMPLETIONS: sluice --generate-completion-script bash > ~/.local/share/bash-completion/completions/sluice

@@ -1,5 +1,7 @@
+import Commands
 import Foundation
 import Glibc
+import Store
 import TestSupport
 import Testing
 
@@ -19,6 +21,22 @@ extension EndToEndTests {
                 #expect(manager.next() == "STOPPING=1")
                 // Nor have the children of “up” said anything.
                 #expect(manager.next() == nil)
+            }
+        }
+
+        @Test func `systemd hears that a worker stops before its grace is over`() async throws {
+            try await Installation.with { installation in
+                let manager = try NotifySocket("\(installation.place.path)/notify")
+                _ = try await installation.coordinator()
+                let worker = try await installation.worker(
+                    "--grace", "60s", environment: ["NOTIFY_SOCKET": manager.path])
+                #expect(try await awaited("the first word") { manager.next() } == "READY=1")
+                let id = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":3000}"#).ids[0]
+                try await installation.await(id, .sent, in: installation.store())
+                worker.signal(SIGTERM)
+                let last = try await awaited("the last word") { manager.next() }
+                #expect(last == "STOPPING=1" && worker.ending == nil)
+                #expect(try await worker.end(within: .seconds(20)) == .exited(0))
             }
         }
 

@@ -15,11 +15,22 @@ enum Services {
                 services: [
                     .init(
                         service: service, successTerminationBehavior: .gracefullyShutdownGroup,
-                        failureTerminationBehavior: .cancelGroup)
+                        failureTerminationBehavior: .cancelGroup),
+                    .init(
+                        service: StopNotice(), successTerminationBehavior: .ignore,
+                        failureTerminationBehavior: .ignore),
                 ],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
         try await group.run()
-        Notify.stopping()
+    }
+
+    /// Tells systemd at the beginning of the end, which may take the whole grace. The group asks its services to end from the
+    /// last to the first.
+    private struct StopNotice: Service {
+        func run() async throws {
+            try? await gracefulShutdown()
+            Notify.stopping()
+        }
     }
 
     /// Ends this process in good order once the other end of a pipe is closed: its parent is gone.
