@@ -61,6 +61,8 @@ extension EndToEndTests {
                 #expect(status.errors.contains(name))
                 let json = try await installation.sluice("status", "--json")
                 #expect(json.code == 0 && json.errors.contains(name), "\(json.errors)")
+                let problems = try json.json()["problems"]?.elements?.compactMap(\.string) ?? []
+                #expect(problems.count == 1 && problems[0].contains(name))
                 #expect(try json.json()["counts"]?["success"]?.integer ?? 0 >= 40)
                 #expect(try json.json()["workers"]?.elements?.first?["inFlight"]?.integer ?? 0 >= 1)
 

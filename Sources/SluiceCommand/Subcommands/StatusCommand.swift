@@ -28,7 +28,7 @@ struct StatusCommand: ParsableCommand {
         if let id {
             try show(id, store)
         } else if print.json {
-            Output.line(try overview(surroundings).bytes)
+            Output.line(try overview(surroundings, of: store).bytes)
         } else {
             try show(surroundings)
         }
@@ -37,8 +37,8 @@ struct StatusCommand: ParsableCommand {
 
     // MARK: Everything
 
-    private func overview(_ surroundings: Surroundings) throws -> JSONValue {
-        let counts = try surroundings.store.counts()
+    private func overview(_ surroundings: Surroundings, of store: SQLiteStore) throws -> JSONValue {
+        let counts = try store.counts()
         let coordinator = surroundings.coordinator
         return .object([
             .init("counts", .object(CommandStatus.allCases.map { .init($0.name, .integer(Int64(counts[$0]))) })),
@@ -55,6 +55,8 @@ struct StatusCommand: ParsableCommand {
                             surroundings.eventsEndpoint(coordinator: coordinator).map { .string($0) } ?? .null),
                     ])),
             .init("paused", .array(try surroundings.pauses().map(\.json))),
+            // Last: the others may find one.
+            .init("problems", .array(store.problems.map { .string($0.message) })),
         ])
     }
 
