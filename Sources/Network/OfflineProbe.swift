@@ -38,6 +38,8 @@ package struct OfflineProbe: Sendable, Equatable {
     package private(set) var since: Int64 = 0
     /// Connects that failed, without an answer between.
     private var failures: [Int64] = []
+    /// The kernel said so.
+    private var isWithoutRoute = false
     private var permit = ProbePermit(dueAt: 0)
     private var halfOpenSince: Int64 = 0
     private var lastProgress: Int64 = 0
@@ -108,7 +110,8 @@ package struct OfflineProbe: Sendable, Equatable {
     /// - Parameter chance: in 0..<1, decides the jitter.
     package mutating func failed(_ id: CommandID, reason: String, chance: Double, now: Int64) -> Event? {
         guard state == .open else {
-            self.reason = reason
+            // Without a route every probe fails, and says less of it than the kernel does.
+            if !isWithoutRoute { self.reason = reason }
             if permit.giveBack(id) || state == .halfOpen { schedule(chance: chance, now: now) }
             state = .closed
             return nil
@@ -138,6 +141,7 @@ package struct OfflineProbe: Sendable, Equatable {
 
     /// The kernel has no route or the interface is down: nobody waits for a time-out.
     package mutating func routeLost(_ reason: String, chance: Double, now: Int64) -> Event? {
+        isWithoutRoute = true
         guard state == .open else {
             self.reason = reason
             return nil
@@ -148,6 +152,7 @@ package struct OfflineProbe: Sendable, Equatable {
 
     /// The kernel has a route again, or another one: probe now.
     package mutating func routeFound(now: Int64) {
+        isWithoutRoute = false
         guard state != .open else { return }
         permit = ProbePermit(dueAt: now)
     }

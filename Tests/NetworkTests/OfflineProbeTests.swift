@@ -164,4 +164,16 @@ import Testing
         #expect(value(gate.accepted()))
         #expect(gate == CredentialGate())
     }
+
+    @Test func `what the kernel says of a route outlives the probes that fail without it`() {
+        var probe = OfflineProbe()
+        _ = probe.routeLost("there is no default route", chance: 0.5, now: 0)
+        probe.offered(id(1), now: 2 * second)
+        _ = probe.failed(id(1), reason: "Network is unreachable", chance: 0.5, now: 2 * second)
+        #expect(probe.reason == "there is no default route")
+        probe.routeFound(now: 3 * second)
+        probe.offered(id(1), now: 3 * second)
+        _ = probe.failed(id(1), reason: "connection refused", chance: 0.5, now: 4 * second)
+        #expect(probe.reason == "connection refused")
+    }
 }
