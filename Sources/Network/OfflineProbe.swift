@@ -38,8 +38,8 @@ package struct OfflineProbe: Sendable, Equatable {
     package private(set) var since: Int64 = 0
     /// Connects that failed, without an answer between.
     private var failures: [Int64] = []
-    /// The kernel said so.
-    private var isWithoutRoute = false
+    /// When the kernel said that there is no route; nil where it has one, or has not spoken.
+    private var routeLostAt: Int64?
     private var permit = ProbePermit(dueAt: 0)
     private var halfOpenSince: Int64 = 0
     private var lastProgress: Int64 = 0
@@ -54,6 +54,7 @@ package struct OfflineProbe: Sendable, Equatable {
     package static let longestInterval: Int64 = 30_000_000_000
     package static let ageShare: Int64 = 20
     package static let jitter = 0.2
+    package static let reportsLag: Int64 = 1_000_000_000
     package static let bytesToOpen: Int64 = 64_000
     package static let halfOpenPatience: Int64 = 5_000_000_000
     /// A probe that has not connected by then has failed, so that the next may go: a second SYN is sent after 1 s.
@@ -102,16 +103,23 @@ package struct OfflineProbe: Sendable, Equatable {
     /// The destination answered, whatever it said.
     package mutating func answered(_ id: CommandID?, now: Int64) -> Event? {
         failures = []
-        if let id { _ = permit.giveBack(id) }
+        if let id {
+            _ = permit.giveBack(id)
+            if isOfBefore(now) { return nil }
+        }
         return open()
     }
+
+    /// Workers tell what happened up to a quarter of a second ago, and more where they are busy: what they say right after
+    /// the kernel took the route away is of the time before.
+    private func isOfBefore(_ now: Int64) -> Bool { routeLostAt.map { now - $0 < Self.reportsLag } ?? false }
 
     /// A connect failed, or a transfer for the link's fault.
     /// - Parameter chance: in 0..<1, decides the jitter.
     package mutating func failed(_ id: CommandID, reason: String, chance: Double, now: Int64) -> Event? {
         guard state == .open else {
             // Without a route every probe fails, and says less of it than the kernel does.
-            if !isWithoutRoute { self.reason = reason }
+            if routeLostAt == nil { self.reason = reason }
             if permit.giveBack(id) || state == .halfOpen { schedule(chance: chance, now: now) }
             state = .closed
             return nil
@@ -141,7 +149,7 @@ package struct OfflineProbe: Sendable, Equatable {
 
     /// The kernel has no route or the interface is down: nobody waits for a time-out.
     package mutating func routeLost(_ reason: String, chance: Double, now: Int64) -> Event? {
-        isWithoutRoute = true
+        routeLostAt = now
         guard state == .open else {
             self.reason = reason
             return nil
@@ -152,7 +160,7 @@ package struct OfflineProbe: Sendable, Equatable {
 
     /// The kernel has a route again, or another one: probe now.
     package mutating func routeFound(now: Int64) {
-        isWithoutRoute = false
+        routeLostAt = nil
         guard state != .open else { return }
         permit = ProbePermit(dueAt: now)
     }
@@ -160,7 +168,7 @@ package struct OfflineProbe: Sendable, Equatable {
     /// Bytes were acknowledged, the probe's or those of a transfer that sat the outage out.
     package mutating func progressed(_ bytes: Int64, now: Int64) -> Event? {
         failures = []
-        guard bytes > 0, state != .open else { return nil }
+        guard bytes > 0, state != .open, !isOfBefore(now) else { return nil }
         if state == .closed {
             state = .halfOpen
             halfOpenSince = now

@@ -165,6 +165,16 @@ import Testing
         #expect(gate == CredentialGate())
     }
 
+    @Test func `what is told of the time before the route was lost opens nothing`() {
+        var probe = OfflineProbe()
+        _ = probe.routeLost("there is no default route", chance: 0.5, now: 0)
+        #expect(value(probe.progressed(1_000_000, now: second / 4)) == nil)
+        #expect(value(probe.answered(id(1), now: second / 4)) == nil)
+        #expect(probe.state == .closed)
+        // Later it is true, whatever the kernel said.
+        #expect(value(probe.progressed(1_000_000, now: 2 * second)) == .opened)
+    }
+
     @Test func `what the kernel says of a route outlives the probes that fail without it`() {
         var probe = OfflineProbe()
         _ = probe.routeLost("there is no default route", chance: 0.5, now: 0)
