@@ -53,6 +53,7 @@ struct TortureChecker {
             arrivals[key, default: 0] += 1
             if let sum = request.sha256 { arrived[request.target, default: []].insert(sum) }
         }
+        var struck: [String] = []
         for (id, entry) in entries {
             guard let command = commands[id] else {
                 violations.append("\(id) was acknowledged and is lost")
@@ -61,7 +62,12 @@ struct TortureChecker {
             endings[command.status, default: 0] += 1
             if !command.status.isFinal { violations.append("\(id) has not ended: \(say(command))") }
             if command.status == .tooManyTimes, entry.kind != .poison {
-                violations.append("\(id) to a healthy destination was given up: \(say(command))")
+                guard command.crashes >= Command.crashLimit else {
+                    violations.append("\(id) to a healthy destination was given up: \(say(command))")
+                    continue
+                }
+                struck.append("\(id): \(say(command))")
+                continue
             }
             if command.status == .cancelled, entry.cancelled == 0 {
                 violations.append("\(id) is cancelled and nobody wished it")
@@ -103,6 +109,8 @@ struct TortureChecker {
                 }
             }
         }
+        // That three of the test's own kills strike the same command is rare, and nobody could tell it from a poison.
+        if struck.count > 2 { violations.append("healthy commands were given up: \(struck.joined(separator: "; "))") }
         let known = Set(entries.keys)
         for id in commands.keys where !known.contains(id) {
             // Submitted and not acknowledged: allowed, as long as it ended like all others.
