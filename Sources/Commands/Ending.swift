@@ -114,9 +114,11 @@ package struct Settlement: Sendable, Equatable {
 
     /// Decides what the death of a worker does to a command that it had claimed.
     /// - Parameters:
-    ///   - charged: this one is convicted of the crash.
+    ///   - charged: this one is convicted of the crash. It waits 2, 4, 8 and 16 s, so that the deaths of one poisonous
+    ///     command are not those of a child that cannot live, at which a supervisor stops (5 in 10 s).
     ///   - begun: it may have been executed; false where it was certainly no more than claimed.
-    package init(ofDeath command: Command, charged: Bool, begun: Bool = true, reason why: String) {
+    ///   - now: wall clock.
+    package init(ofDeath command: Command, charged: Bool, begun: Bool = true, reason why: String, now: Timestamp) {
         retries = command.retries
         notBefore = command.notBefore
         let uncertain = begun && command.status == .sent && !command.idempotent
@@ -125,6 +127,7 @@ package struct Settlement: Sendable, Equatable {
             reason = "\(command.crashes + 1) workers died while they executed it; the last: \(why)"
         } else {
             (statuses, reason) = Self.back(command, reason: why, inDoubt: uncertain)
+            if charged, statuses == [.new] { notBefore = now + .seconds(2 << min(command.crashes, 5)) }
         }
     }
 

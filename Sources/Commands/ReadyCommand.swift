@@ -7,10 +7,12 @@ package struct ReadyCommand: Sendable, Equatable {
     package var turn: Int64
     package var createdAt: Timestamp
     package var suspect: Bool
+    /// Bytes that it has to send; nil where nobody knows.
+    package var remaining: Int64?
 
     package init(
         id: CommandID, type: String, qos: QualityOfService, destination: Destination, turn: Int64,
-        createdAt: Timestamp, suspect: Bool
+        createdAt: Timestamp, suspect: Bool, remaining: Int64? = nil
     ) {
         self.id = id
         self.type = type
@@ -19,5 +21,11 @@ package struct ReadyCommand: Sendable, Equatable {
         self.turn = turn
         self.createdAt = createdAt
         self.suspect = suspect
+        self.remaining = remaining
+    }
+
+    /// Bytes from an offset to the end, with a total of which 0 means that it is not known.
+    package static func remaining(from offset: Int64 = 0, of total: Int64) -> Int64? {
+        total > 0 ? max(total - max(offset, 0), 0) : nil
     }
 }

@@ -36,7 +36,7 @@ extension Coordinator {
             logger.error(
                 "A worker has made no progress for \(configuration.hang.seconds) s and is killed.",
                 metadata: ["seat": "\(record.seat)", "pid": "\(record.pid)"])
-            connection.process?.kill()
+            connection.process?.end(hung: record.pid, runDirectory: runDirectory)
             connection.isEnding = true
         }
         for (session, isNew) in absences.overdue(configuration.hang.nanoseconds) {
@@ -46,7 +46,7 @@ extension Coordinator {
                         "A worker from before this coordinator's start says nothing and is killed.",
                         metadata: ["seat": "\(session.seat)", "pid": "\(session.pid)"])
                 }
-                process.kill()
+                process.end(hung: session.pid, runDirectory: runDirectory)
             }
             tryToReap(seat: session.seat)
         }
@@ -138,4 +138,12 @@ extension Coordinator {
     }
 
     private func seatPath(_ seat: Int) -> String { "\(runDirectory)/seat-\(seat < 10 ? "0" : "")\(seat).lock" }
+}
+
+extension WatchedProcess {
+    /// Kills a worker that hangs. One that somebody has stopped is not what its commands did: its death counts for nobody.
+    fileprivate func end(hung pid: Int32, runDirectory: String) {
+        if ProcessFacts.isStopped(pid) { OrderedDeath.note(directory: runDirectory, pid: pid) }
+        kill()
+    }
 }

@@ -69,13 +69,14 @@ package struct LinkGovernors: Sendable {
             || controller.admits(command.qos, to: LinkKey(command.destination, .up), now: now)
     }
 
-    /// It goes out. High quality makes others give way before its first byte.
+    /// It goes out. High quality makes others give way before its first byte, unless it is soon through beside them.
     package mutating func offered(_ command: ReadyCommand, now: Int64) {
         guard command.destination != .none else { return }
         let key = LinkKey(command.destination, .up)
         controller.offered(command.id, to: key, now: now)
         guard
-            let decisions = controller.arrived(command.id, to: key, qos: command.qos, bytes: nil, now: now)
+            let decisions = controller.arrived(
+                command.id, to: key, qos: command.qos, bytes: command.remaining, now: now)
         else { return }
         adopt(decisions)
         isUrgent = true

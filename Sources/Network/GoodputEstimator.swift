@@ -1,5 +1,6 @@
 /// What a link carries now, and what it can. Pure; fed with ticks in which some transfer had bytes to send from beginning to
-/// end and nothing of ours held it back, so that the figure is the link's and not the demand's.
+/// end and nothing of ours held it back, so that the figure is the link's and not the demand's. Silence says nothing: it is for
+/// ``OfflineProbe`` to judge, and after an outage the link is what it was until it shows otherwise.
 ///
 /// Sums over all transfers, never rates of single ones: eight of them see an eighth each, and who takes that for the link
 /// lowers the limit because he raised it (19.2 Mbit/s in all at 1 to 16 transfers, 19.2 to 1.5 each; measured).
@@ -48,7 +49,7 @@ package struct GoodputEstimator: Sendable {
         if let rtt = tick.minRTT, rtt <= base?.rtt ?? rtt || now - (base?.at ?? now) > Self.baseWindow {
             base = (rtt, now)
         }
-        guard tick.flowing > 0 else { return }
+        guard tick.flowing > 0, tick.rate > 0 else { return }
         if let estimate, !Self.band.contains(tick.rate / max(estimate, 1)) {
             if isAbove != (tick.rate > estimate) { outside = Span() }
             isAbove = tick.rate > estimate

@@ -11,6 +11,8 @@ package enum LevelEvidence: Sendable, Equatable {
     case queue(measured: Double, threshold: Double)
     /// The first byte is late and the round trip is not: the server's doing, and no reason for a worse level.
     case slowServer(timeToFirstByte: Double, srtt: Double)
+    /// An uplink in which nobody waits, in bytes per second.
+    case unloaded(measured: Double)
     /// In the words of the coordinator before this one.
     case recalled(String)
 
@@ -29,6 +31,7 @@ package enum LevelEvidence: Sendable, Equatable {
             } else {
                 "goodput \(MeasureText.rate(measured)), at least \(MeasureText.rate(threshold)) is good"
             }
+        case .unloaded(let measured): "\(MeasureText.rate(measured)), and nobody waits in a queue"
         case .stalled(let count, let all): "\(count) of \(all) transfers make no progress"
         case .errors(let share, let threshold):
             "\(MeasureText.percent(share)) of transfers failed for the link, \(MeasureText.percent(threshold)) are allowed"

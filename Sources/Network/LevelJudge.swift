@@ -45,7 +45,7 @@ package struct LevelJudge: Sendable {
             return "fewer than \(MeasureText.percent(threshold / thresholds.leaveFactor)) of failures for \(time)"
         case .roundTrip(_, let threshold), .queue(_, let threshold):
             return "less than \(MeasureText.time(threshold / thresholds.leaveFactor)) for \(time)"
-        case .none, .slowServer, .recalled: return "better measurements for \(time)"
+        case .none, .slowServer, .unloaded, .recalled: return "better measurements for \(time)"
         }
     }
 
@@ -91,6 +91,15 @@ package struct LevelJudge: Sendable {
         if betterFor >= thresholds.leaveAfter.seconds, let better = LinkLevel(rawValue: level.rawValue - 1) {
             become(better, leaving.evidence, now: now)
         }
+    }
+
+    /// Takes a tick in that says nothing against the link: it is good where nothing else is known, or has been for a minute.
+    package mutating func presume(_ tick: LinkTick, now: Int64) {
+        guard level == .unknown || now - lastEvidence > thresholds.unknownAfter.nanoseconds, tick.rate > 0 else {
+            return
+        }
+        become(.good, .unloaded(measured: tick.rate), now: now)
+        lastEvidence = now
     }
 
     /// The link was away and is back: nothing is known of it.
@@ -155,7 +164,9 @@ package struct LevelJudge: Sendable {
         if rate < poor * factor { return (.poor, .goodput(measured: rate, threshold: poor, reference: nil)) }
         let expected = tick.isLossy(queueDelay: queueDelay) ? nil : expected
         let share = (expected ?? 0) * thresholds.degradedShare
-        let fixed = Double(thresholds.degradedRate)
+        // Without a queue it is not the link that keeps a few transfers slow, but each connection's peer; more of them help.
+        let isUnqueued = queueDelay.map { $0 < max(0.01, 0.2 * (tick.minRTT ?? 0)) } ?? false
+        let fixed = level <= .good && isUnqueued ? 0 : Double(thresholds.degradedRate)
         if rate < max(share, fixed) * factor {
             return (
                 .degraded,

@@ -37,9 +37,10 @@ package struct LinkController: Sendable {
     /// Bytes per second to plan with: the estimate, or the reference of the last coordinator.
     package func capacity(now: Int64) -> Double? { estimator.estimate ?? estimator.reference(now: now) }
 
-    /// The link is full: it carries four fifths of what its transfers should get, or nothing is known of it.
+    /// The link is full: it carries four fifths of what its transfers should get, or nothing is known of it. Of an uplink
+    /// nothing is known before all that share it wait in a queue, and then it has an estimate.
     package func isSaturated(now: Int64) -> Bool {
-        guard let estimate = estimator.estimate else { return true }
+        guard let estimate = estimator.estimate else { return key.destination != nil }
         let reference = estimator.reference(now: now) ?? estimate
         return lastTick.rate >= 0.8 * min(estimate, reference)
     }
@@ -54,7 +55,16 @@ package struct LinkController: Sendable {
     /// - Parameters:
     ///   - highest: what the policy allows at the present level.
     ///   - mayRise: false where the uplink above is full.
-    package mutating func observe(_ tick: LinkTick, highest: Int, mayRise: Bool = true, now: Int64) {
+    ///   - mayFall: false for an uplink that holds nobody back: that it carries less is the doing of the destinations behind
+    ///     it, or nobody has more to send.
+    package mutating func observe(
+        _ tick: LinkTick, highest: Int, mayRise: Bool = true, mayFall: Bool = true, now: Int64
+    ) {
+        if !mayFall, tick.stalled == 0, tick.rate < estimator.estimate ?? .infinity {
+            judge.presume(tick, now: now)
+            lastTick = tick
+            return
+        }
         let queueDelay = estimator.queueDelay(tick)
         let expected = estimator.expected(flows: judgedFlows(tick, highest: highest), now: now)
         let before = estimator.estimate
@@ -116,7 +126,8 @@ package struct LinkController: Sendable {
     package mutating func restore(_ memory: LinkMemory, now: Int64) {
         if memory.reference > 0 { estimator.restore(reference: memory.reference, flows: memory.flows, now: now) }
         concurrency.restore(limit: memory.limit)
-        if let reason = memory.offline { probe = OfflineProbe(closedFor: reason, now: now) }
+        // An uplink is closed by the kernel's word alone, which it has for each coordinator anew.
+        if let reason = memory.offline, key.destination != nil { probe = OfflineProbe(closedFor: reason, now: now) }
         if let level = memory.level { judge.restore(level, reason: memory.reason ?? "as it was", now: now) }
     }
 

@@ -39,10 +39,11 @@ package struct LinkTick: Sendable, Equatable {
         loss > 0.01 && queueDelay.map { $0 < max(0.02, 0.25 * (minRTT ?? 0)) } ?? false
     }
 
-    /// The limit is what holds it back: as many as it allows at both ends, or nearly so while others wait. Between two
-    /// short transfers a place is free for a moment.
+    /// The limit is what holds it back: as many as it allows at both ends; or, while others wait, nearly so, because between
+    /// two short transfers a place is free for a moment; or so short ones that each place had another within the tick.
     package func isSaturated(at limit: Int) -> Bool {
-        guard most >= limit, limit > 0 else { return false }
-        return fewest >= limit || isAwaited && fewest >= limit - max(1, limit / 8)
+        guard limit > 0 else { return false }
+        guard isAwaited else { return fewest >= limit }
+        return completed >= limit || most >= limit && fewest >= limit - max(1, limit / 8)
     }
 }

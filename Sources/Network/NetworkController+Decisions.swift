@@ -7,7 +7,7 @@ extension NetworkController {
         var rulings: [LinkKey: Ruling] = [:]
         let keys = orderedKeys
         for key in keys { rulings[key] = rule(key, now: now) }
-        sharePlaces()
+        sharePlaces(keys)
         for key in keys {
             let level = level(of: key)
             if published[key] ?? .unknown != level { decisions.changed.append(key) }
@@ -53,11 +53,11 @@ extension NetworkController {
             if case .throttle = verb, !isOutrun(qos, on: key, view) { verb = .run }
             return plan.isContended ? .stricter(verb, policy.contended[qos]) : verb
         }
-        return Ruling(
-            verbs: verbs, key: key, capacity: capacity ?? Ruling.unknownCapacity, counts: view.counts, plan: plan)
+        let unknown = key.destination == nil ? .infinity : Ruling.unknownCapacity
+        return Ruling(verbs: verbs, key: key, capacity: capacity ?? unknown, counts: view.counts, plan: plan)
     }
 
-    private func contest(
+    func contest(
         _ key: LinkKey, _ link: LinkController, _ view: LinkView, capacity: Double?, now: Int64
     ) -> PreemptionPlanner.Contest {
         var contest = PreemptionPlanner.Contest()
@@ -70,14 +70,14 @@ extension NetworkController {
         for transfer in view.transfers {
             if transfer.qos.serviceClass == .high {
                 contest.highCount += 1
-                remaining = transfer.remaining.flatMap { rest in remaining.map { $0 + rest } }
+                remaining = transfer.remaining.flatMap { rest in remaining.map { $0.saturating(plus: rest) } }
             } else if orders[transfer.id] == nil, policy[link.level][transfer.qos] != .cancel {
                 contest.others.append(transfer)
             }
         }
         for arrival in arrivals.values where chain(arrival.key).contains(key) {
             contest.highCount += 1
-            remaining = arrival.bytes.flatMap { bytes in remaining.map { $0 + bytes } }
+            remaining = arrival.bytes.flatMap { bytes in remaining.map { $0.saturating(plus: bytes) } }
         }
         contest.highRemaining = remaining
         return contest
@@ -120,9 +120,10 @@ extension NetworkController {
 
     /// Max-min shares of what the level of each uplink allows, and of the global limit. A link that is idle keeps its limit
     /// for the moment in which it begins; the next tick counts it.
-    private mutating func sharePlaces() {
-        places = links.mapValues { $0.level == .offline ? 0 : $0.concurrency.limit }
-        let active = links.keys.filter { $0.destination != nil && isActive($0) }
+    /// - Parameter keys: all, in their order.
+    private mutating func sharePlaces(_ keys: [LinkKey]) {
+        places = links.mapValues { $0.level == .offline ? 0 : min($0.concurrency.limit, highest($0)) }
+        let active = keys.filter { $0.destination != nil && isActive($0) }
         for key in links.keys where key.destination == nil {
             guard let level = links[key]?.level, level > .good else { continue }
             share(policy[level].limit, among: active.filter { uplink(of: $0) == key })
@@ -132,7 +133,6 @@ extension NetworkController {
     }
 
     private mutating func share(_ total: Int, among keys: [LinkKey]) {
-        let keys = keys.sorted { $0.name < $1.name }
         let demands = keys.map { key -> Int in
             let wanted = waiting[key]?.reduce(0) { $0 + ($1.key.serviceClass == .high ? 0 : $1.value) } ?? 0
             return min(places[key, default: 0], (views[key]?.inFlight ?? 0) + wanted)
@@ -232,7 +232,8 @@ extension NetworkController {
         let preempted = stopped.filter { verbs[$0.rawValue] == .preempt }
         guard let lowest = preempted.max() else { return nil }
         let isOutranked = isOutrun(lowest, on: link.key, view) || waits(link.key) { $0 > lowest }
-        let lastWave = waves[link.key]
+        // Who was never cut waits since the level.
+        let lastWave = chain(link.key).compactMap { waves[$0] }.max() ?? links[link.author(lowest)]?.judge.since
         let isFloorDue = lastWave.map { now - $0 >= policy.longestStandstill.nanoseconds / 2 } ?? false
         var victims = PreemptionPlanner.victims(
             view.transfers.filter { preempted.contains($0.qos) && orders[$0.id] == nil })
@@ -337,5 +338,12 @@ extension NetworkController {
         return LinkGate(
             sentence: "\(key.name) is \(state.level.name): \(state.reason); \(qos.name) has “\(verb.name)” there",
             since: state.since, remedy: state.remedy)
+    }
+}
+
+extension Int64 {
+    fileprivate func saturating(plus other: Int64) -> Int64 {
+        let (sum, isOver) = addingReportingOverflow(other)
+        return isOver ? .max : sum
     }
 }

@@ -162,7 +162,13 @@ package struct NetworkController: Sendable {
         guard qos.serviceClass == .high, transfers[id] == nil else { return nil }
         arrivals[id] = Arrival(key: key, qos: qos, bytes: bytes, at: now)
         let isInTheWay = touch(key, now: now).contains {
-            links[$0]?.planner.since == nil && views[$0]?.inFlight ?? 0 > 0
+            guard let link = links[$0], link.planner.since == nil, let view = views[$0], view.inFlight > 0,
+                link.isSaturated(now: now)
+            else { return false }
+            // Of many short ones none costs a decision, but where the level itself slows down who is outrun.
+            let capacity = link.capacity(now: now)
+            return link.level > .good
+                || link.planner.isLosing(contest($0, link, view, capacity: capacity, now: now), policy.preemption)
         }
         return isInTheWay ? decide(now: now) : nil
     }
@@ -231,19 +237,20 @@ package struct NetworkController: Sendable {
         for (worker, track) in workers where now - track.at > 10 * Self.workerPatience { workerLost(worker) }
         arrivals = arrivals.filter { now - $0.value.at < Self.arrivalPatience }
         refreshViews(now: now)
-        for key in orderedKeys { advance(key, now: now) }
+        let members = uplinkMembers()
+        for key in orderedKeys { advance(key, members, now: now) }
         return decide(now: now)
     }
 
-    private mutating func advance(_ key: LinkKey, now: Int64) {
-        let isFull = isUplinkFull(above: key)
+    private mutating func advance(_ key: LinkKey, _ members: [LinkKey: Members], now: Int64) {
         guard var link = links.removeValue(forKey: key) else { return }
         let view = views[key] ?? LinkView()
         if !view.transfers.isEmpty || waiting[key] != nil { link.lastUsed = now }
-        if now - link.lastUsed > Self.memory && link.level <= .good && published[key] ?? .unknown <= .good {
+        if now - link.lastUsed > Self.memory, isForgettable(link) {
             published[key] = nil
             places[key] = nil
             waves[key] = nil
+            pausedSince[key] = nil
             return
         }
         if link.level == .unknown, link.probe.state == .open, !isActive(key) {
@@ -253,7 +260,15 @@ package struct NetworkController: Sendable {
         if link.probe.tick(chance: jitter.chance(), now: now) == .opened { link.reopened(now: now) }
         let isAwaited = waits(key) { $0.serviceClass != .high }
         let tick = link.meter.close(view, isAwaited: isAwaited, baseRTT: link.estimator.baseRTT, now: now)
-        if let tick { link.observe(tick, highest: highest(link), mayRise: !isFull, now: now) }
+        if let tick {
+            // Several destinations share an uplink, and all of them see a queue: so it is the uplink's, it is full, and more
+            // transfers of one only take from the others. Left alone, each would climb to its highest, because its own share
+            // rises with every step.
+            let above = uplink(of: key).flatMap { members[$0] }
+            link.observe(
+                tick, highest: highest(link), mayRise: above.map { $0.count < 2 || !$0.areQueued } ?? true,
+                mayFall: key.destination != nil || members[key]?.areHeldBack == true, now: now)
+        }
         if !view.hasFlow { link.meter.idle(now: now) }
         if key.destination != nil, view.hasFlow {
             _ = link.probe.silent(
@@ -262,7 +277,13 @@ package struct NetworkController: Sendable {
         links[key] = link
     }
 
-    private func highest(_ link: LinkController) -> Int {
+    /// It is well, or it was closed and nobody has asked for it since; what a person has closed stays.
+    private func isForgettable(_ link: LinkController) -> Bool {
+        guard !link.isForcedOffline else { return false }
+        return link.probe.state != .open || link.level <= .good && published[link.key] ?? .unknown <= .good
+    }
+
+    func highest(_ link: LinkController) -> Int {
         let most = link.key.destination.map { policy.destinations[$0]?.maxConcurrency ?? .max } ?? .max
         guard link.level != .offline else { return 1 }
         if let fixed = policy.fixedConcurrency { return min(fixed, most) }
@@ -270,13 +291,24 @@ package struct NetworkController: Sendable {
         return min(policy[link.level].limit, most)
     }
 
-    /// Several destinations share an uplink, and all of them see a queue: so it is the uplink's, it is full, and more
-    /// transfers of one only take from the others. Left alone, each would climb to its highest, because its own share rises
-    /// with every step.
-    private func isUplinkFull(above key: LinkKey) -> Bool {
-        guard let uplink = uplink(of: key) else { return false }
-        let members = links.values.filter { self.uplink(of: $0.key) == uplink && isActive($0.key) }
-        return members.count > 1 && members.allSatisfy(\.hasQueue)
+    /// Destinations behind one uplink that have something to do.
+    private struct Members {
+        var count = 0
+        /// The transfers of each wait in a queue.
+        var areQueued = true
+        /// Or they lose packets: the uplink may be what holds them back.
+        var areHeldBack = true
+    }
+
+    private func uplinkMembers() -> [LinkKey: Members] {
+        var members: [LinkKey: Members] = [:]
+        for link in links.values where isActive(link.key) {
+            guard let uplink = uplink(of: link.key) else { continue }
+            members[uplink, default: Members()].count += 1
+            if !link.hasQueue { members[uplink]?.areQueued = false }
+            if !link.hasQueue, link.lastTick.loss < 0.01 { members[uplink]?.areHeldBack = false }
+        }
+        return members
     }
 
     package func isActive(_ key: LinkKey) -> Bool { views[key]?.transfers.isEmpty == false || waiting[key] != nil }
@@ -312,9 +344,11 @@ package struct NetworkController: Sendable {
 
     /// Whether commands of such qualities wait for the link, or for one below it.
     func waits(_ key: LinkKey, where isMeant: (QualityOfService) -> Bool) -> Bool {
-        waiting.contains { other, counts in
-            (other == key || uplink(of: other) == key) && counts.contains { $0.value > 0 && isMeant($0.key) }
+        func isMet(_ counts: [QualityOfService: Int]) -> Bool {
+            counts.contains { $0.value > 0 && isMeant($0.key) }
         }
+        guard key.destination == nil else { return waiting[key].map(isMet) ?? false }
+        return waiting.contains { isMet($0.value) && uplink(of: $0.key) == key }
     }
 
     /// What the kernel said of the route that is missing; nil where there is one.
@@ -332,11 +366,8 @@ package struct NetworkController: Sendable {
 
     /// Uplinks first, so that what they decide covers the links below; then by name, so that a seed repeats a run.
     var orderedKeys: [LinkKey] {
-        links.keys.sorted {
-            let isUplink = ($0.destination == nil, $1.destination == nil)
-            if isUplink.0 != isUplink.1 { return isUplink.0 }
-            return ($0.name, $0.direction.rawValue) < ($1.name, $1.direction.rawValue)
-        }
+        links.keys.map { ($0.destination == nil ? 0 : 1, $0.name, $0.direction.rawValue, $0) }
+            .sorted { ($0.0, $0.1, $0.2) < ($1.0, $1.1, $1.2) }.map(\.3)
     }
 
     /// Makes the link and its uplink known. Commands that talk to nobody have none. - Returns: both.

@@ -41,6 +41,8 @@ package struct OfflineProbe: Sendable, Equatable {
     /// When the kernel said that there is no route; nil where it has one, or has not spoken.
     private var routeLostAt: Int64?
     private var permit = ProbePermit(dueAt: 0)
+    /// Probes that have heard nothing and still wait for their connect.
+    private var former: Set<CommandID> = []
     private var halfOpenSince: Int64 = 0
     private var lastProgress: Int64 = 0
     private var acknowledged: Int64 = 0
@@ -57,8 +59,9 @@ package struct OfflineProbe: Sendable, Equatable {
     package static let reportsLag: Int64 = 1_000_000_000
     package static let bytesToOpen: Int64 = 64_000
     package static let halfOpenPatience: Int64 = 5_000_000_000
-    /// A probe that has not connected by then has failed, so that the next may go: a second SYN is sent after 1 s.
-    package static let connectTimeout: Duration = .seconds(2)
+    /// The next probe may go when one has heard nothing for so long, though its connect lasts 10 s: of its SYNs those after 1
+    /// and 3 s are sent, and then the light may come back right after one that was lost.
+    package static let patience: Int64 = 2_000_000_000
 
     package init() {}
 
@@ -83,6 +86,7 @@ package struct OfflineProbe: Sendable, Equatable {
 
     /// It was cancelled, preempted or not taken, and says nothing of the link. The permit is free at once.
     package mutating func withdrawn(_ id: CommandID, now: Int64) {
+        former.remove(id)
         guard permit.giveBack(id) else { return }
         permit.dueAt = now
         if state == .halfOpen { state = .closed }
@@ -90,13 +94,14 @@ package struct OfflineProbe: Sendable, Equatable {
 
     /// It ended in what says nothing of the link: the next probe waits its time.
     package mutating func undecided(_ id: CommandID, chance: Double, now: Int64) {
+        former.remove(id)
         guard permit.giveBack(id) else { return }
         if state == .halfOpen { state = .closed }
         schedule(chance: chance, now: now)
     }
 
-    /// It is the probe that is under way.
-    package func isProbe(_ id: CommandID) -> Bool { state != .open && permit.holder == id }
+    /// It is a probe that is under way.
+    package func isProbe(_ id: CommandID) -> Bool { state != .open && (permit.holder == id || former.contains(id)) }
 
     // MARK: Evidence
 
@@ -104,6 +109,7 @@ package struct OfflineProbe: Sendable, Equatable {
     package mutating func answered(_ id: CommandID?, now: Int64) -> Event? {
         failures = []
         if let id {
+            former.remove(id)
             _ = permit.giveBack(id)
             if isOfBefore(now) { return nil }
         }
@@ -120,6 +126,7 @@ package struct OfflineProbe: Sendable, Equatable {
         guard state == .open else {
             // Without a route every probe fails, and says less of it than the kernel does.
             if routeLostAt == nil { self.reason = reason }
+            former.remove(id)
             if permit.giveBack(id) || state == .halfOpen { schedule(chance: chance, now: now) }
             state = .closed
             return nil
@@ -179,8 +186,12 @@ package struct OfflineProbe: Sendable, Equatable {
         return acknowledged >= Self.bytesToOpen ? open() : nil
     }
 
-    /// Ends half-open by time: a link that is merely slow is not offline.
+    /// Ends half-open by time, because a link that is merely slow is not offline; and the turn of a probe that hears nothing.
     package mutating func tick(chance: Double, now: Int64) -> Event? {
+        if state == .closed, let holder = permit.holder, now - permit.takenAt >= Self.patience {
+            undecided(holder, chance: chance, now: now)
+            former.insert(holder)
+        }
         guard state == .halfOpen, now - halfOpenSince >= Self.halfOpenPatience else { return nil }
         if now - lastProgress < Self.shortestSilence { return open() }
         state = .closed

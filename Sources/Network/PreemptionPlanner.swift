@@ -54,6 +54,8 @@ package struct PreemptionPlanner: Sendable {
     private var quietUntil: Int64 = 0
     /// Since when low quality has taken more than its percent.
     private var defiedSince: Int64?
+    /// Has the floor of a link that is poor: once cut ones have stayed out for their time, one may run beside high quality.
+    private var spared: CommandID?
 
     /// What a held-back transfer still sends, in bytes: 16 KiB of the socket and 24 kB on its way (from the delays measured).
     package static let backlog = 40_000.0
@@ -82,6 +84,7 @@ package struct PreemptionPlanner: Sendable {
             defiedSince = nil
             mostCapacity = 0
             isNarrowed = false
+            spared = nil
         }
         if let capacity = contest.capacity {
             mostCapacity = max(mostCapacity, capacity)
@@ -103,7 +106,7 @@ package struct PreemptionPlanner: Sendable {
     }
 
     /// The high transfer's time if all shared evenly, less its time alone.
-    private func isLosing(_ contest: Contest, _ rules: PreemptionRules) -> Bool {
+    func isLosing(_ contest: Contest, _ rules: PreemptionRules) -> Bool {
         guard !contest.others.isEmpty else { return false }
         guard let capacity = contest.capacity, let remaining = contest.highRemaining else { return true }
         let alone = Double(remaining) / max(capacity, 1)
@@ -122,7 +125,12 @@ package struct PreemptionPlanner: Sendable {
         defiedSince = isDefying ? defiedSince ?? now : nil
         let isDefied = defiedSince.map { now - $0 >= rules.escalateAfter.nanoseconds } ?? false
         var cuts: [CommandID] = []
-        for victim in Self.victims(contest.others) {
+        let victims = Self.victims(contest.others)
+        if !victims.contains(where: { $0.id == spared }) {
+            let haveStayedOut = quietUntil > since ?? now && now >= quietUntil
+            spared = haveStayedOut ? victims.last?.id : nil
+        }
+        for victim in victims where victim.id != spared || contest.level != .poor {
             // What it has under way was meant for a wider link, and drains for long at its percent of this one.
             let isTooWide = isNarrowed && contest.level > .good && victim.isResumable
             let drain = Double(low) * Self.backlog / capacity

@@ -5,7 +5,7 @@ struct Ruling: Sendable {
     var verbs: [PolicyVerb]
     /// Whose ruling it is.
     var key: LinkKey
-    /// Bytes per second of what is to be shared.
+    /// Bytes per second of what is to be shared; infinite for an uplink of which nothing is known.
     var capacity: Double
     /// Transfers of each class that share it.
     var counts: [Int]
@@ -18,6 +18,7 @@ struct Ruling: Sendable {
     func rate(_ qos: QualityOfService) -> Double? {
         guard case .throttle(let percent) = verbs[qos.rawValue] else { return nil }
         if plan.isHeadStart && qos.serviceClass == .low { return 0 }
+        guard capacity.isFinite else { return nil }
         return capacity * Double(percent) / 100 / Double(max(counts[qos.serviceClass.rawValue], 1))
     }
 }

@@ -28,8 +28,6 @@ package struct TransferSample: Sendable, Equatable {
     package var timeToFirstByte: Int64?
     /// It continues elsewhere from its durable offset.
     package var isResumable = false
-    /// Bytes since that offset, which a cut would send twice. All of it where it is not resumable.
-    package var sinceDurable: Int64 = 0
     /// It may be executed again after an ambiguous end. What may not is never cut.
     package var isIdempotent = true
 
@@ -42,8 +40,8 @@ package struct TransferSample: Sendable, Equatable {
 
     package var key: LinkKey { LinkKey(destination, direction) }
 
-    /// Bytes that a cut sends twice.
-    package var waste: Int64 { isResumable ? sinceDurable : acknowledged }
+    /// Bytes that a cut sends twice, but for what no destination has made durable yet.
+    package var waste: Int64 { isResumable ? 0 : acknowledged }
 
     /// It has bytes to send and nothing of ours holds it back: what it gets is what the link gives.
     package var isFlowing: Bool { state == .running && acknowledged > 0 && remaining != 0 }

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// A death that a supervisor orders counts for nobody: it leaves a note before it kills, and whoever reaps the worker
-/// finds it, also when that is the next coordinator.
+/// A death that a supervisor orders counts for nobody, nor one of a worker that somebody had stopped: who kills it leaves a
+/// note before, and whoever reaps the worker finds it, also when that is the next coordinator.
 package enum OrderedDeath {
     private static let prefix = "ordered-"
 

@@ -5,11 +5,21 @@ internal import Glibc
 package enum ProcessFacts {
     /// Field 22 of /proc/PID/stat: clock ticks from boot to the start of the process; nil where there is no such process.
     package static func startTime(of pid: Int32) -> Int64? {
-        guard let text = contents(of: "/proc/\(pid)/stat") else { return nil }
-        // The second field is the name in parentheses, and may hold spaces and parentheses itself.
-        guard let end = text.lastIndex(of: ")") else { return nil }
-        let fields = text[text.index(after: end)...].split(separator: " ")
+        let fields = fields(of: pid)
         return fields.count > 19 ? Int64(fields[19]) : nil
+    }
+
+    /// Whether a signal or a debugger has stopped it.
+    package static func isStopped(_ pid: Int32) -> Bool {
+        fields(of: pid).first.map { $0 == "T" || $0 == "t" } ?? false
+    }
+
+    /// Fields 3 and up of /proc/PID/stat; none where there is no such process.
+    private static func fields(of pid: Int32) -> [Substring] {
+        guard let text = contents(of: "/proc/\(pid)/stat") else { return [] }
+        // The second field is the name in parentheses, and may hold spaces and parentheses itself.
+        guard let end = text.lastIndex(of: ")") else { return [] }
+        return text[text.index(after: end)...].split(separator: " ")
     }
 
     /// /proc/sys/kernel/random/boot_id, which changes with each boot; empty where it cannot be read.

@@ -23,7 +23,7 @@ extension CommandDraft {
         guard !submission.existed, notBefore <= now else { return nil }
         return ReadyCommand(
             id: submission.id, type: type, qos: qos, destination: destination, turn: submission.turn, createdAt: now,
-            suspect: false)
+            suspect: false, remaining: ReadyCommand.remaining(of: total))
     }
 }
 

@@ -142,7 +142,7 @@ struct StoredCommand: Equatable {
     mutating func release(
         charged: Bool, suspected: Bool, begun: Bool, reason: String, now: Timestamp, _ journal: inout Journal
     ) -> [Transition] {
-        let settlement = Settlement(ofDeath: command, charged: charged, begun: begun, reason: reason)
+        let settlement = Settlement(ofDeath: command, charged: charged, begun: begun, reason: reason, now: now)
         if charged { command.crashes += 1 }
         if suspected { command.suspect = true }
         return settle(settlement, seat: nil, now: now, &journal)
@@ -245,7 +245,8 @@ struct StoredCommand: Equatable {
     var ready: ReadyCommand {
         ReadyCommand(
             id: id, type: command.type, qos: command.qos, destination: command.destination, turn: command.turn,
-            createdAt: command.createdAt, suspect: command.suspect)
+            createdAt: command.createdAt, suspect: command.suspect,
+            remaining: ReadyCommand.remaining(from: command.offset, of: command.total))
     }
 
     var claimed: ClaimedRow {

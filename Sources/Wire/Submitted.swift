@@ -20,6 +20,7 @@ package struct Submitted: Sendable, Equatable {
             writer.uint64(command.createdAt.milliseconds)
             writer.text8(command.type)
             writer.text16(command.destination.text)
+            writer.append(command.remaining.map { UInt64(clamping: $0) } ?? UInt64.max)
         }
     }
 
@@ -37,10 +38,12 @@ package struct Submitted: Sendable, Equatable {
             // Sums are made of it.
             guard created <= Int64.max / 2 else { throw WireError(.badValue, "created") }
             let type = try reader.text8("type")
+            let destination = Destination(unchecked: try reader.text16("destination"))
+            let remaining: UInt64 = try reader.integer("remaining")
             commands.append(
                 ReadyCommand(
-                    id: id, type: type, qos: qos, destination: Destination(unchecked: try reader.text16("destination")),
-                    turn: turn, createdAt: Timestamp(milliseconds: created), suspect: false))
+                    id: id, type: type, qos: qos, destination: destination, turn: turn,
+                    createdAt: Timestamp(milliseconds: created), suspect: false, remaining: Int64(exactly: remaining)))
         }
     }
 }

@@ -157,11 +157,13 @@ struct SettlementTests {
                             }
                         }
                         for charged in [false, true] {
-                            for crashes in 0...3 {
+                            for crashes in 0...Command.crashLimit {
                                 let command = Self.command(
                                     status, idempotent: idempotent, wished: wished, retries: retries, crashes: crashes)
                                 var at = status
-                                for next in Settlement(ofDeath: command, charged: charged, reason: "died").statuses {
+                                let settlement = Settlement(
+                                    ofDeath: command, charged: charged, reason: "died", now: .zero)
+                                for next in settlement.statuses {
                                     #expect(at.mayBecome(next), "\(at) → \(next) after a death")
                                     at = next
                                 }
@@ -193,6 +195,8 @@ struct SettlementTests {
         var command: Command
         var charged: Bool
         var statuses: [CommandStatus]
+        /// After ``now``, where it is not as it was.
+        var wait: Duration?
     }
 
     static let deaths: [Death] = [
@@ -202,21 +206,24 @@ struct SettlementTests {
         Death(command: command(.queued, idempotent: false), charged: false, statuses: [.new]),
         Death(command: command(.sent, wished: true), charged: false, statuses: [.cancelled]),
         Death(command: command(.sent, idempotent: false, wished: true), charged: false, statuses: [.cancelled]),
-        Death(command: command(.sent, crashes: 1), charged: true, statuses: [.new]),
-        Death(command: command(.sent, crashes: 2), charged: true, statuses: [.error, .tooManyTimes]),
-        Death(command: command(.queued, crashes: 2), charged: true, statuses: [.error, .tooManyTimes]),
-        Death(command: command(.sent, crashes: 2), charged: false, statuses: [.new]),
-        Death(command: command(.sent, idempotent: false, crashes: 2), charged: true, statuses: [.inDoubt]),
-        Death(command: command(.sent, wished: true, crashes: 2), charged: true, statuses: [.cancelled]),
+        Death(command: command(.sent), charged: true, statuses: [.new], wait: .seconds(2)),
+        Death(command: command(.sent, crashes: 3), charged: true, statuses: [.new], wait: .seconds(16)),
+        Death(command: command(.sent, crashes: 4), charged: true, statuses: [.error, .tooManyTimes]),
+        Death(command: command(.queued, crashes: 4), charged: true, statuses: [.error, .tooManyTimes]),
+        Death(command: command(.sent, crashes: 4), charged: false, statuses: [.new]),
+        Death(command: command(.sent, idempotent: false, crashes: 4), charged: true, statuses: [.inDoubt]),
+        Death(command: command(.sent, wished: true, crashes: 4), charged: true, statuses: [.cancelled]),
     ]
 
     @Test(arguments: deaths.indices)
     func `decides what a worker's death does`(index: Int) {
         let death = Self.deaths[index]
-        let settlement = Settlement(ofDeath: death.command, charged: death.charged, reason: "the worker died")
+        let now = Timestamp.now
+        let settlement = Settlement(
+            ofDeath: death.command, charged: death.charged, reason: "the worker died", now: now)
         #expect(settlement.statuses == death.statuses)
         #expect(settlement.retries == death.command.retries)
-        #expect(settlement.notBefore == death.command.notBefore)
+        #expect(settlement.notBefore == death.wait.map { now + $0 } ?? death.command.notBefore)
         #expect(settlement.reason?.contains("the worker died") == true)
     }
 }

@@ -52,6 +52,14 @@ import Testing
         #expect(half?.fraction == 0.5 && half?.rate == 0)
     }
 
+    @Test func `a bulk says how many it has submitted, and how fast`() {
+        var bulk = BulkProgress(now: 0)
+        let early = bulk.add(4096, now: 300_000_000)
+        #expect(early == nil)
+        let said = bulk.add(4096, now: 500_000_000)
+        #expect(said == "8,192 submitted  16,384/s")
+    }
+
     @Test func `cuts text by cells and drops control characters`() {
         #expect(TerminalText.cut("hello", width: 5) == "hello")
         #expect(TerminalText.cut("hello", width: 4) == "hel…")

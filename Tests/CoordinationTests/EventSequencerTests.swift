@@ -100,6 +100,3 @@ import Testing
         #expect(value(sequencer.reads(now: 0, dirty: [0])).map(\.after) == [5])
     }
 }
-
-/// Evaluates a mutating call before the expectation takes it apart.
-private func value<Value>(_ value: Value) -> Value { value }

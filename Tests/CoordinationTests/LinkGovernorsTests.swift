@@ -38,9 +38,10 @@ import Wire
         return now
     }
 
-    private func ready(_ id: CommandID, _ qos: QualityOfService) -> ReadyCommand {
+    private func ready(_ id: CommandID, _ qos: QualityOfService, remaining: Int64? = nil) -> ReadyCommand {
         ReadyCommand(
-            id: id, type: "upload", qos: qos, destination: host, turn: 1, createdAt: .zero, suspect: false)
+            id: id, type: "upload", qos: qos, destination: host, turn: 1, createdAt: .zero, suspect: false,
+            remaining: remaining)
     }
 
     @Test func `low transfers stand still before high quality has sent a byte`() {
@@ -57,6 +58,26 @@ import Wire
         let pace = governors.paces.first { $0.qos == .utility && $0.group == Offers.group(of: host) }
         #expect(pace?.bytesPerSecond ?? .max < 2_500_000 / 4 / 4)
         #expect(governors.paces.allSatisfy { $0.qos.serviceClass != .high })
+    }
+
+    @Test func `high quality stops low where sharing would cost it more than is tolerable`() {
+        // Beside four at 20 Mbit/s, 10 kB lose 16 ms and 100 kB 160.
+        let cases: [([Int64?], Bool)] = [
+            ([10_000], false), ([10_000, 10_000], false), ([2_500_000], true), ([nil], true), ([10_000, nil], true),
+            ([nil, 10_000], true), ([100_000, 250_000], true), ([2_500_000, 10_000], true),
+            ([Int64.max, Int64.max], true),
+        ]
+        for (commands, stops) in cases {
+            var governors = LinkGovernors()
+            let now = busy(&governors, (0..<4).map { _ in CommandID() }, seconds: 8)
+            for remaining in commands {
+                governors.offered(ready(CommandID(), .userInitiated, remaining: remaining), now: now)
+            }
+            let isUrgent = governors.takeUrgent()
+            #expect(isUrgent == stops, "\(commands)")
+            #expect(governors.paces.isEmpty == !stops, "\(commands)")
+            #expect(governors.paces.contains { $0.qos == .utility && $0.bytesPerSecond == 0 } == stops, "\(commands)")
+        }
     }
 
     @Test func `an order finds its execution by the claim that was reported`() {

@@ -22,6 +22,3 @@ import Testing
         #expect(value(clock.jump(wall: Timestamp(milliseconds: 2900), monotonic: Self.second)) == nil)
     }
 }
-
-/// Evaluates a mutating call before the expectation takes it apart.
-private func value<Value>(_ value: Value) -> Value { value }

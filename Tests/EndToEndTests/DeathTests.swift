@@ -112,6 +112,8 @@ extension EndToEndTests {
                     _ = try await installation.coordinator()
                 }
                 _ = try await installation.worker("--concurrency", "2")
+                try await until("its second claim") { try store.command(id)?.claim == 2 }
+                #expect(try store.command(id)?.suspect == false, "its worker was stopped by somebody else")
                 let command = try await installation.await(id, .success, in: store)
                 #expect(command.claim == 2)
                 #expect(try await victim.end(within: .seconds(10)) == .signalled(SIGKILL))
@@ -136,7 +138,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a command that kills its workers is given up after three, and its neighbours are not`() async throws
+        @Test func `a command that kills its workers is given up after five, and its neighbours are not`() async throws
         {
             try await Installation.with { installation in
                 _ = try await installation.coordinator()
@@ -148,7 +150,8 @@ extension EndToEndTests {
                 let store = try installation.store()
                 for _ in 0..<12 where try store.command(poison)?.status != .tooManyTimes {
                     let worker = try await installation.worker("--concurrency", "8")
-                    try await until("the poison at work") {
+                    // It waits 2 to 16 s between two deaths that it is charged with.
+                    try await until("the poison at work", within: .seconds(40)) {
                         try [.sent, .tooManyTimes].contains(store.command(poison)?.status)
                     }
                     worker.signal(SIGKILL)
@@ -157,7 +160,7 @@ extension EndToEndTests {
                 }
                 let command = try #require(try store.command(poison))
                 #expect(command.status == .tooManyTimes)
-                #expect(command.crashes == 3)
+                #expect(command.crashes == 5)
                 _ = try await installation.worker("--concurrency", "8")
                 for id in neighbours { try await installation.await(id, .success, in: store) }
             }

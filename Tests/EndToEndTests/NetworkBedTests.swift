@@ -35,7 +35,8 @@ extension EndToEndTests {
                 let carried = try await rig.carried(by: link, after: .seconds(2))
                 print("100 Mbit/s: \(carried)")
                 // Ten thousand packets a second need a machine that has time for them, which a busy one has not always.
-                #expect((0.97...1.01).contains(carried.best))
+                // What came late at the end of one half second counts in the next; over all it is never more than the rate.
+                #expect((0.97...1.05).contains(carried.best))
                 #expect(carried.wire < 1.01)
                 #expect(Self.plausible.contains(carried.bodies))
             }

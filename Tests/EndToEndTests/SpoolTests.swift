@@ -64,7 +64,10 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a long copy tells how far it is, and Ctrl-C leaves nothing of it`() async throws {
+        @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+        func `a long copy tells how far it is, and Ctrl-C leaves nothing of it, nor another end`(by signal: Int32)
+            async throws
+        {
             try await Installation.with { installation in
                 let small = try installation.place.file("small", [1])
                 let large = try installation.place.file("large", [])
@@ -77,8 +80,8 @@ extension EndToEndTests {
                 guard put.ending == nil else { return }
                 #expect(terminal.output.contains("1/2 done"))
                 #expect(terminal.output.contains(" of 69 GB"))
-                terminal.type("\u{3}")
-                #expect(try await put.end(within: .seconds(30)) == .exited(130))
+                if signal == SIGINT { terminal.type("\u{3}") } else { put.signal(signal) }
+                #expect(try await put.end(within: .seconds(30)) == .exited(128 + signal))
                 #expect(terminal.output.contains("nothing was submitted"))
                 #expect(try copies(installation).isEmpty)
                 let counts = try installation.store().counts()

@@ -30,14 +30,18 @@ extension EndToEndTests {
                 try expect(terminal.screen, fits: 80, 24)
 
                 try terminal.resize(columns: 50, rows: 12)
-                try await until("a smaller screen") { !terminal.screen.isEmpty && terminal.screen.count <= 12 }
-                try expect(terminal.screen, fits: 50, 12)
+                // The rows change first, and then the columns: a screen may be drawn in between.
+                try await until("a smaller screen") {
+                    let screen = terminal.screen
+                    return !screen.isEmpty && screen.count <= 12 && screen.allSatisfy { $0.count <= 50 }
+                }
 
                 kill(first, SIGKILL)
                 try await until("the next coordinator") {
                     guard let line = terminal.screen.first, line.contains("coordinator pid") else { return false }
                     return !line.contains("pid \(first)")
                 }
+                try expect(terminal.screen, fits: 50, 12)
 
                 #expect(watch.ending == nil)
                 terminal.type("q")

@@ -91,6 +91,17 @@ import Testing
         #expect(!one.isSaturated(at: 16))
     }
 
+    @Test func `places that had another transfer each within the tick were not free`() {
+        var one = tick(100, transfers: 1)
+        one.completed = 3
+        one.isAwaited = true
+        #expect(!one.isSaturated(at: 4))
+        one.completed = 4
+        #expect(one.isSaturated(at: 4))
+        one.isAwaited = false
+        #expect(!one.isSaturated(at: 4))
+    }
+
     @Test func `ticks of high quality and of pacing are not credited`() {
         for change in [{ $0.hasHigh = true }, { $0.highRate = 1 }, { $0.isSteered = true }]
             as [(inout LinkTick) -> Void]

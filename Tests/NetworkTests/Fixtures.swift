@@ -24,9 +24,11 @@ func tick(
     return tick
 }
 
+func key(_ name: String) -> LinkKey { LinkKey(destination(name), .up) }
+
 func sample(
     _ number: UInt64, to name: String = "a", _ qos: QualityOfService = .utility, acknowledged: Int64 = 1_000_000,
-    remaining: Int64? = 10_000_000, resumable: Bool = true, sinceDurable: Int64 = 0
+    remaining: Int64? = 10_000_000, resumable: Bool = true
 ) -> TransferSample {
     var sample = TransferSample(id: id(number), destination: destination(name), qos: qos)
     sample.acknowledged = acknowledged
@@ -34,7 +36,6 @@ func sample(
     sample.srtt = 60_000_000
     sample.minRTT = 50_000_000
     sample.isResumable = resumable
-    sample.sinceDurable = sinceDurable
     return sample
 }
 

@@ -62,6 +62,18 @@ import Testing
         #expect(entered.map(\.1) == row.entered.map(\.1))
     }
 
+    @Test func `few transfers that are slow without a queue are their servers' doing`() {
+        var unqueued = LevelJudge(now: 0)
+        feed(&unqueued, 5, tick(1.6 * megabit), expected: nil, queueDelay: 0.005)
+        #expect(unqueued.level == .good)
+        var queued = LevelJudge(now: 0)
+        feed(&queued, 5, tick(1.6 * megabit), expected: nil, queueDelay: 0.05)
+        #expect(queued.level == .degraded)
+        // That the queue is short for a while makes a slow link no better.
+        feed(&queued, 5, tick(1.6 * megabit), expected: nil, queueDelay: 0.005, from: 5)
+        #expect(queued.level == .degraded)
+    }
+
     @Test func `less than a second changes nothing`() {
         var judge = judge(at: .good)
         for round in 0..<20 {

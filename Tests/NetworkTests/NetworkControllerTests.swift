@@ -4,59 +4,6 @@ import Testing
 @testable import NetworkControl
 
 @Suite struct NetworkControllerTests {
-    /// A worker that moves bytes at given rates, and a controller that hears of it 4 times a second.
-    private struct Rig {
-        var network: NetworkController
-        var now: Int64 = 0
-        var transfers: [TransferSample] = []
-        private var decisions = NetworkDecisions()
-        private var counters: [LinkKey: [LinkCounter]] = [:]
-
-        init(policy: NetworkPolicy = NetworkPolicy()) { network = NetworkController(policy: policy, seed: 1) }
-
-        /// Lets seconds pass in which the running transfers of a destination share a rate in bytes per second.
-        @discardableResult mutating func run(_ seconds: Double, _ rates: [String: Double]) -> NetworkDecisions {
-            for _ in 0..<Int(seconds * 4) {
-                now += quarter
-                for (name, rate) in rates {
-                    let running = transfers.indices.filter { transfers[$0].destination == destination(name) }
-                    var left = rate / 4
-                    for (done, index) in running.sorted(by: { pace($0) < pace($1) }).enumerated() {
-                        let bytes = min(left / Double(running.count - done), pace(index) / 4)
-                        left -= bytes
-                        transfers[index].acknowledged += Int64(bytes)
-                        count(transfers[index], Int64(bytes))
-                    }
-                }
-                network.report(worker: 1, transfers: transfers, counters: counters.values.flatMap { $0 }, now: now)
-                decisions = network.tick(now: now)
-            }
-            return decisions
-        }
-
-        private func pace(_ index: Int) -> Double {
-            pace(decisions, transfers[index].qos, key: transfers[index].key) ?? .infinity
-        }
-
-        private mutating func count(_ transfer: TransferSample, _ bytes: Int64) {
-            if counters[transfer.key] == nil {
-                counters[transfer.key] = ServiceClass.allCases.map {
-                    LinkCounter(destination: transfer.destination, serviceClass: $0, bytes: 0)
-                }
-            }
-            counters[transfer.key]?[transfer.qos.serviceClass.rawValue].bytes += bytes
-        }
-
-        func pace(
-            _ decisions: NetworkDecisions, _ qos: QualityOfService, key: LinkKey = NetworkControllerTests.key("a")
-        ) -> Double? {
-            decisions.pacing.first { $0.key == key && $0.qos == qos }.map { Double($0.bytesPerSecond) }
-        }
-    }
-
-    static func key(_ name: String) -> LinkKey { LinkKey(destination(name), .up) }
-    private func key(_ name: String) -> LinkKey { Self.key(name) }
-
     private func all(_ to: String = "a") -> [TransferSample] {
         QualityOfService.allCases.map { sample(UInt64($0.rawValue) + 1, to: to, $0) }
     }
@@ -64,7 +11,7 @@ import Testing
     // MARK: Levels and what they allow
 
     @Test func `each quality does what the table says of its level`() {
-        var rig = Rig()
+        var rig = NetworkRig()
         rig.transfers = all()
         var decisions = rig.run(5, ["a": 100 * megabit])
         let good = decisions.allowances[key("a")]
@@ -89,7 +36,7 @@ import Testing
     }
 
     @Test func `degraded throttles low quality while something higher runs`() {
-        var rig = Rig()
+        var rig = NetworkRig()
         rig.transfers = all().filter { $0.qos.serviceClass != .high }
         rig.run(5, ["a": 100 * megabit])
         let rate = 1.9 * megabit
@@ -107,7 +54,7 @@ import Testing
     @Test func `a quality whose verb is cancel ends with the reason`() {
         var policy = NetworkPolicy()
         policy.degraded[.background] = .cancel
-        var rig = Rig(policy: policy)
+        var rig = NetworkRig(policy: policy)
         rig.transfers = all()
         rig.run(5, ["a": 100 * megabit])
         let decisions = rig.run(1.5, ["a": 1.9 * megabit])
@@ -124,7 +71,7 @@ import Testing
         var policy = NetworkPolicy()
         policy.degraded[.utility] = .pause
         policy.degraded[.background] = .pause
-        var rig = Rig(policy: policy)
+        var rig = NetworkRig(policy: policy)
         rig.transfers = [sample(1, .default), sample(2, .utility)]
         rig.run(5, ["a": 100 * megabit])
         #expect(rig.pace(rig.run(1.5, ["a": 1.9 * megabit]), .utility) == 0)
@@ -135,7 +82,7 @@ import Testing
     }
 
     @Test func `on a poor link with nothing else one low transfer goes on`() {
-        var rig = Rig()
+        var rig = NetworkRig()
         rig.transfers = [sample(1, .utility), sample(2, .background), sample(3, .utility, resumable: false)]
         rig.run(5, ["a": 100 * megabit])
         let decisions = rig.run(1.5, ["a": 0.2 * megabit])
@@ -144,7 +91,7 @@ import Testing
     }
 
     @Test func `explains the gate with level, measure, threshold and remedy`() {
-        var rig = Rig()
+        var rig = NetworkRig()
         rig.transfers = all().filter { $0.qos.serviceClass == .low }
         rig.run(5, ["a": 100 * megabit])
         rig.run(1.5, ["a": 0.2 * megabit])
@@ -159,10 +106,63 @@ import Testing
         #expect(state?.since ?? 0 > 5 * second && state?.inFlight == 2 && state?.highInFlight == 0)
     }
 
+    @Test func `beside high quality on a poor link one low transfer goes on after half of the longest standstill`() {
+        var rig = NetworkRig()
+        rig.transfers = [sample(9, .userInitiated), sample(1, .utility)]
+        rig.run(5, ["a": 20 * megabit])
+        #expect(rig.run(3, ["a": 0.2 * megabit]).orders.map(\.id) == [id(1)])
+        rig.transfers.removeLast()
+        rig.network.setWaiting([.utility: 1], for: key("a"), now: rig.now)
+        var decisions = rig.run(20, ["a": 0.2 * megabit])
+        #expect(decisions.allowances[key("a")]?.closed.contains(.utility) == true)
+        decisions = rig.run(15, ["a": 0.2 * megabit])
+        #expect(decisions.allowances[key("a")]?.closed.contains(.utility) == false)
+        #expect(decisions.allowances[key("a")]?.lowPlaces == 1)
+        rig.transfers.append(sample(7, .utility))
+        decisions = rig.run(30, ["a": 0.2 * megabit])
+        #expect(decisions.orders.isEmpty)
+        #expect(rig.pace(decisions, .utility) ?? 0 > 0)
+    }
+
+    @Test func `an outage leaves the estimate, and how much a destination may have at once`() {
+        var rig = NetworkRig()
+        rig.transfers = [sample(1)]
+        rig.run(5, ["a": 20 * megabit])
+        rig.run(2, ["a": 0])
+        #expect((rig.network.links[key("a")]?.estimator.estimate ?? 0) > 19 * megabit)
+    }
+
+    @Test(arguments: [false, true]) func `no tick gives a destination more than its most`(isLocal: Bool) {
+        var policy = NetworkPolicy()
+        policy.destinations[destination("a")] = DestinationLimits(maxConcurrency: 2)
+        var rig = NetworkRig(policy: policy)
+        if isLocal { rig.network.routeChanged(destination("a"), to: .local, now: 0) }
+        rig.network.setWaiting([.utility: 100], for: key("a"), now: 0)
+        for _ in 0..<8 { #expect(rig.run(0.25, [:]).allowances[key("a")]?.places == 2) }
+    }
+
+    @Test func `sizes beyond all measure are added`() {
+        var rig = NetworkRig()
+        rig.transfers = [1, 2].map { sample($0, .userInitiated, remaining: .max) } + [sample(3)]
+        #expect(rig.run(2, ["a": 20 * megabit]).allowances[key("a")] != nil)
+    }
+
+    @Test func `a destination that was never reached and that nobody asks for is forgotten`() {
+        var network = NetworkController(seed: 1)
+        for number in 1...3 {
+            network.ended(id(UInt64(number)), to: key("a"), outcome: .unreachable(reason: "no such name"), now: 0)
+        }
+        #expect(network.level(of: key("a")) == .offline)
+        for step in 1...890 { _ = network.tick(now: Int64(step) * second) }
+        #expect(network.links[key("a")] != nil)
+        for step in 891...910 { _ = network.tick(now: Int64(step) * second) }
+        #expect(network.links[key("a")] == nil)
+    }
+
     // MARK: High quality
 
     @Test func `high quality is made way for before it has sent a byte`() {
-        var rig = Rig()
+        var rig = NetworkRig()
         rig.transfers = (1...4).map { sample($0) }
         rig.run(5, ["a": 20 * megabit])
         let decisions = rig.network.arrived(
@@ -183,13 +183,14 @@ import Testing
     }
 
     @Test func `low transfers to another destination make way on a shared uplink`() {
-        var rig = Rig()
+        var rig = NetworkRig()
         rig.transfers = (1...4).map { sample($0, to: "b") }
+        for index in rig.transfers.indices { rig.transfers[index].srtt = 150_000_000 }
         rig.run(5, ["b": 20 * megabit])
         let decisions = rig.network.arrived(id(9), to: key("a"), qos: .userInteractive, bytes: 2_500_000, now: rig.now)
         #expect(decisions.map { rig.pace($0, .utility, key: key("b")) } == 0)
         // But not where it takes another way.
-        var other = Rig()
+        var other = NetworkRig()
         other.network.routeChanged(destination("a"), to: .uplink("lte"), now: 0)
         other.transfers = (1...4).map { sample($0, to: "b") }
         other.run(5, ["b": 20 * megabit])
@@ -200,7 +201,7 @@ import Testing
     // MARK: Offline
 
     @Test func `a lost route is offline at once, and a found one is probed at once`() {
-        var rig = Rig()
+        var rig = NetworkRig()
         rig.transfers = [sample(1), sample(2, resumable: false)]
         rig.run(3, ["a": 100 * megabit])
         rig.network.uplinkLost("", reason: "no default route", now: rig.now)
@@ -220,7 +221,7 @@ import Testing
     }
 
     @Test func `refused connects are offline with their reason, and the probe is not cut`() {
-        var rig = Rig()
+        var rig = NetworkRig()
         for number in UInt64(1)...3 {
             rig.network.ended(
                 id(number), to: key("a"), outcome: .unreachable(reason: "connection refused"), now: rig.now)
@@ -238,7 +239,7 @@ import Testing
     }
 
     @Test func `a person's offline holds until a person lifts it`() {
-        var rig = Rig()
+        var rig = NetworkRig()
         rig.transfers = [sample(1, resumable: false)]
         rig.run(3, ["a": 100 * megabit])
         rig.network.override(destination("a"), LinkOverride(isOffline: true), now: rig.now)
@@ -255,7 +256,7 @@ import Testing
     }
 
     @Test func `503 at a limit of one is a destination that is not there`() {
-        var rig = Rig()
+        var rig = NetworkRig()
         for number in UInt64(1)...20 {
             rig.now += second
             rig.network.ended(id(number), to: key("a"), outcome: .pushedBack(reason: "503"), now: rig.now)
@@ -264,7 +265,7 @@ import Testing
     }
 
     @Test func `a refused credential closes the destination and not the link`() {
-        var rig = Rig()
+        var rig = NetworkRig()
         for number in UInt64(1)...3 {
             rig.network.ended(id(number), to: key("a"), outcome: .unauthorized(reason: "401"), now: rig.now)
         }
@@ -280,7 +281,7 @@ import Testing
     // MARK: Limits that people set
 
     @Test func `a rate is kept, by the lowest first`() {
-        var rig = Rig()
+        var rig = NetworkRig()
         rig.network.override(destination("a"), LinkOverride(maxRate: 1_000_000), now: 0)
         rig.transfers = [sample(2, .default), sample(3, .utility)]
         let decisions = rig.run(2, ["a": 900_000])
@@ -292,7 +293,7 @@ import Testing
     }
 
     @Test func `another main uplink begins from nothing, and by itself`() {
-        var rig = Rig()
+        var rig = NetworkRig()
         rig.transfers = [sample(1), sample(2, to: "b")]
         rig.network.routeChanged(destination("b"), to: .uplink("wg0"), now: 0)
         rig.run(5, ["a": 100 * megabit, "b": 10 * megabit])
@@ -309,7 +310,7 @@ import Testing
         var policy = NetworkPolicy()
         policy.destinations[destination("a")] = DestinationLimits(
             maxConcurrency: 2, backgroundHours: AllowedHours(from: 0, to: 60))
-        var rig = Rig(policy: policy)
+        var rig = NetworkRig(policy: policy)
         rig.transfers = [sample(1), sample(2)]
         #expect(rig.run(2, ["a": 100 * megabit]).allowances[key("a")]?.places == 2)
         #expect(rig.network.decide(now: rig.now).allowances[key("a")]?.closed == [])
@@ -318,7 +319,7 @@ import Testing
     }
 
     @Test func `all links together have 64 places, shared fairly`() {
-        var rig = Rig()
+        var rig = NetworkRig()
         var allowances: [LinkKey: LinkAllowance] = [:]
         for name in ["a", "b", "c"] {
             rig.network.restore(LinkMemory(reference: 0, flows: 1, limit: 32), of: key(name), now: 0)
@@ -331,7 +332,7 @@ import Testing
     // MARK: Workers and restarts
 
     @Test func `files are local and begin at the limit, others at four`() {
-        var rig = Rig()
+        var rig = NetworkRig()
         let file = LinkKey(.file, .up)
         rig.network.setWaiting([.utility: 9], for: file, now: 0)
         rig.network.setWaiting([.utility: 9], for: key("a"), now: 0)
@@ -342,7 +343,7 @@ import Testing
     }
 
     @Test func `a dead worker's transfers are forgotten, a silent one's do not make a link offline`() {
-        var rig = Rig()
+        var rig = NetworkRig()
         rig.transfers = [sample(1)]
         rig.run(3, ["a": 100 * megabit])
         for step in 1...20 { _ = rig.network.tick(now: rig.now + Int64(step) * quarter) }
@@ -352,16 +353,16 @@ import Testing
     }
 
     @Test func `another coordinator knows degraded from always so`() {
-        var rig = Rig()
+        var rig = NetworkRig()
         rig.transfers = [sample(1)]
         rig.run(10, ["a": 50 * megabit])
         let memory = rig.network.memory(of: key("a"), now: rig.now)
         #expect(memory?.flows == 1)
-        var next = Rig()
+        var next = NetworkRig()
         if let memory { next.network.restore(memory, of: key("a"), now: 0) }
         next.transfers = rig.transfers
         #expect(next.run(2, ["a": 10 * megabit]).allowances[key("a")]?.level == .degraded)
-        var forgetful = Rig()
+        var forgetful = NetworkRig()
         forgetful.transfers = rig.transfers
         #expect(forgetful.run(2, ["a": 10 * megabit]).allowances[key("a")]?.level == .good)
     }
@@ -374,7 +375,7 @@ import Testing
     }
 
     @Test func `what happened while the caller stood still is not the link's doing`() {
-        var rig = Rig()
+        var rig = NetworkRig()
         rig.transfers = [sample(1)]
         rig.run(5, ["a": 100 * megabit])
         rig.now += 30 * second
@@ -383,7 +384,7 @@ import Testing
     }
 
     @Test func `changes of level are told once`() {
-        var rig = Rig()
+        var rig = NetworkRig()
         rig.transfers = all()
         var changed: [LinkKey] = []
         for _ in 0..<20 { changed += rig.run(0.25, ["a": 100 * megabit]).changed }

@@ -72,6 +72,23 @@ import Testing
         #expect(probe.admits(now: 3 * second))
     }
 
+    @Test func `the next goes when one has heard nothing for two seconds, and either may open it`() {
+        var probe = closed()
+        probe.offered(id(1), now: 10 * second)
+        _ = probe.tick(chance: 0.5, now: 11 * second)
+        #expect(!probe.admits(now: 11 * second))
+        _ = probe.tick(chance: 0.5, now: 12 * second)
+        #expect(probe.admits(now: 12 * second))
+        probe.offered(id(2), now: 12 * second)
+        // It still waits for its connect, and is not cut for that.
+        #expect(probe.isProbe(id(1)) && probe.isProbe(id(2)))
+        #expect(probe.failed(id(1), reason: "timed out", chance: 0.5, now: 20 * second) == nil)
+        #expect(!probe.isProbe(id(1)) && probe.isProbe(id(2)))
+        _ = probe.progressed(100, now: 20 * second)
+        #expect(probe.state == .halfOpen)
+        #expect(probe.answered(id(2), now: 20 * second) == .opened)
+    }
+
     @Test func `a probe whose end nobody reports is forgotten after thirty seconds`() {
         var probe = closed()
         probe.offered(id(1), now: second)

@@ -68,6 +68,14 @@ import Testing
         #expect(plan.cuts.count == row.cuts)
     }
 
+    @Test func `a short high transfer begins nothing, and ends nothing that a long one has begun`() {
+        var planner = PreemptionPlanner()
+        let short = contest(megabits: 100, low: 8, highBytes: 10_000)
+        #expect(plan(&planner, short) == PreemptionPlanner.Plan())
+        #expect(plan(&planner, contest(megabits: 100, low: 8, highBytes: 2_500_000), now: second).isContended)
+        #expect(plan(&planner, short, now: 2 * second).isContended)
+    }
+
     @Test func `an idle link needs no room`() {
         var contest = contest(megabits: 2, low: 4, highBytes: 250_000)
         contest.isSaturated = false
@@ -106,11 +114,11 @@ import Testing
 
     @Test func `victims are the lowest first, then the cheapest, then the longest`() {
         let order = PreemptionPlanner.victims([
-            sample(1, .utility, sinceDurable: 5), sample(2, .background, sinceDurable: 9),
-            sample(3, .utility, remaining: 1, sinceDurable: 3), sample(4, .utility, remaining: 9, sinceDurable: 3),
+            sample(1, .utility, acknowledged: 5, resumable: false), sample(2, .background, acknowledged: 9),
+            sample(3, .utility, remaining: 1), sample(4, .utility, remaining: 9),
             sample(5, .default), sample(6, .background, acknowledged: 4, resumable: false),
         ])
-        #expect(order.map(\.id) == [6, 2, 4, 3, 1].map(id))
+        #expect(order.map(\.id) == [2, 6, 4, 3, 1].map(id))
     }
 
     @Test func `the head start lasts two seconds, and high quality is over after one of idleness`() {

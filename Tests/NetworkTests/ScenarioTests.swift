@@ -123,6 +123,14 @@ import Testing
         #expect(all.allSatisfy { $0.levels.map(\.level) == [.good, .degraded, .good] })
     }
 
+    @Test func `slow connections on a wide link become many`() {
+        var scenario = Simulation.Scenario(name: "0.4 Mbit/s for each connection", duration: 120, warmUp: 60)
+        scenario.servers[0].connectionCapacity = 0.4 * Self.megabit
+        let rates = run(scenario).map { $0.moved / 60 / Self.megabit }
+        show("Mbit/s", rates)
+        #expect(rates.allSatisfy { $0 >= 0.8 * 32 * 0.4 })
+    }
+
     @Test func `only low quality left uses a degraded link whole`() {
         var scenario = Simulation.Scenario(name: "low quality alone at 2 Mbit/s", duration: 45, warmUp: 25)
         scenario.weather = { Weather(capacity: ($0 < 20 ? 100 : 2) * Self.megabit) }

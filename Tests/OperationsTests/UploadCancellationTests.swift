@@ -31,14 +31,20 @@ import Work
         }
     }
 
-    @Test func `drops what the kernel holds for a slow peer`() async throws {
+    @Test(arguments: [false, true])
+    func `drops what the kernel holds for a slow peer`(isEncrypted: Bool) async throws {
         var options = MisbehavingReceiver.Options()
         options.hashes = false
         options.receiveBuffer = 16 << 10
-        try await withReceiver(options) { receiver, harness in
+        if isEncrypted { options.identity = .selfSigned }
+        let directory = try TemporaryDirectory("trust")
+        defer { directory.remove() }
+        let roots = try directory.file("roots.pem", Array(TestIdentity.selfSigned.certificate.utf8))
+        try await withReceiver(options, trustRoots: isEncrypted ? roots : nil) { receiver, harness in
             receiver.on("/a", .slow(bytesPerSecond: 400_000))
             let file = try harness.hollowFile(1 << 30)
-            let (execution, _) = try harness.execution(file: file, to: "\(receiver.origin)/a")
+            let origin = isEncrypted ? "https://localhost:\(receiver.port)" : receiver.origin
+            let (execution, _) = try harness.execution(file: file, to: "\(origin)/a")
             let task = Task { try await harness.run(execution) }
             try await until("a hundred kilobytes") { (receiver.requests.first?.bytes ?? 0) > 100_000 }
             let before = receiver.requests.first?.bytes ?? 0

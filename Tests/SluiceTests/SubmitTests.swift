@@ -113,6 +113,7 @@ import Wire
             let stage = try await Stage(rig.directory)
             let id = try await rig.client.submit("noop", payload: ["echo": 1])
             try await until("the hint") { stage.submitted.contains { $0.id == id } }
+            #expect(stage.submitted.first?.remaining == 5, "as the operation said")
             let draft = try rig.client.draft("noop", payload: ["echo": 1])
             let results = await rig.client.submit(bulk: Array(repeating: draft, count: 5000))
             let ids = try Set(results.map { try $0.get() })

@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a suspect is convicted alone, and three deaths are its end`(_ kind: StoreKind) throws {
+    func `a suspect is convicted alone, waits longer each time, and five deaths are its end`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let poisonous = try subject.submit()
         let innocent = try subject.submit([CommandDraft](repeating: .noop, count: 8))
@@ -95,7 +95,15 @@ import Testing
         while try subject.status(poisonous) != .tooManyTimes {
             let epoch = Int64(deaths + 1)
             try subject.open(epoch: epoch)
-            #expect(try subject.claim(poisonous, epoch: epoch) == deaths + 1)
+            if deaths > 1 {
+                let wait = Duration.seconds(1 << (deaths - 1))
+                let due = try #require(try subject.store.command(poisonous)).notBefore
+                #expect(due == .base + .seconds(9) + wait)
+                #expect(try subject.claim(poisonous, epoch: epoch, now: .base + .seconds(10)) == nil)
+                let shard = poisonous.shard(of: subject.store.shardCount)
+                #expect(try subject.store.promoteDue(shard: shard, now: due, limit: 10).promoted == 1)
+            }
+            #expect(try subject.claim(poisonous, epoch: epoch, now: .base + .seconds(60)) == deaths + 1)
             // Neighbours that ran in the first death as well, of which one has finished since.
             if deaths == 0 { for id in innocent { try subject.claim(id, epoch: epoch) } }
             if deaths == 1 {
@@ -106,10 +114,10 @@ import Testing
             deaths += 1
             try #require(deaths < 10)
         }
-        #expect(deaths == 4)
+        #expect(deaths == 6)
         let command = try #require(try subject.store.command(poisonous))
-        #expect(command.crashes == 3)
-        #expect(command.reason?.contains("3 workers died") == true)
+        #expect(command.crashes == 5)
+        #expect(command.reason?.contains("5 workers died") == true)
         #expect(try subject.statuses(poisonous).suffix(2) == [.error, .tooManyTimes])
         #expect(try subject.store.command(innocent[0])?.suspect == false)
         for id in innocent { #expect(try subject.store.command(id)?.crashes == 0) }

@@ -259,6 +259,31 @@ import Testing
         #expect(ready.count == 2)
     }
 
+    @Test(arguments: StoreKind.allCases)
+    func `a ready command tells how much of it is left to send`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind, shardCount: 1)
+        let id = try subject.submit(.noop.with { $0.total = 1000 })
+        let noop = try subject.submit()
+        try subject.open()
+        func remaining() throws -> [[Int64?]] {
+            let found = try subject.store.ready(shard: 0, ids: [id, noop])
+            let listed = try subject.store.ready(
+                shard: 0, destination: .none, qos: .default, afterTurn: 0, limit: 10)
+            return [found.map(\.remaining), listed.map(\.remaining)]
+        }
+        #expect(try remaining() == [[1000, nil], [1000, nil]])
+        try subject.claim(id)
+        try subject.apply(.offset(id, claim: 1, offset: 700, total: 1000))
+        try subject.apply(.end(id, claim: 1, .released(reason: "drained", ambiguous: false)))
+        #expect(try remaining() == [[300, nil], [300, nil]])
+        try subject.claim(id)
+        var released: [ReadyCommand] = []
+        try subject.store.reap(
+            seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch, counts: false, begun: nil, reason: "killed",
+            now: .base, released: { released += $1 })
+        #expect(released.map(\.remaining) == [300])
+    }
+
     /// By the short way, and where something has changed the row since its claim.
     @Test(arguments: StoreKind.allCases, [false, true])
     func `a success has brought everything`(_ kind: StoreKind, isChanged: Bool) throws {

@@ -65,6 +65,19 @@ struct MessageTests {
         #expect(error == WireError(.badValue, "ids"))
     }
 
+    @Test func `what no signed number holds is not known to be left`() throws {
+        var command = ReadyCommand(
+            id: CommandID(high: 1, low: 2), type: "upload", qos: .default, destination: .none, turn: 1,
+            createdAt: .zero, suspect: false, remaining: 7)
+        var frame = Message.submitted(Submitted([command])).encoded(FrameHead(epoch: 0, sequence: 0))
+        let tops: [(UInt8, Int64?)] = [(0, 7), (0x7F, 0x7F00_0000_0000_0007), (0x80, nil), (0xFF, nil)]
+        for (top, remaining) in tops {
+            frame[frame.count - 1] = top
+            command.remaining = remaining
+            #expect(try Message.decode(frame).1 == .submitted(Submitted([command])))
+        }
+    }
+
     @Test func `writes no more of anything than a reader accepts`() throws {
         let many = (0..<70_000).map { CommandID(high: UInt64($0), low: 0) }
         let head = FrameHead(seat: 70_000, epoch: -1, sequence: 0)

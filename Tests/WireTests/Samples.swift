@@ -139,7 +139,8 @@ enum Samples {
                 ReadyCommand(
                     id: random.id(), type: text(&random), qos: QualityOfService.allCases[random.number(in: 0..<5)],
                     destination: Destination(unchecked: text(&random)), turn: number(&random),
-                    createdAt: Timestamp(milliseconds: number(&random) / 2), suspect: false)
+                    createdAt: Timestamp(milliseconds: number(&random) / 2), suspect: false,
+                    remaining: random.chance(0.3) ? nil : number(&random))
             })
     }
 

@@ -2,6 +2,7 @@ internal import Glibc
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
+internal import NIOSSL
 
 /// The connection has moved no byte either way for too long.
 struct StallError: Error {}
@@ -172,6 +173,11 @@ final class ConnectionWatch: ChannelDuplexHandler {
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         if isBusy, mode == .all {
             _ = (context.channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+            // TLS would write its farewell behind all that waits, and wait for the peer's: a reset waits for nobody.
+            if let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self) {
+                tls.close(mode: mode, promise: promise)
+                return
+            }
         }
         context.close(mode: mode, promise: promise)
     }

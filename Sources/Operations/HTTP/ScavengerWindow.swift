@@ -9,14 +9,14 @@ struct ScavengerWindow: Sendable {
     /// For SO_SNDBUF, which the kernel doubles for its own accounts; nil: the kernel's own choice still holds.
     private(set) var bytes: Int?
 
-    /// A queue of so many microseconds is tolerated.
-    static let target: Int64 = 100_000
+    /// A queue of so many microseconds is tolerated: LEDBAT++'s 60 ms (draft-irtf-iccrg-ledbat-plus-plus), not the 100
+    /// of RFC 6817. Eight transfers at 20 Mbit/s and 50 ms keep 2.5 MB of high quality for 1.14 of its time alone, and
+    /// for 1.17 with 100 ms; what is carried in all is the same.
+    static let target: Int64 = 60_000
     /// Three full packets.
     static let least = 4608
     /// What the kernel lets anybody have (`net.core.wmem_max`, its default).
     static let most = 212_992
-    private static let shrink = 0.7
-    private static let grow = 1.5
 
     /// Takes in what was measured, 4 times a second.
     /// - Parameters:
@@ -30,11 +30,12 @@ struct ScavengerWindow: Sendable {
         let before = bytes
         if queue > Self.target {
             let now = bytes ?? min(max(Int(unacknowledged), Self.least), Self.most)
-            // Straight to the target where it is far away: half of the queue is a round trip less.
-            let share = max(Double(leastRoundTrip + Self.target) / Double(roundTrip), 0.25)
-            bytes = max(Int(Double(now) * min(share, Self.shrink)), Self.least)
+            // To half of the target at once, which empties no link: what is under way is in proportion to the round trip.
+            let share = max(Double(leastRoundTrip + Self.target / 2) / Double(roundTrip), 0.25)
+            bytes = max(Int(Double(now) * share), Self.least)
         } else if queue < Self.target / 2, let now = bytes {
-            bytes = min(Int(Double(now) * Self.grow), Self.most)
+            // Slowly near the aim, so that one spike of a wireless link's round trip is not for ever.
+            bytes = min(Int(Double(now) * (queue < Self.target / 4 ? 1.5 : 1.05)), Self.most)
         }
         return bytes != before
     }

@@ -174,6 +174,7 @@ struct UploadPayload: Sendable, Equatable {
             throw PayloadError(.data, "“headers” must be an object, not \(value.kind)")
         }
         var headers: [Header] = []
+        var names: Set<String> = []
         for member in members {
             guard let text = member.value.string else {
                 throw PayloadError(
@@ -182,7 +183,7 @@ struct UploadPayload: Sendable, Equatable {
             if let objection = HTTPHeaderRules.objection(to: member.name, value: text) {
                 throw PayloadError(.data, objection)
             }
-            guard !headers.contains(where: { $0.name.lowercased() == member.name.lowercased() }) else {
+            guard names.insert(member.name.lowercased()).inserted else {
                 throw PayloadError(.data, "the header “\(member.name)” is there twice; join its values with a comma")
             }
             headers.append(Header(name: member.name, value: text))

@@ -76,10 +76,6 @@ struct BenchCommand: AsyncParsableCommand {
     func run() async throws {
         let place = try BenchPlace(parent: directory)
         Interrupt.exits { place.removeAll() }
-        Interrupt.handle(SIGTERM) {
-            place.removeAll()
-            Output.finish(code: .failed)
-        }
         defer { place.removeAll() }
         let facts = BenchFacts(path: place.path)
         if !print.json { for line in facts.lines { Output.line(line) } }
@@ -87,11 +83,11 @@ struct BenchCommand: AsyncParsableCommand {
         var results: [BenchResult] = []
         // Blocks for minutes: not on the cooperative pool.
         for body in bodies(place) {
-            if Diagnostics.isTerminal { Diagnostics.write("measuring …\r") }
+            Diagnostics.showStatus { _ in "measuring …" }
             let stolen = StolenTime()
             var figures = try await onBenchThread(body)
             if let result = stolen.result { figures.append(result) }
-            if Diagnostics.isTerminal { Diagnostics.write("\u{1B}[2K") }
+            Diagnostics.clearStatus()
             results += figures
             if !print.json { show(figures) }
         }

@@ -27,11 +27,9 @@ struct BackupCommand: ParsableCommand {
         Interrupt.exits()
         let (_, store) = try data.store()
         try store.backup(to: directory) { shard in
-            if Diagnostics.isTerminal {
-                Diagnostics.write("\r\u{1B}[2Kshard \(shard + 1) of \(store.shardCount) copied")
-            }
+            Diagnostics.showStatus { _ in "shard \(shard + 1) of \(store.shardCount) copied" }
         }
-        if Diagnostics.isTerminal { Diagnostics.write("\r\u{1B}[2K") }
+        Diagnostics.clearStatus()
         if print.json {
             Output.line(
                 JSONValue.object([

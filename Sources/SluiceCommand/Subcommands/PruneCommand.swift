@@ -55,13 +55,15 @@ struct PruneCommand: ParsableCommand {
                     for payload in pruned.abandoned { spool.discard(stored: payload) }
                     if pruned.count == 0 { break }
                     total += pruned.count
-                    showProgress(total, shard: shard, of: store.shardCount)
+                    Diagnostics.showStatus { _ in
+                        "shard \(shard + 1) of \(store.shardCount), \(Figures.grouped(Int64(total))) removed"
+                    }
                 }
             } catch {
                 failures.append(error)
             }
         }
-        if Diagnostics.isTerminal { Diagnostics.write("\r\u{1B}[2K") }
+        Diagnostics.clearStatus()
         if print.json {
             Output.line(JSONValue.object([.init("pruned", .integer(Int64(total)))]).bytes)
         } else {
@@ -71,10 +73,5 @@ struct PruneCommand: ParsableCommand {
         Output.flush()
         for failure in failures { Diagnostics.say(failure.message) }
         throw Complaint(Complaint(first).code, nil)
-    }
-
-    private func showProgress(_ total: Int, shard: Int, of count: Int) {
-        guard Diagnostics.isTerminal else { return }
-        Diagnostics.write("\r\u{1B}[2Kshard \(shard + 1) of \(count), \(Figures.grouped(Int64(total))) removed")
     }
 }

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Commands
 internal import Console
 internal import Dispatch
@@ -28,6 +29,8 @@ final class BulkSubmit: Sendable {
     private let filled = DispatchSemaphore(value: 0)
     /// Made empty: libdispatch traps where a semaphore ends below the value it was made with.
     private let free = DispatchSemaphore(value: 0)
+    /// What a terminal is told that does not see the UUIDs themselves.
+    private let progress = Mutex(BulkProgress(now: Int64(clinux_monotonic())))
     /// Why no more is to be read: a draft was refused.
     private let refusal = Mutex<Complaint?>(nil)
 
@@ -58,6 +61,7 @@ final class BulkSubmit: Sendable {
         async let committed = onThread("sluice-commit") { self.commitAll() }
         let problem = await onThread("sluice-read") { self.readAll() }
         let ids = await committed
+        Diagnostics.clearStatus()
         Output.flush()
         if let complaint = refusal.withLock({ $0 }) ?? problem { throw complaint }
         return ids
@@ -176,6 +180,9 @@ final class BulkSubmit: Sendable {
             }
         }
         Output.flush()
+        guard !Output.isTerminal else { return }
+        let said = progress.withLock { $0.add(accepted.count, now: Int64(clinux_monotonic())) }
+        if let said { Diagnostics.showStatus { String(said.prefix($0)) } }
     }
 }
 

@@ -22,7 +22,10 @@ enum Code: Int32 {
     case tryAgain = 75
     case permission = 77
     case configuration = 78
+    /// 128 and the number of the signal, as shells have it.
+    case hungUp = 129
     case interrupted = 130
+    case terminated = 143
 }
 
 /// Why the process ends otherwise than well: a code, and a sentence that has not been printed yet.

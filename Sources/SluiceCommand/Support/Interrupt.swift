@@ -2,21 +2,33 @@ internal import Dispatch
 internal import Glibc
 internal import Synchronization
 
-/// What Ctrl-C means to a command that is no service: the process ends with 130, and what was submitted goes on.
+/// What Ctrl-C means to a command that is no service, and a SIGTERM or a terminal that is closed: the process ends, and what
+/// was submitted goes on.
 enum Interrupt {
     private static let farewell = Mutex<(@Sendable () -> Void)?>(nil)
 
-    /// Ends the process with 130 at SIGINT, after `body`. A second call replaces the `body` of the first.
+    /// Ends the process with 128 and the signal's number, after `body`. A second call replaces the `body` of the first.
     static func exits(after body: @escaping @Sendable () -> Void = {}) {
         let isFirst = farewell.withLock { farewell in
             defer { farewell = body }
             return farewell == nil
         }
         guard isFirst else { return }
-        handle(SIGINT) {
-            farewell.withLock { $0 }?()
-            Output.finish(code: .interrupted)
+        for (number, code) in [(SIGINT, Code.interrupted), (SIGTERM, .terminated), (SIGHUP, .hungUp)] {
+            // As nohup wishes.
+            if number == SIGHUP, isIgnored(number) { continue }
+            handle(number) {
+                farewell.withLock { $0 }?()
+                Diagnostics.clearStatus()
+                Output.finish(code: code)
+            }
         }
+    }
+
+    private static func isIgnored(_ number: CInt) -> Bool {
+        var action = sigaction()
+        sigaction(number, nil, &action)
+        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
     }
 
     /// Calls `body` at each of these signals, with how many of them have come so far.

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 internal import Synchronization
 
@@ -67,7 +68,34 @@ enum Output {
 enum Diagnostics {
     static let isTerminal = isatty(STDERR_FILENO) == 1
 
-    static func say(_ sentence: String) { write("sluice: \(sentence)\n") }
+    private static let hasStatus = Mutex(false)
+
+    static func say(_ sentence: String) {
+        clearStatus()
+        write("sluice: \(sentence)\n")
+    }
+
+    /// How far something is: the last line of a terminal, until the next one replaces it or something is said. Nothing where
+    /// standard error is no terminal.
+    /// - Parameter text: is given the columns that there are.
+    static func showStatus(_ text: (_ columns: Int) -> String) {
+        guard isTerminal else { return }
+        var columns: CInt = 80
+        var rows: CInt = 24
+        _ = clinux_terminal_size(STDERR_FILENO, &columns, &rows)
+        let line = text(Int(columns) - 1)
+        hasStatus.withLock { hasStatus in
+            hasStatus = true
+            write("\r\u{1B}[2K\(line)")
+        }
+    }
+
+    static func clearStatus() {
+        hasStatus.withLock { hasStatus in
+            if hasStatus { write("\r\u{1B}[2K") }
+            hasStatus = false
+        }
+    }
 
     static func write(_ text: String) {
         var bytes = Array(text.utf8)[...]

@@ -20,7 +20,6 @@ final class SpooledCopies: Sendable {
         /// Paths, in the order of the files.
         var copies: [String] = []
         var progress: CopyProgress
-        var isDrawn = false
     }
 
     private let spool: Spool
@@ -67,7 +66,7 @@ final class SpooledCopies: Sendable {
             return state.copies
         }
         guard let copies else { return false }
-        clear()
+        Diagnostics.clearStatus()
         for copy in copies { spool.discard(file: copy) }
         return true
     }
@@ -87,34 +86,20 @@ final class SpooledCopies: Sendable {
             guard case .copying = state.phase else { throw CancellationError() }
             state.phase = .handedOver
         }
-        clear()
+        Diagnostics.clearStatus()
     }
 
     // MARK: The terminal
 
     private func show(bytes: Int64 = 0, files: Int = 0) {
-        guard Diagnostics.isTerminal else { return }
         let progress = state.withLock { state -> TransferProgress? in
             guard case .copying = state.phase,
                 let progress = state.progress.add(bytes: bytes, files: files, now: Int64(clinux_monotonic()))
             else { return nil }
-            state.isDrawn = true
             return progress
         }
         guard let progress else { return }
-        var columns: CInt = 80
-        var rows: CInt = 24
-        _ = clinux_terminal_size(STDERR_FILENO, &columns, &rows)
         let label = "copying  "
-        let line = ProgressBar.line(progress, columns: Int(columns) - 1 - label.count)
-        Diagnostics.write("\r\u{1B}[2K\(label)\(line)")
-    }
-
-    private func clear() {
-        let wasDrawn = state.withLock { state in
-            defer { state.isDrawn = false }
-            return state.isDrawn
-        }
-        if wasDrawn { Diagnostics.write("\r\u{1B}[2K") }
+        Diagnostics.showStatus { label + ProgressBar.line(progress, columns: $0 - label.count) }
     }
 }

@@ -17,7 +17,6 @@ struct Waiting {
         /// (time in nanoseconds, bytes) of the last seconds.
         var history: [(at: Int64, bytes: Int64)] = []
         var failures: [String] = []
-        var isDrawn = false
     }
 
     fileprivate final class Shared: Sendable {
@@ -49,7 +48,6 @@ struct Waiting {
         guard !ids.isEmpty else { return }
         let shared = shared
         Interrupt.exits {
-            shared.clear()
             Diagnostics.say("detached; the commands go on. See “sluice status”")
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -62,7 +60,7 @@ struct Waiting {
             try await waitForAll()
             group.cancelAll()
         }
-        shared.clear()
+        Diagnostics.clearStatus()
         let failures = shared.state.withLock { $0.failures }
         for failure in failures.prefix(20) { Diagnostics.say(failure) }
         if failures.count > 20 { Diagnostics.say("and \(failures.count - 20) more") }
@@ -102,7 +100,6 @@ struct Waiting {
             let isRunning = LockProbe(path: path).isHeld
             if !isRunning, !hasSaid {
                 hasSaid = true
-                shared.clear()
                 Diagnostics.say("nothing is running yet; waiting. Start it with “sluice up”")
             }
             shared.state.withLock { $0.progress.note = isRunning ? "waiting" : "nothing is running" }
@@ -128,10 +125,7 @@ struct Waiting {
 
 extension Waiting.Shared {
     func draw(now: Int64) {
-        var columns: CInt = 80
-        var rows: CInt = 24
-        _ = clinux_terminal_size(STDERR_FILENO, &columns, &rows)
-        let line = state.withLock { state in
+        let progress = state.withLock { state in
             let bytes = state.offsets.values.reduce(0, +)
             state.history.append((now, bytes))
             state.history.removeAll { now - $0.at > 3_000_000_000 }
@@ -140,17 +134,8 @@ extension Waiting.Shared {
                 let seconds = Double(now - first.at) / 1e9
                 state.progress.rate = Int64(Double(max(bytes - first.bytes, 0)) / seconds)
             }
-            state.isDrawn = true
-            return ProgressBar.line(state.progress, columns: Int(columns) - 1)
+            return state.progress
         }
-        Diagnostics.write("\r\u{1B}[2K\(line)")
-    }
-
-    func clear() {
-        let wasDrawn = state.withLock { state in
-            defer { state.isDrawn = false }
-            return state.isDrawn
-        }
-        if wasDrawn { Diagnostics.write("\r\u{1B}[2K") }
+        Diagnostics.showStatus { ProgressBar.line(progress, columns: $0) }
     }
 }

@@ -91,7 +91,7 @@ enum Query: Int, CaseIterable {
 
         case .ready:
             """
-            SELECT id, type, turn, created_at, suspect FROM command INDEXED BY command_ready
+            SELECT id, type, turn, created_at, suspect, offset, total FROM command INDEXED BY command_ready
             WHERE destination = ?1 AND qos = ?2 AND status IN (0, 3) AND not_before = 0 AND turn > ?3
             ORDER BY turn LIMIT ?4
             """
@@ -110,7 +110,7 @@ enum Query: Int, CaseIterable {
             """
         case .readyByID:
             """
-            SELECT id, type, turn, created_at, suspect, destination, qos FROM command
+            SELECT id, type, turn, created_at, suspect, offset, total, destination, qos FROM command
             WHERE id = ?1 AND status IN (0, 3) AND not_before = 0
             """
 

@@ -27,8 +27,8 @@ extension SQLiteStore {
             for id in ids {
                 statement.bind(id, at: 1)
                 if try statement.step() {
-                    let destination = connection.destination(statement, 5)
-                    ready.append(try ReadyCommand(statement, destination: destination, qos: try statement.qos(6)))
+                    let destination = connection.destination(statement, 7)
+                    ready.append(try ReadyCommand(statement, destination: destination, qos: try statement.qos(8)))
                     statement.reset()
                 }
             }
@@ -142,11 +142,12 @@ extension SQLiteStore {
 }
 
 extension ReadyCommand {
-    /// Reads id, type, turn, created_at, suspect.
+    /// Reads id, type, turn, created_at, suspect, offset, total.
     fileprivate init(_ row: Statement, destination: Destination, qos: QualityOfService) throws(StoreError) {
         self.init(
             id: try row.id(0), type: row.text(1), qos: qos, destination: destination, turn: row.int64(2),
-            createdAt: row.time(3), suspect: row.bool(4))
+            createdAt: row.time(3), suspect: row.bool(4),
+            remaining: ReadyCommand.remaining(from: row.int64(5), of: row.int64(6)))
     }
 }
 

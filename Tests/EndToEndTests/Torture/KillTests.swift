@@ -30,7 +30,8 @@ extension EndToEndTests {
                 print(
                     "kill test: seed \(seed), \(torture.kills) kills, \(torture.stops) stops, "
                         + "\(ledger.entries.count) acknowledged, \(checker.transitions) transitions, "
-                        + "\(receiver.requests.count) requests, endings \(checker.endings)")
+                        + "\(receiver.requests.count) requests, endings \(checker.endings), "
+                        + "charged with deaths \(checker.crashes.sorted { $0.key < $1.key })")
                 for violation in checker.violations.prefix(50) { print("violation: \(violation)") }
                 #expect(
                     checker.violations.isEmpty, "seed \(seed): \(checker.violations.count) violations, printed above")

@@ -1,0 +1,63 @@
+import Commands
+import NetworkControl
+import Store
+import Testing
+import Wire
+
+@testable import Coordination
+
+/// Commands, a dispatcher with some seats, and what workers report to it.
+protocol DispatcherFixtures {}
+
+extension DispatcherFixtures {
+    static var second: Int64 { 1_000_000_000 }
+    var host: Destination { Destination(scheme: "http", host: "a", port: 80) }
+    var at: Timestamp { Timestamp(milliseconds: 1_000_000) }
+
+    func ready(
+        _ number: Int64, _ qos: QualityOfService = .default, to destination: Destination = .none, type: String = "noop",
+        shard: UInt8 = 0, suspect: Bool = false, age: Int64 = 0
+    ) -> ReadyCommand {
+        ReadyCommand(
+            id: CommandID(high: UInt64(number), low: UInt64(shard)), type: type, qos: qos, destination: destination,
+            turn: number, createdAt: Timestamp(milliseconds: at.milliseconds - age + number), suspect: suspect)
+    }
+
+    func dispatcher(
+        seats: Int = 1, concurrency: Int = 4, types: [String] = ["noop"], links: LinkGovernors = LinkGovernors()
+    ) -> Dispatcher {
+        var dispatcher = Dispatcher(shardCount: 8, links: links)
+        for seat in 0..<seats {
+            let hello = Hello(
+                pid: 1, startTime: 1, bootID: "b", concurrency: concurrency, grace: .seconds(1), types: types,
+                executing: [])
+            dispatcher.greet(SeatRecord(seat: seat, epoch: Int64(seat) + 1, hello: hello))
+        }
+        return dispatcher
+    }
+
+    func numbers(_ dispatches: [Dispatcher.Dispatch]) -> [UInt64] {
+        dispatches.flatMap { $0.offers.offers.map(\.id.high) }
+    }
+
+    func report(
+        _ command: ReadyCommand, _ status: CommandStatus, fault: Failure.Fault? = nil, reason: String? = nil
+    ) -> StatusReport {
+        StatusReport(
+            event: StatusEvent(
+                transition: Transition(
+                    seq: 1, id: command.id, status: status, at: at, seat: 0, claim: 1, reason: reason),
+                type: command.type, qos: command.qos, destination: command.destination, retries: 0, shard: 0),
+            fault: fault)
+    }
+}
+
+/// Evaluates a mutating call before the expectation takes it apart.
+func value<Value>(_ value: Value) -> Value { value }
+
+extension Dispatcher {
+    mutating func insert(_ commands: [ReadyCommand]) { insert(commands, now: 0) }
+    mutating func refilled(_ refill: Refill, _ commands: [ReadyCommand]) {
+        refilled(refill, commands, now: 0)
+    }
+}

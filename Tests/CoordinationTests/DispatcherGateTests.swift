@@ -1,0 +1,183 @@
+import Commands
+import NetworkControl
+import Store
+import Testing
+import Wire
+
+@testable import Coordination
+
+/// What holds commands back, and what lets one of them through: links, credentials, pauses, floors.
+@Suite struct DispatcherGateTests: DispatcherFixtures {
+    @Test func `three quick failures take a link offline, one probe at a time brings it back`() {
+        var dispatcher = dispatcher(concurrency: 8)
+        let commands = (1...8).map { ready(Int64($0), to: host) }
+        dispatcher.insert(commands)
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)).count == 4, "what a link may have that nobody knows")
+        func fail(_ command: ReadyCommand, now: Int64) {
+            dispatcher.transition(report(command, .new, fault: .link, reason: "refused"), now: now)
+        }
+        for command in commands.prefix(2) { fail(command, now: 0) }
+        #expect(level(dispatcher) == .unknown)
+        fail(commands[2], now: 0)
+        #expect(level(dispatcher) == .offline)
+        fail(commands[3], now: 0)
+        dispatcher.insert(Array(commands.prefix(4)))
+        _ = dispatcher.networkTick(minuteOfDay: 0, now: 1)
+        #expect(value(dispatcher.dispatch(at: at, now: 1)).isEmpty)
+        let firstProbe = value(dispatcher.nextProbe ?? 0)
+        #expect((800_000_000...1_200_000_000).contains(firstProbe), "a second later, give or take a fifth")
+        var state = WorkerState()
+        state.coordinator = 9
+        state.seen = 4
+        state.resolved = 4
+        dispatcher.report(seat: 0, state: state, coordinator: 9, now: 1)
+        let probe = dispatcher.dispatch(at: at, now: firstProbe)
+        #expect(numbers(probe).count == 1)
+        #expect(value(dispatcher.dispatch(at: at, now: 5 * Self.second)).isEmpty, "one at a time")
+        let failed = ready(Int64(numbers(probe)[0]), to: host)
+        dispatcher.transition(report(failed, .error, fault: .command), now: 5 * Self.second)
+        #expect(level(dispatcher) == .offline, "a 500 is no success")
+        state.seen = 5
+        state.resolved = 5
+        dispatcher.report(seat: 0, state: state, coordinator: 9, now: 5 * Self.second)
+        let again = value(dispatcher.nextProbe ?? 0)
+        #expect(again >= 5 * Self.second)
+        let next = dispatcher.dispatch(at: at, now: again)
+        #expect(numbers(next).count == 1)
+        dispatcher.transition(report(ready(Int64(numbers(next)[0]), to: host), .success), now: 7 * Self.second)
+        #expect(level(dispatcher) != .offline)
+        #expect(numbers(dispatcher.dispatch(at: at, now: 7 * Self.second)).count == 4)
+    }
+
+    @Test func `an offline destination hides nobody else's work`() {
+        var dispatcher = dispatcher(concurrency: 2)
+        dispatcher.links.restore(
+            LinkMemory(reference: 0, flows: 1, limit: 4, offline: "refused"), of: LinkKey(host, .up), now: 0)
+        dispatcher.insert((1...300).map { ready(Int64($0), to: host) } + [ready(900)])
+        let offered = numbers(dispatcher.dispatch(at: at, now: 0))
+        #expect(offered.contains(900))
+        #expect(offered.count == 2, "the probe and the other")
+    }
+
+    @Test func `three commands refused for their credential close a destination, with a probe a minute`() {
+        var dispatcher = dispatcher(concurrency: 8)
+        for number in [1, 1, 2, 2] as [Int64] {
+            dispatcher.transition(report(ready(number, to: host), .new, fault: .credential), now: 0)
+            #expect(dispatcher.links.controller.credentials[host]?.isClosed == false)
+        }
+        dispatcher.transition(report(ready(3, to: host), .new, fault: .credential, reason: "401"), now: 0)
+        #expect(dispatcher.links.controller.credentials[host]?.isClosed == true)
+        dispatcher.insert([ready(4, to: host)])
+        _ = dispatcher.networkTick(minuteOfDay: 0, now: 1)
+        #expect(value(dispatcher.dispatch(at: at, now: 1)).isEmpty)
+        #expect(dispatcher.nextProbe == CredentialGate.interval)
+        #expect(numbers(dispatcher.dispatch(at: at, now: CredentialGate.interval)) == [4])
+    }
+
+    @Test func `a link takes no more of middle and low quality than its limit, and high passes by`() {
+        var dispatcher = dispatcher(concurrency: 16)
+        dispatcher.insert((1...10).map { ready(Int64($0), to: host) })
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)).count == 4)
+        dispatcher.insert([ready(20, .userInitiated, to: host), ready(21)])
+        #expect(Set(numbers(dispatcher.dispatch(at: at, now: 0))) == [20, 21])
+    }
+
+    @Test func `more destinations than places have no more than there are`() {
+        var policy = NetworkPolicy()
+        policy.globalLimit = 8
+        var dispatcher = dispatcher(concurrency: 64, links: LinkGovernors(policy: policy))
+        dispatcher.insert(
+            (1...20).map { ready(Int64($0), to: Destination(scheme: "http", host: "h\($0)", port: 80)) })
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)).count == 8)
+        #expect(value(dispatcher.dispatch(at: at, now: 0)).isEmpty)
+        // High quality has places of its own.
+        dispatcher.insert([ready(30, .userInitiated, to: host)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [30])
+    }
+
+    @Test func `high quality has no more than there are either, and none waits for another destination's`() {
+        var policy = NetworkPolicy()
+        policy.globalLimit = 8
+        var dispatcher = dispatcher(concurrency: 64, links: LinkGovernors(policy: policy))
+        let other = Destination(scheme: "http", host: "b", port: 80)
+        dispatcher.insert((1...20).map { ready(Int64($0), .userInitiated, to: host) })
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1, 2, 3, 4, 5, 6, 7, 8])
+        dispatcher.insert((31...32).map { ready(Int64($0), .userInitiated, to: other) })
+        dispatcher.insert([ready(41, .userInitiated), ready(42, to: host)])
+        #expect(Set(numbers(dispatcher.dispatch(at: at, now: 0))) == [31, 41, 42])
+    }
+
+    @Test func `loopback has places for all`() {
+        var dispatcher = dispatcher(concurrency: 16)
+        let local = Destination(scheme: "http", host: "127.0.0.1", port: 80)
+        dispatcher.insert((1...10).map { ready(Int64($0), to: local) })
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)).count == 10)
+        #expect(!Destination(scheme: "http", host: "127.evil.com", port: 80).isLoopback)
+    }
+
+    @Test func `a quality that may not begin is kept out of the way of its class`() {
+        var policy = NetworkPolicy()
+        policy.destinations[host] = DestinationLimits(backgroundHours: AllowedHours(from: 60, to: 120))
+        var dispatcher = dispatcher(concurrency: 8, links: LinkGovernors(policy: policy))
+        dispatcher.insert([ready(1, .background, to: host), ready(2, .utility, to: host)])
+        #expect(value(dispatcher.networkTick(minuteOfDay: 30, now: 0)) == false)
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [2])
+        #expect(value(dispatcher.networkTick(minuteOfDay: 60, now: Self.second)), "the store must be asked again")
+        dispatcher.insert([ready(1, .background, to: host)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: Self.second)) == [1])
+    }
+
+    private func level(_ dispatcher: Dispatcher) -> LinkLevel {
+        dispatcher.links.controller.level(of: LinkKey(host, .up))
+    }
+
+    @Test func `pauses hold back a quality, a destination, or everything`() {
+        var dispatcher = dispatcher(concurrency: 8)
+        dispatcher.pause(Pauses.parse([Pauses.key(qos: .background, destination: nil): "now"]))
+        dispatcher.insert([ready(1, .background), ready(2, .utility)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [2])
+        dispatcher.pause(Pauses.parse([Pauses.key(qos: nil, destination: host): "now"]))
+        dispatcher.insert([ready(3, to: host), ready(4)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [4])
+        dispatcher.pause(Pauses.parse([Pauses.key(qos: nil, destination: nil): "now"]))
+        dispatcher.insert([ready(5), ready(6, to: host)])
+        #expect(value(dispatcher.dispatch(at: at, now: 0)).isEmpty)
+        dispatcher.pause([])
+        dispatcher.insert([ready(5), ready(6, to: host)])
+        #expect(Set(numbers(dispatcher.dispatch(at: at, now: 0))) == [5, 6])
+    }
+
+    @Test func `a class that has waited a minute behind higher ones gets one place`() {
+        var dispatcher = dispatcher(concurrency: 1)
+        dispatcher.insert([ready(1), ready(2, .background, age: 61_000), ready(3, .background, age: 61_000)])
+        // The window is full with the middle one; the floor lets one low through, and no second.
+        let first = dispatcher.dispatch(at: at, now: 0)
+        #expect(numbers(first) == [1])
+        let second = dispatcher.dispatch(at: at, now: 0)
+        #expect(numbers(second) == [2])
+        #expect(value(dispatcher.dispatch(at: at, now: 0)).isEmpty)
+    }
+
+    @Test func `what was cut does not come back by the floor before it has waited again`() {
+        var dispatcher = dispatcher(concurrency: 1)
+        dispatcher.insert([ready(1), ready(2, .background, to: host, age: 61_000)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [2])
+        let low = ready(2, .background, to: host, age: 61_000)
+        dispatcher.transition(report(low, .queued), now: 0)
+        dispatcher.transition(report(low, .sent), now: 0)
+        dispatcher.transition(report(low, .new), now: Self.second)
+        dispatcher.insert([low])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 2 * Self.second)).isEmpty)
+        #expect(numbers(dispatcher.dispatch(at: at, now: 62 * Self.second)) == [2])
+    }
+
+    @Test func `the floor opens no hours`() {
+        var policy = NetworkPolicy()
+        policy.destinations[host] = DestinationLimits(backgroundHours: AllowedHours(from: 60, to: 120))
+        var dispatcher = dispatcher(concurrency: 1, links: LinkGovernors(policy: policy))
+        dispatcher.insert([ready(1), ready(2, .background, to: host, age: 61_000)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
+        #expect(value(dispatcher.dispatch(at: at, now: 0)).isEmpty)
+    }
+}

@@ -1,0 +1,79 @@
+import Commands
+import Testing
+
+@testable import NetworkControl
+
+/// What destinations behind one uplink do to each other, and what they do not.
+@Suite struct UplinkTests {
+    private static let uplink = LinkKey(.uplink(""), .up)
+
+    /// Transfers of low quality to “b”, which fill 100 Mbit/s and wait in a queue.
+    private func full() -> NetworkRig {
+        var rig = NetworkRig()
+        rig.transfers = (1...4).map { sample($0, to: "b") }
+        for index in rig.transfers.indices { rig.transfers[index].srtt = 150_000_000 }
+        rig.run(5, ["b": 100 * megabit])
+        return rig
+    }
+
+    @Test func `a slow server to which high quality goes takes no more from others than its policy says`() {
+        var rig = full()
+        #expect((90...101).contains((rig.network.links[Self.uplink]?.estimator.estimate ?? 0) / megabit))
+        rig.transfers.append(sample(9, to: "a", .userInitiated))
+        _ = rig.network.arrived(id(9), to: key("a"), qos: .userInitiated, bytes: nil, now: rig.now)
+        // They make way, and their queue is gone.
+        for index in 0..<4 {
+            rig.transfers[index].srtt = 60_000_000
+            rig.transfers[index].state = .throttled
+        }
+        let decisions = rig.run(10, ["a": 1 * megabit, "b": 100 * megabit])
+        #expect(rig.network.level(of: key("b")) == .good)
+        #expect(decisions.orders.isEmpty)
+        let pace = rig.pace(decisions, .utility, key: key("b")) ?? .infinity
+        #expect(pace * 4 >= 9 * megabit, "a tenth of what the uplink can")
+        #expect((90...101).contains((rig.network.links[Self.uplink]?.estimator.estimate ?? 0) / megabit))
+    }
+
+    @Test func `a lone slow server makes no uplink slow`() {
+        var rig = NetworkRig()
+        rig.transfers = [sample(1)]
+        rig.run(10, ["a": 0.2 * megabit])
+        #expect(rig.network.level(of: key("a")) == .poor)
+        #expect(rig.network.links[Self.uplink]?.level == .good)
+        #expect(rig.network.firstAllowance(of: key("b")).closed.isEmpty)
+        let state = rig.network.state(of: Self.uplink, now: rig.now)
+        #expect(state?.reason == "200 kbit/s, and nobody waits in a queue")
+    }
+
+    @Test func `an uplink whose transfers all wait in a queue is judged by what it carries`() {
+        var rig = full()
+        rig.run(2, ["b": 1 * megabit])
+        #expect(rig.network.links[Self.uplink]?.level == .degraded)
+    }
+
+    @Test func `that an uplink was offline for the last coordinator says nothing to this one`() {
+        var rig = NetworkRig()
+        let memory = LinkMemory(reference: 0, flows: 1, limit: 4, offline: "no default route")
+        rig.network.restore(memory, of: Self.uplink, now: 0)
+        rig.transfers = [sample(1)]
+        #expect(rig.run(3, ["a": 100 * megabit]).orders.isEmpty)
+        #expect(rig.network.level(of: key("a")) == .good)
+        // Of a destination it does.
+        rig.network.restore(memory, of: key("b"), now: rig.now)
+        #expect(rig.network.level(of: key("b")) == .offline)
+    }
+
+    @Test func `a thousand destinations cost a tick no more than a hundred milliseconds`() {
+        var network = NetworkController(seed: 1)
+        for number in 0..<1000 { network.setWaiting([.utility: 1], for: key("h\(number)"), now: 0) }
+        let clock = ContinuousClock()
+        var shortest = Duration.seconds(10)
+        for step in 1...5 {
+            let began = clock.now
+            _ = network.tick(now: Int64(step) * quarter)
+            shortest = min(shortest, clock.now - began)
+        }
+        #expect(network.links.count == 1001)
+        #expect(shortest < .milliseconds(100), "\(shortest)")
+    }
+}
