@@ -24,7 +24,7 @@ extension EndToEndTests {
                 #expect((congestion == "bbr" ? 0.95...1.01 : 0.98...1.01).contains(carried.usual))
                 #expect(carried.wire < 1.01)
                 #expect(Self.plausible.contains(carried.bodies))
-                #expect(uploads.allSatisfy { $0.ending == nil })
+                for upload in uploads { #expect(upload.ending == nil, "\(upload.errors)") }
             }
         }
 
@@ -237,9 +237,10 @@ private struct Rig {
         await bed.finish()
     }
 
-    /// A file of zeros without blocks.
+    /// A file of zeros without blocks. It is made once: made anew, it would be empty for a moment to those that begin to read.
     func file(bytes: Int) throws -> String {
         let path = "\(place.path)/zeros-\(bytes)"
+        if FileManager.default.fileExists(atPath: path) { return path }
         guard FileManager.default.createFile(atPath: path, contents: nil), truncate(path, bytes) == 0 else {
             throw Missed("cannot make \(path)")
         }
