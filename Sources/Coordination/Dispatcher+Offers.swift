@@ -29,12 +29,13 @@ extension Dispatcher {
     package mutating func dispatch(at: Timestamp, now: Int64) -> [Dispatch] {
         var candidates = seats.values.sorted { $0.seat < $1.seat }.map { Candidate($0, now: now) }
         guard !candidates.isEmpty else { return [] }
+        guard queue.count > 0 else { return [] }
         for (command, seat) in starved(at: at, now: now) {
             guard let index = candidates.firstIndex(where: { $0.record.seat == seat }) else { continue }
             offer(command, to: &candidates[index], as: .userInitiated, now: now)
         }
         dispatchHigh(to: &candidates, now: now)
-        for serviceClass in [ServiceClass.middle, .low] {
+        for serviceClass in [ServiceClass.middle, .low] where queue.holds(serviceClass) {
             // A worker executes one suspect at a time, so all help with them in turn, whatever their shard.
             for _ in 0..<SeatRecord.mostSuspects {
                 for index in candidates.indices where queue.suspects > 0 {
@@ -65,6 +66,7 @@ extension Dispatcher {
 
     /// High quality goes to whoever has most room; shards do not matter.
     private mutating func dispatchHigh(to candidates: inout [Candidate], now: Int64) {
+        guard queue.holds(.high) else { return }
         var able = Array(candidates.indices)
         while let roomiest = able.max(by: { candidates[$0].room(.high) < candidates[$1].room(.high) }) {
             if !takeOne(.high, for: &candidates[roomiest], now: now) { able.removeAll { $0 == roomiest } }
@@ -120,7 +122,7 @@ extension Dispatcher {
         let longest = links.policy.longestStandstill * 5 / 6
         releasedAt = releasedAt.filter { .nanoseconds(now - $0.value) <= longest }
         var found: [(ReadyCommand, Int)] = []
-        for serviceClass in [ServiceClass.middle, .low] {
+        for serviceClass in [ServiceClass.middle, .low] where queue.holds(serviceClass) {
             let waiting = queue.oldest(serviceClass) { lane in
                 !lane.suspect && inFlight[lane.destination, serviceClass] == 0
             }

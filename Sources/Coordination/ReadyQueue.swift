@@ -90,6 +90,7 @@ package struct ReadyQueue: Sendable {
     }
 
     package var count: Int { known.count }
+    package func holds(_ serviceClass: ServiceClass) -> Bool { !lanes[serviceClass.rawValue].isEmpty }
     /// Pairs of destination and class that have something.
     package var groupCount: Int { counts.count }
     package func count(_ destination: Destination, _ serviceClass: ServiceClass) -> Int {
