@@ -3,16 +3,13 @@ internal import Logging
 internal import Store
 internal import Synchronization
 
-/// Keeps the store small, on a thread of its own: checkpoints when a shard is idle or its WAL past 32 MB, and prunes
-/// finished commands in small batches.
+/// Keeps the store small, on a thread of its own: checkpoints each shard in its turn, and in every round where its WAL is
+/// past 32 MB; and prunes finished commands in small batches.
+///
+/// With eight shards and a round a second, a WAL that gets less than 1 MB a second never leaves the blocks that were laid
+/// out for it.
 final class StoreKeeper: Sendable {
-    private struct Shard {
-        var size: Int64 = 0
-        var isClean = false
-    }
-
     private struct State {
-        var shards: [Shard]
         var isRunning = true
         var rounds = 0
         /// What has been said of shards that are of no use: once is enough.
@@ -30,7 +27,7 @@ final class StoreKeeper: Sendable {
     private let retention: Duration
     private let abandoned: @Sendable ([UInt8]) -> Void
     private let logger: Logger
-    private let state: Mutex<State>
+    private let state = Mutex(State())
     private let thread = BlockingThread(named: "store-keeper")
 
     /// - Parameters:
@@ -43,18 +40,21 @@ final class StoreKeeper: Sendable {
         self.retention = retention
         self.abandoned = abandoned
         self.logger = logger
-        state = Mutex(State(shards: Array(repeating: Shard(), count: store.shardCount)))
     }
 
     /// One round; call it every second or so. Does nothing while the last one runs.
     func round() {
         thread.perform { [self] in
-            for shard in 0..<store.shardCount { checkpoint(shard) }
-            let prunes = state.withLock { state in
+            let round = state.withLock { state in
                 state.rounds += 1
-                return state.rounds % Self.pruneEvery == 0
+                return state.rounds
             }
-            if prunes { prune(now: .now) }
+            for shard in 0..<store.shardCount {
+                let size = store.walSize(shard: shard)
+                let isItsTurn = round % store.shardCount == shard
+                if size > Self.walLimit || size > 0 && isItsTurn { checkpoint(shard) }
+            }
+            if round % Self.pruneEvery == 0 { prune(now: .now) }
         }
     }
 
@@ -64,17 +64,8 @@ final class StoreKeeper: Sendable {
     }
 
     private func checkpoint(_ shard: Int) {
-        let size = store.walSize(shard: shard)
-        let isWanted = state.withLock { state in
-            let isIdle = size == state.shards[shard].size && !state.shards[shard].isClean
-            if size != state.shards[shard].size { state.shards[shard].isClean = false }
-            state.shards[shard].size = size
-            return size > Self.walLimit || (isIdle && size > 0)
-        }
-        guard isWanted else { return }
         do throws(StoreError) {
-            let rest = try store.checkpoint(shard: shard)
-            state.withLock { $0.shards[shard].isClean = rest == 0 }
+            _ = try store.checkpoint(shard: shard)
         } catch {
             report(error, "A checkpoint failed", shard: shard)
         }

@@ -70,6 +70,32 @@ import Testing
         #expect(try store.integrityCheck(shard: 0).isEmpty)
     }
 
+    @Test func `a checkpoint lays out a short WAL, and commits fill it without making it longer`() throws {
+        let place = try SQLitePlace()
+        func bytes() -> Int64 { WALSize.file(of: place.data.shard(0)).bytes }
+        func work() throws -> [CommandID] {
+            let store = try place.store(shards: 1)
+            // For a reader not all of these frames can be copied: they stand before the zeros.
+            let reader = try SQLiteProbe(place.data.shard(0))
+            try reader.run("BEGIN")
+            _ = try reader.number("SELECT count(*) FROM command")
+            var ids = try store.submitNoops(100)
+            #expect(bytes() < WALSize.laidOut / 2)
+            #expect(try store.checkpoint(shard: 0) > 0)
+            #expect(bytes() == WALSize.laidOut)
+            for _ in 0..<10 { ids += try store.submitNoops() }
+            #expect(bytes() == WALSize.laidOut)
+            try reader.run("COMMIT")
+            return ids
+        }
+        let ids = try work()
+        // Without its index whoever opens the shard reads the WAL from its beginning, as after a crash.
+        try FileManager.default.removeItem(atPath: place.data.shard(0) + "-shm")
+        let store = try place.store(shards: 1)
+        for id in ids { #expect(try store.command(id) != nil) }
+        #expect(try store.integrityCheck(shard: 0).isEmpty)
+    }
+
     @Test(arguments: [true, false])
     func `a writer checkpoints past 32 MB, unless somebody is there to do it`(_ isHeld: Bool) throws {
         let place = try SQLitePlace()

@@ -125,6 +125,7 @@ final class Shard: Sendable {
                         try connection.statement(.begin).run()
                         defer { connection.rollback() }
                         let counts = try second.use { () throws(StoreError) in try second.checkpoint() }
+                        WALSize.layOut(path)
                         // Still under the lock: nobody has written since.
                         let file = WALSize.file(of: path)
                         copied.withLock { $0 = counts.0 == counts.1 ? file : nil }
