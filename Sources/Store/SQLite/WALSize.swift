@@ -50,7 +50,7 @@ final class WALSize: Sendable {
     static func layOut(_ path: String) {
         let size = file(of: path).bytes
         var space = statvfs()
-        guard size > 0, size < laidOut, statvfs(path, &space) == 0, space.f_bavail * space.f_frsize > spared else {
+        guard size < laidOut, statvfs(path, &space) == 0, space.f_bavail * space.f_frsize > spared else {
             return
         }
         let descriptor = open("\(path)-wal", O_WRONLY | O_CLOEXEC)
