@@ -6,11 +6,11 @@ internal import Synchronization
 /// Keeps the store small, on a thread of its own: checkpoints each shard in its turn, and in every round where its WAL is
 /// past 32 MB; and prunes finished commands in small batches.
 ///
-/// With eight shards and a round a second, a WAL that gets less than 1 MB a second never leaves the blocks that were laid
-/// out for it.
+/// With a round a second, a WAL that gets less than 1 MB a second never leaves the blocks that were laid out for it.
 final class StoreKeeper: Sendable {
     private struct State {
         var isRunning = true
+        var isAtWork = false
         var rounds = 0
         /// What has been said of shards that are of no use: once is enough.
         var complaints: Set<String> = []
@@ -18,6 +18,8 @@ final class StoreKeeper: Sendable {
 
     /// A WAL beyond this is checkpointed while others write.
     static let walLimit: Int64 = 32 << 20
+    /// Rounds between two checkpoints of a shard that has less.
+    private static let turns = 8
     /// Rows deleted in one transaction.
     static let pruneBatch = 500
     /// Rounds between two looks for what can be pruned.
@@ -44,17 +46,21 @@ final class StoreKeeper: Sendable {
 
     /// One round; call it every second or so. Does nothing while the last one runs.
     func round() {
+        let number = state.withLock { state -> Int? in
+            if state.isAtWork { return nil }
+            state.isAtWork = true
+            state.rounds += 1
+            return state.rounds
+        }
+        guard let number else { return }
         thread.perform { [self] in
-            let round = state.withLock { state in
-                state.rounds += 1
-                return state.rounds
-            }
             for shard in 0..<store.shardCount {
                 let size = store.walSize(shard: shard)
-                let isItsTurn = round % store.shardCount == shard
+                let isItsTurn = number % Self.turns == shard % Self.turns
                 if size > Self.walLimit || size > 0 && isItsTurn { checkpoint(shard) }
             }
-            if round % Self.pruneEvery == 0 { prune(now: .now) }
+            if number % Self.pruneEvery == 0 { prune(now: .now) }
+            state.withLock { $0.isAtWork = false }
         }
     }
 

@@ -103,6 +103,21 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a bulk without a type is told where it goes, with 64, and help describes each value or none`()
+            async throws
+        {
+            try await Installation.with { installation in
+                try expect(
+                    await installation.sluice("submit", "-"), code: 64, saying: "submit noop -", in: installation)
+                for command in ["submit", "put", "list"] {
+                    let help = try await installation.sluice(command, "--help").output
+                    #expect(help.contains("EXAMPLES"))
+                    let empty = help.split(separator: "\n").filter { $0.hasSuffix(" -") || $0.hasSuffix(" - ") }
+                    #expect(empty.isEmpty, "\(empty)")
+                }
+            }
+        }
+
         @Test func `an unknown type, key or value of a payload is named, with 65`() async throws {
             try await Installation.with { installation in
                 let wrong: [(String, String, String)] = [
@@ -158,14 +173,14 @@ extension EndToEndTests {
             try await Installation.with { installation in
                 let big = try installation.place.file("big", Array("{\"payload\":\"".utf8))
                 truncate(big, 1 << 30)
-                try expect(
-                    await installation.sluice("submit", "noop", "--payload", "@\(big)"), code: 65, saying: "\(1 << 20)",
-                    in: installation)
                 // Address space instead of a look at the peak: what needs a gigabyte dies.
-                let bulk = try await installation.run(
-                    program: "/bin/bash",
-                    ["-c", "ulimit -v 6000000; exec '\(Installation.bin)/sluice' submit noop --payload - < '\(big)'"])
-                try expect(bulk, code: 65, saying: "line 1", in: installation)
+                func submit(_ payload: String) async throws -> Installation.Finished {
+                    let sluice = "'\(Installation.bin)/sluice' submit noop --payload"
+                    return try await installation.run(
+                        program: "/bin/bash", ["-c", "ulimit -v 1000000; exec \(sluice) \(payload)"])
+                }
+                try expect(await submit("'@\(big)'"), code: 65, saying: "\(1 << 20)", in: installation)
+                try expect(await submit("- < '\(big)'"), code: 65, saying: "line 1", in: installation)
             }
         }
 

@@ -72,13 +72,16 @@ extension EndToEndTests {
                     "LD_PRELOAD": Self.faketime, "FAKETIME_TIMESTAMP_FILE": clock, "FAKETIME_NO_CACHE": "1",
                     "DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1",
                 ]
-                _ = try await installation.coordinator(environment: environment)
+                let coordinator = try await installation.coordinator(environment: environment)
                 _ = try await installation.worker(environment: environment)
                 let source = try installation.place.file("file", [1, 2, 3])
                 let id = try await installation.sluice("put", source, "--to", "\(receiver.origin)/x").ids[0]
                 let store = try installation.store()
                 try await installation.await(id, .error, in: store)
                 _ = try installation.place.file("clock", Array("-3600".utf8))
+                try await until("the coordinator's word of it") {
+                    coordinator.errors.contains("The wall clock jumped by -")
+                }
                 // The backoff is 3.75 to 6.25 s; the limit leaves room for a busy machine, but not for an hour.
                 try await installation.await(id, .success, in: store, within: .seconds(40))
                 let later = try await installation.sluice("submit", "noop").ids[0]

@@ -16,8 +16,6 @@ struct BenchRig {
         self.place = place
         directory = DataDirectory(path: place.newDirectory())
         store = try SQLiteStore(directory: directory, create: true)
-        // What a coordinator does in its first seconds: the first checkpoint of a shard lays out its WAL.
-        for shard in 0..<store.shardCount { _ = try store.checkpoint(shard: shard) }
     }
 
     // MARK: Processes

@@ -11,6 +11,8 @@ extension CommandID: ExpressibleByArgument {
 extension QualityOfService: ExpressibleByArgument {
     public init?(argument: String) { self.init(name: argument) }
     public static var allValueStrings: [String] { allCases.map(\.name) }
+    // Otherwise help lists the names once more, each with an empty description.
+    public static var allValueDescriptions: [String: String] { [:] }
     public static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
     public var defaultValueDescription: String { name }
 }
@@ -18,6 +20,7 @@ extension QualityOfService: ExpressibleByArgument {
 extension CommandStatus: ExpressibleByArgument {
     public init?(argument: String) { self.init(name: argument) }
     public static var allValueStrings: [String] { allCases.map(\.name) }
+    public static var allValueDescriptions: [String: String] { [:] }
     public static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
     public var defaultValueDescription: String { name }
 }

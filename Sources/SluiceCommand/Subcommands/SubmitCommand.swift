@@ -55,6 +55,9 @@ struct SubmitCommand: AsyncParsableCommand {
     var wait = false
 
     func validate() throws {
+        guard type != "-" else {
+            throw ValidationError("The type comes first, as in “sluice submit noop -”.")
+        }
         guard CommandDraft.isType(type) else {
             throw ValidationError("'\(type)' is no command type: use 1 to 64 of a-z, 0-9, '.' and '-'.")
         }

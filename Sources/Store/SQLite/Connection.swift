@@ -198,15 +198,6 @@ final class Connection: @unchecked Sendable {
         guard code == SQLITE_OK else { throw StoreError(sqlite: code, on: database) }
     }
 
-    /// `wal_checkpoint(PASSIVE)`: (frames in the WAL, frames copied).
-    func checkpoint() throws(StoreError) -> (Int, Int) {
-        var frames: Int32 = 0
-        var copied: Int32 = 0
-        let code = sqlite3_wal_checkpoint_v2(database, "main", SQLITE_CHECKPOINT_PASSIVE, &frames, &copied)
-        guard code == SQLITE_OK || code == SQLITE_BUSY else { throw StoreError(sqlite: code, on: database) }
-        return (Int(frames), Int(copied))
-    }
-
     /// Types found in the shard so far.
     var knownTypes: Set<String> = []
 

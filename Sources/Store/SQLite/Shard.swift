@@ -125,10 +125,10 @@ final class Shard: Sendable {
                         try connection.statement(.begin).run()
                         defer { connection.rollback() }
                         let counts = try second.use { () throws(StoreError) in try second.checkpoint() }
-                        WALSize.layOut(path)
+                        connection.layOutWAL()
                         // Still under the lock: nobody has written since.
                         let file = WALSize.file(of: path)
-                        copied.withLock { $0 = counts.0 == counts.1 ? file : nil }
+                        copied.withLock { $0 = counts.0 >= 0 && counts.0 == counts.1 ? file : nil }
                         return counts
                     }
                     return Int64(frames - done) * WALSize.frame

@@ -38,7 +38,11 @@ extension EndToEndTests {
                 for surprise in ledger.unexpected.prefix(20) { print("surprise: \(surprise)") }
                 #expect(ledger.unexpected.isEmpty, "seed \(seed): printed above")
                 #expect(torture.kills >= Self.kills)
-                #expect(ledger.entries.count >= 10 * Self.kills)
+                #expect(torture.stops >= Self.kills / 20)
+                #expect(ledger.entries.count >= 20 * Self.kills)
+                #expect(ledger.entries.values.contains { $0.cancelled > 0 })
+                #expect(ledger.entries.values.contains { $0.kind == .poison })
+                #expect(receiver.requests.contains { $0.method == "POST" })
             }
         }
     }

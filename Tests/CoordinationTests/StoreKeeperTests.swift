@@ -1,0 +1,81 @@
+import Commands
+import Logging
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Coordination
+
+@Suite struct StoreKeeperTests {
+    /// A store with a keeper whose rounds a test begins.
+    private final class Rig {
+        let place: TemporaryDirectory
+        let store: SQLiteStore
+        let keeper: StoreKeeper
+        /// As the coordinator holds it: no writer checkpoints.
+        private let lock: SeatLock.Held?
+
+        init(
+            shards: Int, retention: Duration = .seconds(86_400),
+            abandoned: @escaping @Sendable ([UInt8]) -> Void = { _ in }
+        ) throws {
+            place = try TemporaryDirectory("keeper")
+            let directory = DataDirectory(path: "\(place.path)/data")
+            store = try SQLiteStore(directory: directory, create: true, shardCount: shards)
+            lock = try SeatLock.obtain(directory.lock("checkpoint"))
+            keeper = StoreKeeper(
+                store: store, retention: retention, abandoned: abandoned, logger: Logger(label: "keeper"))
+        }
+
+        deinit {
+            keeper.close()
+            place.remove()
+        }
+
+        func submit(_ count: Int, payload: [UInt8] = Array("{}".utf8)) throws -> [CommandID] {
+            let draft = CommandDraft(type: "noop", payload: payload, destination: .none, idempotent: true)
+            let drafts = Array(repeating: draft, count: count)
+            return try store.submit(drafts, allowUnknownTypes: true, now: .now).map { try $0.get().id }
+        }
+    }
+
+    @Test func `every shard is checkpointed in its turn`() async throws {
+        let rig = try Rig(shards: 4)
+        _ = try rig.submit(200)
+        let store = rig.store
+        let keeper = rig.keeper
+        #expect((0..<4).allSatisfy { store.walSize(shard: $0) > 0 })
+        try await until("every shard's turn") {
+            keeper.round()
+            return (0..<4).allSatisfy { store.walSize(shard: $0) == 0 }
+        }
+        #expect(try store.counts()[.new] == 200)
+    }
+
+    @Test func `a WAL past 32 MB waits for no turn`() async throws {
+        let rig = try Rig(shards: 1)
+        let large = Array("\"\(String(repeating: "x", count: 900_000))\"".utf8)
+        for _ in 0..<45 { _ = try rig.submit(1, payload: large) }
+        let store = rig.store
+        #expect(store.walSize(shard: 0) > StoreKeeper.walLimit)
+        // The first round is not this shard's.
+        rig.keeper.round()
+        try await until("the checkpoint") { store.walSize(shard: 0) == 0 }
+    }
+
+    @Test func `prunes what has ended long ago, and hands over what never succeeded`() async throws {
+        let abandoned = Mutex(0)
+        let rig = try Rig(shards: 2, retention: .zero) { _ in abandoned.withLock { $0 += 1 } }
+        let ids = try rig.submit(20)
+        for id in ids.prefix(15) { _ = try rig.store.cancel(id, reason: "not wanted", now: .now) }
+        let store = rig.store
+        let keeper = rig.keeper
+        try await until("the pruning") {
+            keeper.round()
+            return try store.counts()[.cancelled] == 0
+        }
+        #expect(try store.counts()[.new] == 5)
+        #expect(abandoned.withLock { $0 } == 15)
+    }
+}

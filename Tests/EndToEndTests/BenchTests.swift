@@ -1,0 +1,32 @@
+import Commands
+import Foundation
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    struct BenchTests {
+        @Test func `bench prints its figures with what they were measured on, and leaves nothing behind`()
+            async throws
+        {
+            try await Installation.with { installation in
+                let place = "\(installation.place.path)/bench"
+                try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+                let finished = try await installation.sluice(
+                    "bench", "queue", "--figure", "start", "--directory", place, "--json", within: .seconds(120))
+                let report = try JSONValue(parsing: Array(finished.output.split(separator: "\n")[0].utf8))
+                for name in ["date", "machine", "kernel", "fileSystem", "sqlite", "zeromq", "durability"] {
+                    #expect(report[name]?.string?.isEmpty == false, "\(name) in \(finished.output)")
+                }
+                let figures = try #require(report["figures"]?.elements)
+                // A debug build on a busy machine may miss an aim, and says so.
+                let isMet = figures.allSatisfy { $0["met"] == .bool(true) }
+                #expect(finished.code == (isMet ? 0 : 1), "\(finished.errors)")
+                #expect(figures.map { $0["name"]?.string } == ["worker: start to ready", "worker: peak memory, idle"])
+                for figure in figures {
+                    #expect(figure["value"]?.double ?? 0 > 0 && figure["unit"]?.string != nil && figure["met"] != nil)
+                }
+                #expect(try FileManager.default.contentsOfDirectory(atPath: place).isEmpty)
+            }
+        }
+    }
+}
