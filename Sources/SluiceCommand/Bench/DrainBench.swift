@@ -12,7 +12,7 @@ struct DrainBench {
     func run() throws -> [BenchResult] {
         // How many will be needed is measured first.
         let trial = try drain(200_000, atMost: 30)
-        let needed = Int(trial.rate * Double(seconds) * 1.5) + 50_000
+        let needed = Int(trial.rate * Double(seconds) * 2) + 50_000
         let drained = try drain(needed, atMost: Double(seconds))
         let figures = [
             BenchResult(
