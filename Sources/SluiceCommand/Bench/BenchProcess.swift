@@ -63,7 +63,10 @@ final class BenchProcess: Sendable {
     /// Waits for the end. - Returns: the exit code; 128 + the signal.
     @discardableResult
     func wait() -> CInt {
-        status.withLock { known in
+        // Without the lock, so that others can end it meanwhile; and without letting go of its number.
+        var facts = siginfo_t()
+        while waitid(P_PID, id_t(pid), &facts, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+        return status.withLock { known in
             if let known { return known }
             var raw: CInt = 0
             while waitpid(pid, &raw, 0) < 0, errno == EINTR {}
