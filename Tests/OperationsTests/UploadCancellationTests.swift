@@ -31,6 +31,28 @@ import Work
         }
     }
 
+    @Test func `a peer that takes all at once does not keep the others waiting`() async throws {
+        var options = MisbehavingReceiver.Options()
+        options.hashes = false
+        try await withReceiver(options) { receiver, harness in
+            let file = try harness.hollowFile(1 << 40)
+            let (endless, _) = try harness.execution(file: file, to: "\(receiver.origin)/endless")
+            let small = try harness.directory.file("small", [1])
+            let task = Task { try await harness.run(endless) }
+            try await until("ten megabytes") { (receiver.requests.first?.bytes ?? 0) > 10_000_000 }
+            var times: [Duration] = []
+            for number in 1...40 {
+                let began = ContinuousClock.now
+                _ = try await harness.upload(file: small, to: "\(receiver.origin)/\(number)")
+                times.append(began.duration(to: .now))
+            }
+            task.cancel()
+            _ = try? await task.value
+            // Half of them may wait for a core of this machine.
+            #expect(times.sorted()[20] < .milliseconds(50), "\(times)")
+        }
+    }
+
     @Test(arguments: [false, true])
     func `drops what the kernel holds for a slow peer`(isEncrypted: Bool) async throws {
         var options = MisbehavingReceiver.Options()
