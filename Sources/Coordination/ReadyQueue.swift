@@ -121,9 +121,10 @@ package struct ReadyQueue: Sendable {
         let group = Group(destination: command.destination, serviceClass: serviceClass)
         var out: ReadyCommand?
         if counts[group, default: 0] >= limit {
-            guard let last = last(of: group), order(of: command) < order(of: last) else { return command }
-            remove(last.id)
-            out = last
+            let entry = Entry(command: command, order: order(of: command))
+            guard let last = last(of: group), entry < last else { return command }
+            remove(last.command.id)
+            out = last.command
         }
         let slot = slot(
             of: Lane(destination: command.destination, type: command.type, suspect: command.suspect),
@@ -138,9 +139,9 @@ package struct ReadyQueue: Sendable {
         return out
     }
 
-    private func last(of group: Group) -> ReadyCommand? {
+    private func last(of group: Group) -> Entry? {
         lanes[group.serviceClass.rawValue].filter { $0.key.destination == group.destination }.values
-            .compactMap { slots[$0].heaps.compactMap(\.max).max() }.max()?.command
+            .compactMap { slots[$0].heaps.compactMap(\.max).max() }.max()
     }
 
     private mutating func slot(of lane: Lane, _ index: Int) -> Int {

@@ -28,7 +28,7 @@ package struct Places: Sendable {
 
         static func == (left: Self, right: Self) -> Bool { left.offer.id == right.offer.id }
         static func < (left: Self, right: Self) -> Bool {
-            (left.offer.order, left.offer.id) < (right.offer.order, right.offer.id)
+            (left.offer.order, left.offer.turn, left.offer.id) < (right.offer.order, right.offer.turn, right.offer.id)
         }
     }
 

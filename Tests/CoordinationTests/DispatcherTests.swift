@@ -35,6 +35,15 @@ import Wire
         #expect(dispatcher.refills().map(\.afterTurn) == [255])
     }
 
+    @Test func `what comes back goes before later ones of the same moment`() {
+        // A bulk submit has one time for thousands: what a dead worker had of them is not to wait behind the rest.
+        var dispatcher = dispatcher(concurrency: 2)
+        dispatcher.insert((10...265).map { ready($0, age: $0) })
+        dispatcher.insert([ready(1, age: 1), ready(300, age: 300)])
+        #expect(dispatcher.queue.contains(ready(1).id) && !dispatcher.queue.contains(ready(300).id))
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)).first == 1)
+    }
+
     @Test func `a quality that has nothing in a full queue is read`() {
         var dispatcher = dispatcher(concurrency: 2)
         dispatcher.insert((1...256).map { ready($0, .userInitiated) })

@@ -28,5 +28,30 @@ extension EndToEndTests {
                 #expect(try FileManager.default.contentsOfDirectory(atPath: place).isEmpty)
             }
         }
+
+        @Test(arguments: zip([SIGTERM, SIGINT], [143, 130]))
+        func `a bench that is told to end does so while it waits for its processes`(signal: Int32, code: Int32)
+            async throws
+        {
+            try await Installation.with { installation in
+                let place = try installation.place.directory("bench")
+                let bench = try installation.start("bench", "queue", "--figure", "single", "--directory", place)
+                try await until("its submitting processes") { !processes(naming: place).isEmpty }
+                bench.signal(signal)
+                #expect(try await bench.end(within: .seconds(10)) == .exited(code), "\(bench.errors)")
+                try await until("the end of its processes") { processes(naming: place).isEmpty }
+                #expect(try FileManager.default.contentsOfDirectory(atPath: place).isEmpty)
+            }
+        }
+
+        /// Children of a bench in that directory: it names one inside it, and its own command line the directory itself.
+        private func processes(naming directory: String) -> [String] {
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+            return names.filter { name in
+                guard Int32(name) != nil else { return false }
+                let words = contents(of: "/proc/\(name)/cmdline") ?? []
+                return String(decoding: words, as: UTF8.self).contains(directory + "/")
+            }
+        }
     }
 }

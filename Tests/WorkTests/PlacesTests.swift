@@ -6,11 +6,12 @@ import Wire
 
 @Suite struct PlacesTests {
     private func offer(
-        _ number: UInt64, _ qos: QualityOfService = .default, group: UInt32 = 1, order: Int64 = 0, suspect: Bool = false
+        _ number: UInt64, _ qos: QualityOfService = .default, group: UInt32 = 1, order: Int64 = 0, turn: Int64 = 0,
+        suspect: Bool = false
     ) -> Offers.Offer {
         Offers.Offer(
             id: CommandID(high: 1, low: number), type: "noop", qos: qos, suspect: suspect, group: group,
-            order: order == 0 ? Int64(number) : order)
+            order: order == 0 ? Int64(number) : order, turn: turn)
     }
 
     private func places(_ concurrency: Int, _ offers: [Offers.Offer]) -> Places {
@@ -33,6 +34,11 @@ import Wire
     private func finish(_ places: inout Places, _ number: UInt64) {
         places.ended(CommandID(high: 1, low: number))
         places.settled(CommandID(high: 1, low: number))
+    }
+
+    @Test func `those of one moment begin in the order of their turns`() {
+        var places = places(3, [offer(1, order: 5, turn: 9), offer(2, order: 5, turn: 7), offer(3, order: 4, turn: 8)])
+        #expect(run(&places) == [3, 2, 1])
     }
 
     @Test func `middle and low quality share the concurrency`() {

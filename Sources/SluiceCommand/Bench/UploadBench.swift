@@ -20,8 +20,9 @@ struct UploadBench {
         guard let curl = Self.find("curl") else { return [missing("curl")] }
         var curlTimes: [Double] = []
         var ownTimes: [Double] = []
-        for _ in 0..<3 {
+        for _ in 0..<5 {
             server.empty()
+            ProcessorTime.untilIdle()
             let begin = BenchClock.now
             let process = try place.start(
                 ["-sS", "--fail", "-T", source, server.url + "curl"], executable: curl)
@@ -37,7 +38,7 @@ struct UploadBench {
         let megabytes = Double(largeSize) / 1e6
         let size = Figures.bytes(largeSize)
         return [
-            BenchResult("one file of \(size), curl -T", megabytes / curlTime, "MB/s", note: "median of 3"),
+            BenchResult("one file of \(size), curl -T", megabytes / curlTime, "MB/s", note: "median of 5"),
             BenchResult(
                 "one file of \(size), sluice put", megabytes / ownTime, "MB/s", note: "start of put to success"),
             BenchResult("  of curl", curlTime / ownTime * 100, "%", goal: .atLeast(90)),
@@ -106,7 +107,7 @@ struct UploadBench {
         let processes = [try rig.coordinator()] + (try (0..<2).map { _ in try rig.worker() })
         defer { for process in processes { process.kill(SIGKILL) } }
         try rig.untilReady(workers: 2)
-        BenchClock.sleep(1)
+        ProcessorTime.untilIdle()
         let begin = Timestamp.now
         let process = try place.start(["put", "--to", url, "--data", rig.directory.path] + files)
         try process.succeed("sluice put")
@@ -175,7 +176,11 @@ struct UploadBench {
         guard descriptor >= 0 else {
             throw Complaint(.cannotCreate, "\(path) cannot be made: \(String(cString: strerror(errno)))")
         }
-        defer { close(descriptor) }
+        defer {
+            // On the disk before anything is measured.
+            fsync(descriptor)
+            close(descriptor)
+        }
         // Noise by SplitMix64 (Steele, Lea, Flood 2014): the system's random numbers cost a call for each eight bytes.
         var state = UInt64.random(in: 0...UInt64.max)
         let block = (0..<Int(min(size / 8 + 1, 131_072))).map { _ -> UInt64 in

@@ -1,0 +1,30 @@
+/// Ticks of all processors since boot, from `/proc/stat` (proc_stat(5)): user nice system idle iowait irq softirq steal.
+struct ProcessorTime {
+    var idle: Int64
+    /// What a hypervisor gave to other guests while this machine wanted to compute.
+    var stolen: Int64
+    var total: Int64
+
+    static var now: ProcessorTime {
+        let line = SmallFile.read("/proc/stat")?.split(separator: "\n").first ?? ""
+        let ticks = line.split(separator: " ").dropFirst().prefix(8).compactMap { Int64($0) }
+        guard ticks.count == 8 else { return ProcessorTime(idle: 0, stolen: 0, total: 0) }
+        return ProcessorTime(idle: ticks[3], stolen: ticks[7], total: ticks.reduce(0, +))
+    }
+
+    /// Since an earlier time.
+    func since(_ before: ProcessorTime) -> ProcessorTime {
+        ProcessorTime(idle: idle - before.idle, stolen: stolen - before.stolen, total: total - before.total)
+    }
+
+    /// Waits until the machine has been nine tenths idle for half a second, at most 10 s: what a server or the kernel puts
+    /// in order after one measurement is not the next one's.
+    static func untilIdle() {
+        for _ in 0..<20 {
+            let before = now
+            BenchClock.sleep(0.5)
+            let time = now.since(before)
+            if time.idle * 10 >= time.total * 9 { return }
+        }
+    }
+}
