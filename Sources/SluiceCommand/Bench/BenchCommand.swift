@@ -85,7 +85,13 @@ struct BenchCommand: AsyncParsableCommand {
         for body in bodies(place) {
             Diagnostics.showStatus { _ in "measuring …" }
             let stolen = StolenTime()
-            var figures = try await onBenchThread(body)
+            var figures: [BenchResult]
+            do {
+                figures = try await onBenchThread(body)
+            } catch {
+                await Interrupt.letExit()
+                throw error
+            }
             if let result = stolen.result { figures.append(result) }
             Diagnostics.clearStatus()
             results += figures

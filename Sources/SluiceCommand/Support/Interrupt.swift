@@ -6,6 +6,7 @@ internal import Synchronization
 /// was submitted goes on.
 enum Interrupt {
     private static let farewell = Mutex<(@Sendable () -> Void)?>(nil)
+    private static let isExiting = Atomic<Bool>(false)
 
     /// Ends the process with 128 and the signal's number, after `body`. A second call replaces the `body` of the first.
     static func exits(after body: @escaping @Sendable () -> Void = {}) {
@@ -18,11 +19,17 @@ enum Interrupt {
             // As nohup wishes.
             if number == SIGHUP, isIgnored(number) { continue }
             handle(number) {
+                isExiting.store(true, ordering: .releasing)
                 farewell.withLock { $0 }?()
                 Diagnostics.clearStatus()
                 Output.finish(code: code)
             }
         }
+    }
+
+    /// Does not return where a signal is ending the process: what it has broken off is no failure to speak of.
+    static func letExit() async {
+        while isExiting.load(ordering: .acquiring) { try? await Task.sleep(for: .seconds(1)) }
     }
 
     private static func isIgnored(_ number: CInt) -> Bool {
