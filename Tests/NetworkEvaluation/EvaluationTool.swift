@@ -31,8 +31,10 @@ struct EvaluationTool: AsyncParsableCommand {
             main scenarios; before --repetitions and --seconds.
             """)
     var recorded = false
-    @Option(help: "Runs at once, as far as their links come to 150 Mbit/s together.")
+    @Option(help: "Runs at once, as far as --megabits allow.")
     var atOnce = 1
+    @Option(help: "Mbit/s of all links that are emulated at once: what the machine has time for.")
+    var megabits = 150.0
     @Option(help: "Of every run; some scenarios take longer.")
     var seconds = 60.0
     @Option(help: "TCP congestion control (repeatable): cubic, bbr.")
@@ -103,7 +105,7 @@ struct EvaluationTool: AsyncParsableCommand {
         let done = Set(try log.records().filter { $0.error == nil }.map(\.job))
         let open = jobs.filter { !done.contains($0) }.shuffled(using: &random)
         say("\(jobs.count) runs, \(jobs.count - open.count) done before; order of seed \(random.seed)")
-        var queue = RunQueue(open, atOnce: atOnce)
+        var queue = RunQueue(open, atOnce: atOnce, megabits: megabits)
         try await withThrowingTaskGroup(of: RunRecord.self) { group in
             repeat {
                 while let job = queue.next() {

@@ -1,15 +1,15 @@
 /// Which run begins next: several share the machine as far as it has time for their packets.
 struct RunQueue {
-    /// Mbit/s of all links that are emulated at once.
-    static let mostMegabits = 150.0
-
     private var open: [Job]
     private var running: [Job] = []
     private let atOnce: Int
+    private let megabits: Double
 
-    init(_ jobs: [Job], atOnce: Int) {
+    /// - Parameter megabits: Mbit/s of all links that are emulated at once; a run that needs the machine takes all of it.
+    init(_ jobs: [Job], atOnce: Int, megabits: Double) {
         open = jobs
         self.atOnce = max(1, atOnce)
+        self.megabits = megabits
     }
 
     var waiting: Int { open.count }
@@ -17,8 +17,8 @@ struct RunQueue {
     /// The first of those that wait which fits beside those that run; nil where none does.
     mutating func next() -> Job? {
         guard running.count < atOnce else { return nil }
-        let load = running.reduce(0) { $0 + Self.megabits($1) }
-        let fits = open.firstIndex { running.isEmpty || load + Self.megabits($0) <= Self.mostMegabits }
+        let load = running.reduce(0) { $0 + cost(of: $1) }
+        let fits = open.firstIndex { running.isEmpty || load + cost(of: $0) <= megabits }
         guard let fits else { return nil }
         running.append(open[fits])
         return open.remove(at: fits)
@@ -26,8 +26,8 @@ struct RunQueue {
 
     mutating func end(of job: Job) { running.removeAll { $0 == job } }
 
-    private static func megabits(_ job: Job) -> Double {
-        guard let scenario = Scenario.named(job.scenario), !scenario.needsTheMachine else { return mostMegabits }
+    private func cost(of job: Job) -> Double {
+        guard let scenario = Scenario.named(job.scenario), !scenario.needsTheMachine else { return megabits }
         return scenario.megabits
     }
 }
