@@ -77,7 +77,12 @@ extension Coordinator {
     private func noteLinks(_ controller: NetworkController, now: Int64) {
         let isSecondOver = linkLog.isSecondOver(now: now)
         let keys = Set(controller.links.keys)
-        for key in linkLog.keep(keys) { forgetSetting(of: key) }
+        for key in linkLog.keep(keys) {
+            forgetSetting(of: key)
+            guard let destination = key.destination else { continue }
+            dispatcher.links.forget(destination)
+            for seat in lastTransfers.keys { lastTransfers[seat]?[destination] = nil }
+        }
         for key in keys {
             guard let state = controller.state(of: key, now: now) else { continue }
             let isActive = controller.isActive(key)
@@ -101,7 +106,8 @@ extension Coordinator {
         for qos in QualityOfService.allCases { gates[qos] = controller.gate(of: qos, to: state.key, now: now) }
         return LinkReport(
             state, gates: gates, maxRate: controller.maxRate(of: state.key),
-            history: withHistory ? linkLog.history(of: state.key) : nil
+            history: withHistory ? linkLog.history(of: state.key) : nil,
+            since: state.level == .offline && !state.isForced ? linkLog.offlineSince[state.key] : nil
         ) { wallTime(of: $0, now: now) }
     }
 

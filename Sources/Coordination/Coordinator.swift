@@ -157,12 +157,13 @@ actor Coordinator {
         readGaps(now: now)
         let routesDue = routes?.tick(now: now)
         let isWaiting = sendWaiting()
+        if dispatcher.nextProbe.map({ $0 <= now }) ?? false { needsDispatch = true }
         if needsDispatch { dispatch(now: now) }
         if needsControl { publishControl() }
         let due = [
             timers.beat.next, timers.network.next, timers.sweep.next, timers.control.next, sequencer.deadline,
-            dispatcher.nextProbe,
-            routesDue, isWaiting ? now + Self.second / 200 : nil,
+            // One that is due and cannot go waits for a place: whoever makes one wakes the loop.
+            dispatcher.nextProbe.flatMap { $0 > now ? $0 : nil }, routesDue, isWaiting ? now + Self.second / 200 : nil,
         ]
         return due.compactMap { $0 }.min().map { max($0, now + 100_000) }
     }
@@ -172,7 +173,6 @@ actor Coordinator {
         watchSeats()
         followWallClock(now: now)
         settleTimes()
-        if dispatcher.nextProbe.map({ $0 <= now }) ?? false { needsDispatch = true }
         // Windows grow and patience ends without a message.
         needsDispatch = true
     }

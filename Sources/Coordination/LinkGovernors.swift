@@ -34,6 +34,13 @@ package struct LinkGovernors: Sendable {
         if destination.isLoopback { controller.routeChanged(destination, to: .local, now: now) }
     }
 
+    /// The controller has forgotten its links: it is met anew when it comes back.
+    package mutating func forget(_ destination: Destination) {
+        known.remove(destination)
+        allowances[destination] = nil
+        controller.forget(destination)
+    }
+
     /// Destinations that have a link.
     package var destinations: Set<Destination> { Set(controller.links.keys.compactMap(\.destination)) }
 

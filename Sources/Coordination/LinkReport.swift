@@ -10,16 +10,19 @@ package struct LinkReport {
     static let settingPrefix = "link."
     /// Before what lifts a gate, at the end of its sentence.
     package static let remedy = "; what lifts it: "
+    /// In the sentence of a gate that makes slower and lets begin.
+    package static let throttles = "has “throttle"
 
     static func settingKey(_ key: LinkKey) -> String { "\(settingPrefix)\(key.direction.rawValue).\(key.name)" }
 
     /// - Parameters:
     ///   - gates: what holds each quality back; nil where nothing does.
     ///   - history: goodput of the last seconds, the oldest first.
+    ///   - since: since when the level is what it is, where that is longer than this coordinator knows.
     ///   - clock: what the wall clock says at an instant of the monotonic one.
     init(
         _ state: LinkState, gates: [QualityOfService: LinkGate], maxRate: Int64?, history: [Double]? = nil,
-        clock: (Int64) -> Timestamp
+        since: Timestamp? = nil, clock: (Int64) -> Timestamp
     ) {
         func number(_ value: Double?) -> JSONValue {
             value.map { .integer($0.isFinite ? Int64(min(max($0, 0), 9e18)) : 0) } ?? .null
@@ -31,7 +34,7 @@ package struct LinkReport {
                 + (gate.remedy.map { Self.remedy + $0 } ?? "")
         }
         name = state.key.name
-        since = clock(state.since)
+        self.since = since ?? clock(state.since)
         var members: [JSONValue.Member] = [
             .init("direction", .string(state.key.direction.rawValue)), .init("level", .string(state.level.name)),
             .init("limit", .integer(Int64(state.limit))), .init("inFlight", .integer(Int64(state.inFlight))),
@@ -39,7 +42,7 @@ package struct LinkReport {
             .init("goodput", number(state.goodput)), .init("reference", number(state.reference)),
             .init("srtt", state.srtt.map { .number(($0 * 10_000).rounded() / 10) } ?? .null),
             .init("reason", .string(state.reason)), .init("remedy", text(state.remedy)),
-            .init("since", time(state.since)), .init("nextProbe", time(state.nextProbe)),
+            .init("since", .string(self.since.description)), .init("nextProbe", time(state.nextProbe)),
             .init("forced", .bool(state.isForced)), .init("maxRate", maxRate.map { .integer($0) } ?? .null),
             .init(
                 "gates", .object(QualityOfService.allCases.map { .init($0.name, text(gates[$0].map(sentence))) })),

@@ -3,7 +3,8 @@ package enum LevelEvidence: Sendable, Equatable {
     case none
     /// Bytes per second. `reference` is what so many transfers had; nil where the threshold is a fixed one.
     case goodput(measured: Double, threshold: Double, reference: Double?)
-    case stalled(count: Int, of: Int)
+    /// `threshold` is a share of them.
+    case stalled(count: Int, of: Int, threshold: Double)
     case errors(share: Double, threshold: Double)
     /// Seconds of round trip, where no transfer shows a goodput.
     case roundTrip(measured: Double, threshold: Double)
@@ -32,7 +33,8 @@ package enum LevelEvidence: Sendable, Equatable {
                 "goodput \(MeasureText.rate(measured)), at least \(MeasureText.rate(threshold)) is good"
             }
         case .unloaded(let measured): "\(MeasureText.rate(measured)), and nobody waits in a queue"
-        case .stalled(let count, let all): "\(count) of \(all) transfers make no progress"
+        case .stalled(let count, let all, let threshold):
+            "\(count) of \(all) transfers make no progress, \(MeasureText.percent(threshold)) are too many"
         case .errors(let share, let threshold):
             "\(MeasureText.percent(share)) of transfers failed for the link, \(MeasureText.percent(threshold)) are allowed"
         case .roundTrip(let measured, let threshold):

@@ -40,7 +40,8 @@ package struct LevelJudge: Sendable {
         switch evidence {
         case .goodput(_, let threshold, _):
             return "\(MeasureText.rate(threshold * thresholds.leaveFactor)) for \(time)"
-        case .stalled: return "progress for \(time)"
+        case .stalled(_, _, let threshold):
+            return "progress of all but less than \(MeasureText.percent(threshold)) for \(time)"
         case .errors(_, let threshold):
             return "fewer than \(MeasureText.percent(threshold / thresholds.leaveFactor)) of failures for \(time)"
         case .roundTrip(_, let threshold), .queue(_, let threshold):
@@ -158,7 +159,9 @@ package struct LevelJudge: Sendable {
         // Silence is for the probe to judge: where it is short, nothing has happened.
         guard tick.rate > 0 else { return nil }
         if Double(tick.stalled) >= thresholds.poorStalls * Double(tick.flowing) && tick.stalled > 0, !isFull {
-            return (.poor, .stalled(count: tick.stalled, of: tick.flowing))
+            return (
+                .poor, .stalled(count: tick.stalled, of: tick.flowing, threshold: thresholds.poorStalls)
+            )
         }
         let poor = Double(thresholds.poorRate)
         if rate < poor * factor { return (.poor, .goodput(measured: rate, threshold: poor, reference: nil)) }

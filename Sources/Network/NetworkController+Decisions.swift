@@ -122,7 +122,11 @@ extension NetworkController {
     /// for the moment in which it begins; the next tick counts it.
     /// - Parameter keys: all, in their order.
     private mutating func sharePlaces(_ keys: [LinkKey]) {
-        places = links.mapValues { $0.level == .offline ? 0 : min($0.concurrency.limit, highest($0)) }
+        // An uplink's own controller decides nothing: its destinations share what its level allows.
+        places = links.mapValues {
+            $0.level == .offline
+                ? 0 : $0.key.destination == nil ? highest($0) : min($0.concurrency.limit, highest($0))
+        }
         let active = keys.filter { $0.destination != nil && isActive($0) }
         for key in links.keys where key.destination == nil {
             guard let level = links[key]?.level, level > .good else { continue }
@@ -185,6 +189,8 @@ extension NetworkController {
                 let rate = rate(qos, link, view, hasFloor: spared?.qos == qos, now: now)
                 if let rate { pacing.append(Pacing(key: link.key, qos: qos, bytesPerSecond: Int64(rate))) }
             }
+        } else {
+            pausedSince[link.key] = nil
         }
         if isOutOfHours(link.key) { allowance.closed.insert(.background) }
         return allowance
@@ -204,6 +210,7 @@ extension NetworkController {
     /// Offline: what can go on elsewhere is released. What starts over from 0 is left to its connection, which survives a
     /// short outage, where a cut would send all of it twice.
     private mutating func close(_ link: Governed, _ view: LinkView, now: Int64) -> LinkAllowance {
+        pausedSince[link.key] = nil
         let isForced = links[link.key]?.isForcedOffline == true
         for transfer in view.transfers where links[link.key]?.probe.isProbe(transfer.id) != true {
             if link.verb(transfer.qos) == .cancel {
@@ -328,13 +335,22 @@ extension NetworkController {
             let full = self.state(of: contended, now: now)
         {
             let reason = full.level > .good ? " (\(full.reason))" : ""
+            let carried = MeasureText.rate(full.rate)
+            let capacity = links[contended]?.capacity(now: now).map { " of \(MeasureText.rate($0))" } ?? ""
             return LinkGate(
-                sentence: "\(contended.name) is \(full.level.name)\(reason) and full, and high quality has it; "
+                sentence: "\(contended.name) is \(full.level.name)\(reason) and full (\(carried)\(capacity); "
+                    + "four fifths are full), and high quality has it; "
                     + "\(qos.name) has “\(policy.contended[qos].name)” there",
                 since: links[contended]?.planner.since,
                 remedy: "no high quality for \(MeasureText.time(policy.preemption.idleAfter.seconds))")
         }
         guard state.level == .offline || verb != .run else { return nil }
+        // As it is ruled: who waits for a place is not helped by others' writing less.
+        if case .throttle = verb, state.level != .offline, !isOutrun(qos, on: key, views[key] ?? LinkView()),
+            !isOutrunAbove(qos, key)
+        {
+            return nil
+        }
         return LinkGate(
             sentence: "\(key.name) is \(state.level.name): \(state.reason); \(qos.name) has “\(verb.name)” there",
             since: state.since, remedy: state.remedy)

@@ -86,8 +86,17 @@ extension NetworkController {
             if case .uplink(let name) = key.scope, route == .uplink(name) {
                 links[key] = nil
                 published[key] = nil
+                places[key] = nil
+                waves[key] = nil
+                pausedSince[key] = nil
             }
         }
+    }
+
+    /// Nobody has used it for long, and its links are forgotten. The kernel tells of its route again when it comes back.
+    package mutating func forget(_ destination: Destination) {
+        guard Direction.allCases.allSatisfy({ links[LinkKey(destination, $0)] == nil }) else { return }
+        routes[destination] = nil
     }
 
     /// A default route or its interface is gone: everything behind it is offline at once.

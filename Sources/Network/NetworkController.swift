@@ -96,10 +96,12 @@ package struct NetworkController: Sendable {
         for counter in counters {
             let key = LinkKey(counter.destination, counter.direction)
             let counted = CounterKey(link: key, serviceClass: counter.serviceClass)
-            let gained = counter.bytes - track.bytes[counted, default: 0]
             covered.insert(key)
-            guard gained != 0 else { continue }
-            track.bytes[counted] = counter.bytes
+            // The first word of a link is a starting point as well: it was quiet before, and its bytes are old ones. So is
+            // a lower one, of a worker that has forgotten a link.
+            let before = track.bytes.updateValue(counter.bytes, forKey: counted) ?? counter.bytes
+            let gained = counter.bytes - before
+            guard gained > 0 else { continue }
             for link in touch(key, now: now) where isKnown {
                 links[link]?.meter.add(gained, of: counter.serviceClass, worker: worker, now: now)
             }
@@ -251,6 +253,11 @@ package struct NetworkController: Sendable {
             places[key] = nil
             waves[key] = nil
             pausedSince[key] = nil
+            for worker in workers.keys {
+                for serviceClass in ServiceClass.allCases {
+                    workers[worker]?.bytes[CounterKey(link: key, serviceClass: serviceClass)] = nil
+                }
+            }
             return
         }
         if link.level == .unknown, link.probe.state == .open, !isActive(key) {

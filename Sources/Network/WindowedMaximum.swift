@@ -29,7 +29,7 @@ struct WindowedMaximum: Sendable {
         }
     }
 
-    func value(now: Int64) -> Double? { buckets.map { aged($0, now) }.max() }
+    func value(now: Int64) -> Double? { recent(now).map { aged($0, now) }.max() }
 
     /// What so many transfers should carry: all of it, or their part where it took more of them.
     func expected(flows: Int, now: Int64) -> Double? {
@@ -39,7 +39,11 @@ struct WindowedMaximum: Sendable {
     /// How few transfers carried it.
     func flows(now: Int64) -> Int {
         guard let value = value(now: now) else { return 1 }
-        return max(buckets.filter { aged($0, now) > value * 0.9 }.map(\.flows).min() ?? 1, 1)
+        return max(recent(now).filter { aged($0, now) > value * 0.9 }.map(\.flows).min() ?? 1, 1)
+    }
+
+    private func recent(_ now: Int64) -> [Bucket] {
+        buckets.filter { $0.minute > now / Self.minute - Self.window }
     }
 
     private func aged(_ bucket: Bucket, _ now: Int64) -> Double {

@@ -18,6 +18,7 @@ extension Executor {
 
 extension Executor.State {
     fileprivate mutating func takeTransfers(elapsed: Double) -> (Transfers, [ExecutionWrite]) {
+        forgetQuietLinks()
         var links: [Transfers.Link] = []
         var places: [Destination: Int] = [:]
         var roundTrips: [[Int64]] = []
@@ -62,6 +63,15 @@ extension Executor.State {
             tallies[link.destination] = tally
         }
         return (Transfers(links: links, transfers: transfers), offsets)
+    }
+}
+
+extension Executor.State {
+    /// Every ten minutes. Who comes back is counted from 0, which the coordinator takes for a new beginning.
+    private mutating func forgetQuietLinks() {
+        rounds += 1
+        guard rounds.isMultiple(of: LinkTally.memory) else { return }
+        tallies = tallies.filter { $0.value.quietReports < LinkTally.repeats }
     }
 }
 

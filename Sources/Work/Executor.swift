@@ -15,6 +15,8 @@ final class Executor: Sendable {
         var places: Places
         var running: [CommandID: Running] = [:]
         var tallies: [Destination: LinkTally] = [:]
+        /// Reports of what moves so far.
+        var rounds = 0
         var paces = Paces()
         /// When something last succeeded there, on the monotonic clock.
         var successes: [Destination: Int64] = [:]

@@ -10,6 +10,8 @@ struct LinkTally: Sendable {
     var quietReports = 0
 
     static let repeats = 8
+    /// Reports after which those of quiet links are forgotten: 10 minutes.
+    static let memory = 2400
 
     mutating func add(_ bytes: Int64, _ serviceClass: ServiceClass) {
         ended[serviceClass.rawValue] += bytes

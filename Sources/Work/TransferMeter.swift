@@ -22,7 +22,7 @@ package final class TransferMeter: Sendable {
         package var retransmitted: Int64 = 0
         package var roundTrip: Int64 = 0
         package var leastRoundTrip: Int64 = 0
-        /// From the end of the request to the first byte of the response.
+        /// From the end of the request to the first byte of the response; while it is waited for, the wait so far.
         package var firstByte: Int64 = 0
 
         package init() {}
@@ -58,6 +58,13 @@ package final class TransferMeter: Sendable {
 
     package func release() { state.withLock { $0.isReleased = true } }
     func canResume() { state.withLock { $0.isResumable = true } }
-    func observed(_ connection: Connection) { state.withLock { $0.connection = connection } }
+    /// The last word of a first byte stands until there is another: an execution may make several requests.
+    func observed(_ connection: Connection) {
+        state.withLock {
+            let firstByte = connection.firstByte > 0 ? connection.firstByte : $0.connection.firstByte
+            $0.connection = connection
+            $0.connection.firstByte = firstByte
+        }
+    }
     func waited() { state.withLock { $0.waited = true } }
 }

@@ -60,6 +60,47 @@ extension EndToEndTests {
             }
         }
 
+        @Test(.enabled(if: isAvailable(program("strace") != nil), "strace is not installed"))
+        func `a copy is on disk before it takes its place, and its place before it counts`() async throws {
+            try await Installation.with { installation in
+                let place = try installation.place.directory("to")
+                let source = try installation.place.file("source", [1, 2, 3])
+                let trace = "\(installation.place.path)/trace"
+                _ = try await installation.coordinator()
+                let worker = try installation.start(
+                    program: #require(program("strace")),
+                    [
+                        "-f", "-y", "-o", trace, "-e", "trace=pwrite64,fdatasync,fsync,/^rename",
+                        "\(Installation.bin)/sluice", "worker",
+                    ])
+                var mayTrace = true
+                try await until("the worker") {
+                    mayTrace = worker.ending == nil
+                    let count = try await installation.workers().count
+                    return !mayTrace || count == 1
+                }
+                guard mayTrace else {
+                    #expect(worker.errors.contains("ptrace"), "\(worker.errors)")
+                    if requiresPeers { Issue.record("strace may trace nothing here: \(worker.errors)") }
+                    return
+                }
+                let put = try await installation.sluice("put", source, "--to", "file://\(place)/copy", "--wait")
+                let id = try #require(put.ids.first)
+                #expect(put.code == 0, "\(put.errors)")
+                let calls = String(decoding: contents(of: trace) ?? [], as: UTF8.self).split(separator: "\n")
+                func next(after index: Int, _ words: String...) throws -> Int {
+                    try #require(
+                        calls[(index + 1)...].firstIndex { call in words.allSatisfy(call.contains) },
+                        "\(words) in \(calls.joined(separator: "\n"))")
+                }
+                let synced = try next(after: -1, "fdatasync(", ".copy.\(id)", ".part>")
+                let renamed = try next(after: synced, "rename", ".part\"", "/copy\"")
+                let placed = try next(after: renamed, "fsync(", "/to>")
+                let success = try next(after: placed, "pwrite64(", "shard-0\(id.shard(of: 8)).sqlite-wal")
+                _ = try next(after: success, "fdatasync(", "shard-0\(id.shard(of: 8)).sqlite-wal")
+            }
+        }
+
         @Test(
             .enabled(
                 if: isAvailable(FileManager.default.fileExists(atPath: Self.faketime)), "libfaketime is not installed"))

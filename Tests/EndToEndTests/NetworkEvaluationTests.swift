@@ -22,10 +22,56 @@ extension EndToEndTests {
             Form(scenario: "reaction", seconds: 18, figures: [("reaction p50 (ms)", 0...500)]),
             Form(scenario: "resume-tus", seconds: 10, figures: [("beyond the size (KiB)", 0...256)]),
             Form(scenario: "resume-content-range", seconds: 10, figures: [("beyond the size (KiB)", 0...256)]),
+            Form(scenario: "high-2-shared", seconds: 25, figures: [("slowdown p50", 0.5...2)]),
+            Form(
+                scenario: "drop-classes", seconds: 20,
+                figures: [
+                    ("level after (s)", 0...3), ("low obeys after (s)", 0...3), ("cancelled after (s)", 0...3),
+                    ("explain names the level", 1...1),
+                ]),
+            Form(
+                scenario: "blackout-refused", seconds: 58,
+                figures: [("recovered to 80 % after (s)", 0...10), ("attempts charged", 0...0)]),
+            Form(scenario: "kill", seconds: 28, figures: [("lost", 0...0), ("level known again after (s)", 0...5)]),
             Form(
                 scenario: "drop-recover", seconds: 36,
                 figures: [("level after (s)", 0...3), ("recovered to 80 % after (s)", 0...10)]),
         ]
+
+        @Test func `a stopped evaluation goes on where it was, and what was never reached counts against it`()
+            async throws
+        {
+            let place = try TemporaryDirectory("evaluation")
+            defer { place.remove() }
+            func line(_ repetition: Int, _ figures: String, error: String = "null") -> String {
+                "{\"scenario\":\"drop-recover\",\"arm\":\"ours\",\"congestion\":\"cubic\",\"repetition\":\(repetition),"
+                    + "\"seconds\":60.0,\"facts\":{},\"figures\":{\(figures)},\"samples\":{},\"goodput\":{},"
+                    + "\"marks\":[],\"levels\":[],\"notes\":[],\"error\":\(error)}"
+            }
+            let lines = [
+                line(1, "\"goodput (%)\":95.0,\"recovered to 80 % after (s)\":2.0"), line(2, "\"goodput (%)\":96.0"),
+                line(3, "\"goodput (%)\":97.0"), line(4, "", error: "\"the link broke\""),
+                // Where the machine stopped.
+                "{\"scenario\":\"drop-re",
+            ]
+            _ = try place.file("results.jsonl", Array(lines.joined(separator: "\n").utf8))
+            let arguments = [
+                "--scenario", "drop-recover", "--arm", "ours", "--congestion", "cubic", "--repetitions", "3",
+            ]
+            let child = try ChildProcess(
+                ["\(Installation.bin)/NetworkEvaluation"] + arguments + ["--output", place.path],
+                environment: ["TMPDIR": place.path], directory: place.path, log: "\(place.path)/log")
+            #expect(try await child.end(within: .seconds(30)) == .exited(0), "\(child.errors)")
+            #expect(child.output.contains("3 runs, 3 done before"), "\(child.output)")
+            let report = try String(contentsOfFile: "\(place.path)/report.md", encoding: .utf8)
+            let rows = report.split(separator: "\n").filter { $0.hasPrefix("| drop-recover, cubic |") }
+            func row(_ figure: String) -> Substring { rows.first { $0.contains(figure) } ?? "" }
+            #expect(row("goodput (%)").hasSuffix("| 96 (95–97) | yes |"), "\(report)")
+            #expect(row("recovered to 80 %").hasSuffix("| 2, not reached in 2 of 3 | **no** |"), "\(report)")
+            #expect(row("level after").hasSuffix("| not reached in 3 of 3 | **no** |"), "\(report)")
+            #expect(report.contains("the link broke"), "\(report)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: place.path).contains { $0.hasSuffix(".svg") })
+        }
 
         @Test(arguments: forms) func `keeps its bounds`(_ form: Form) async throws {
             let place = try TemporaryDirectory("evaluation")

@@ -46,7 +46,8 @@ extension EndToEndTests {
                 let receiver = try await installation.receiver()
                 receiver.on("/in/a.bin", .slow(bytesPerSecond: 1_000_000))
                 let file = try installation.place.file("a.bin", [UInt8](repeating: 7, count: Self.size))
-                _ = try await installation.up()
+                let coordinator = try await installation.coordinator()
+                _ = try await installation.worker()
                 let store = try installation.store()
                 let id = try await installation.sluice(
                     "put", file, "--to", "\(receiver.origin)/in/", "--protocol", "put", "--qos", "userInteractive"
@@ -61,9 +62,75 @@ extension EndToEndTests {
                     return (ContinuousClock.now - since).seconds >= 0.3
                 }
                 #expect(receiver.requests[0].bytes < Self.size)
+                // Another coordinator knows it from its first word on.
+                coordinator.signal(SIGKILL)
+                _ = await coordinator.end
+                _ = try await installation.coordinator()
+                let (before, since) = (receiver.requests[0].bytes, ContinuousClock.now)
+                try await until("300 kB more") { receiver.requests[0].bytes >= before + 300_000 }
+                #expect((ContinuousClock.now - since).seconds >= 1.8)
                 try await set(installation, receiver, "--max-rate", "none")
                 try await installation.await(id, .success, in: store, within: .seconds(20))
             }
+        }
+
+        @Test func `a probe that is due and finds no place keeps nobody busy`() async throws {
+            try await Installation.with { installation in
+                let coordinator = try await installation.coordinator()
+                _ = try await installation.worker("--concurrency", "1")
+                let store = try installation.store()
+                let source = try installation.place.file("file", [1])
+                let id = try await installation.sluice(
+                    "put", source, "--to", "http://127.0.0.1:\(try freePort())/x"
+                ).ids[0]
+                try await until("a first try") { try store.command(id)?.claim ?? 0 > 0 }
+                let noop = try await installation.sluice("submit", "noop", "{\"milliseconds\":60000}").ids[0]
+                try await installation.await(noop, .sent, in: store)
+                // From here on the next probe becomes due, and the only place is taken.
+                let before = processorTime(of: coordinator.pid)
+                let end = ContinuousClock.now + .seconds(6)
+                try await until("six seconds") { ContinuousClock.now > end }
+                let share = (processorTime(of: coordinator.pid) - before) / 6
+                #expect(share < 0.1, "\(share) of a core")
+            }
+        }
+
+        @Test func `low quality goes on slowly while the coordinator is silent, and at once when it is heard again`()
+            async throws
+        {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                receiver.on("/slow", .slow(bytesPerSecond: 2_000_000))
+                let coordinator = try await installation.coordinator()
+                _ = try await installation.worker()
+                let source = try installation.place.file("large", [])
+                truncate(source, 1 << 30)
+                _ = try await installation.sluice(
+                    "put", source, "--to", "\(receiver.origin)/slow", "--protocol", "put", "--qos", "background")
+                func bytes() -> Int { receiver.requests.first?.bytes ?? 0 }
+                try await until("the first bytes") { bytes() > 1_000_000 }
+                coordinator.signal(SIGSTOP)
+                defer { coordinator.signal(SIGCONT) }
+                // 64 kB take two seconds then, and a thirtieth of one before.
+                try await until("the safe rate") {
+                    let (before, since) = (bytes(), ContinuousClock.now)
+                    try await until("64 kB more") { bytes() >= before + 64_000 }
+                    return (ContinuousClock.now - since).seconds >= 1
+                }
+                coordinator.signal(SIGCONT)
+                let before = bytes()
+                let since = ContinuousClock.now
+                try await until("a megabyte more") { bytes() >= before + 1_000_000 }
+                #expect((ContinuousClock.now - since).seconds < 15, "a megabyte at the safe rate takes 31 s")
+            }
+        }
+
+        /// Seconds so far.
+        private func processorTime(of pid: pid_t) -> Double {
+            let text = String(decoding: contents(of: "/proc/\(pid)/stat") ?? [], as: UTF8.self)
+            let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
+            guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return 0 }
+            return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
         }
 
         @Test func `a running coordinator tells of its links, when asked and by events`() async throws {

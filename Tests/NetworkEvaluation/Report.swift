@@ -79,12 +79,17 @@ struct Report {
     }
 
     private func judged(_ target: Target, _ runs: [RunRecord]) -> (Double?, String) {
+        let count = runs.count { $0.job.arm == .ours }
         let ours = runs.filter { $0.job.arm == .ours }.compactMap { $0[target.figure] }
-        guard let median = ours.median else { return (nil, "not measured") }
-        guard let arm = target.relativeTo else { return (median, Self.spread(ours)) }
+        // What a run has not reached counts as the worst there is.
+        let missed = count - ours.count
+        let all = ours + [Double](repeating: target.bound.worst, count: missed)
+        guard let median = all.median else { return (nil, "not measured") }
+        let note = missed > 0 ? (ours.isEmpty ? "" : ", ") + "not reached in \(missed) of \(count)" : ""
+        guard let arm = target.relativeTo else { return (median, (ours.isEmpty ? "" : Self.spread(ours)) + note) }
         let others = runs.filter { $0.job.arm == arm }.compactMap { $0[target.figure] }
         guard let base = others.median, base > 0 else { return (nil, "\(arm.rawValue) is missing") }
-        return (median / base, Self.spread(ours.map { $0 / base }))
+        return (median / base, (ours.isEmpty ? "" : Self.spread(ours.map { $0 / base })) + note)
     }
 
     private static func spread(_ values: [Double]) -> String {

@@ -9,12 +9,17 @@ struct ResultLog {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         path = "\(directory)/results.jsonl"
         if !FileManager.default.fileExists(atPath: path) { try Data().write(to: URL(fileURLWithPath: path)) }
+        // A line that was cut when the machine stopped is not to swallow the next.
+        let last = try Data(contentsOf: URL(fileURLWithPath: path)).last
+        if let last, last != UInt8(ascii: "\n") { try append([UInt8(ascii: "\n")]) }
     }
 
-    func append(_ record: RunRecord) throws {
+    func append(_ record: RunRecord) throws { try append(record.json.bytes + [UInt8(ascii: "\n")]) }
+
+    private func append(_ bytes: [UInt8]) throws {
         guard let file = FileHandle(forWritingAtPath: path) else { throw CocoaError(.fileWriteUnknown) }
         try file.seekToEnd()
-        try file.write(contentsOf: Data(record.json.bytes + [UInt8(ascii: "\n")]))
+        try file.write(contentsOf: Data(bytes))
         try file.synchronize()
         try file.close()
     }

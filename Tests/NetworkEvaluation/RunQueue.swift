@@ -5,7 +5,7 @@ struct RunQueue {
     private let atOnce: Int
     private let megabits: Double
 
-    /// - Parameter megabits: Mbit/s of all links that are emulated at once; a run that needs the machine takes all of it.
+    /// - Parameter megabits: Mbit/s of all links that are emulated at once; a run that bears few neighbours takes more.
     init(_ jobs: [Job], atOnce: Int, megabits: Double) {
         open = jobs
         self.atOnce = max(1, atOnce)
@@ -27,7 +27,7 @@ struct RunQueue {
     mutating func end(of job: Job) { running.removeAll { $0 == job } }
 
     private func cost(of job: Job) -> Double {
-        guard let scenario = Scenario.named(job.scenario), !scenario.needsTheMachine else { return megabits }
-        return scenario.megabits
+        guard let scenario = Scenario.named(job.scenario), scenario.neighbours > 0 else { return megabits }
+        return max(scenario.megabits, megabits / (Double(scenario.neighbours) + 1))
     }
 }

@@ -20,8 +20,8 @@ struct Scenario: Sendable {
     var startsItself = false
     /// Whether its record has every arm, and more and longer runs.
     var isMain = false
-    /// Nothing runs beside it: it measures processor time or milliseconds, or takes all that the disk can do.
-    var needsTheMachine = false
+    /// Runs beside it at most, where it measures processor time or milliseconds, or takes all that the disk can do.
+    var neighbours = Int.max
     /// Does it, and puts figures into the stage's record.
     var run: @Sendable (Stage) async throws -> Void
 
@@ -65,6 +65,14 @@ struct Target: Sendable {
             case .atMost(let limit): value <= limit
             case .atLeast(let limit): value >= limit
             case .between(let low, let high): (low...high).contains(value)
+            }
+        }
+
+        /// What no run may be.
+        var worst: Double {
+            switch self {
+            case .atMost, .between: 1e12
+            case .atLeast: -1e12
             }
         }
 

@@ -35,6 +35,17 @@ import Testing
         #expect(abs((estimator.estimate ?? 0) - 12_500_000) < 1000)
     }
 
+    @Test func `what it carried is worth less each minute, and nothing after ten`() {
+        var estimator = GoodputEstimator()
+        feed(&estimator, 10, tick(1_000_000))
+        #expect(abs((estimator.reference(now: 500 * second) ?? 0) - 600_000) < 1)
+        for minutes in [11, 21, 1000] as [Int64] {
+            #expect(estimator.reference(now: minutes * 60 * second) == nil)
+            #expect(estimator.expected(flows: 4, now: minutes * 60 * second) == nil)
+            #expect(estimator.referenceFlows(now: minutes * 60 * second) == 1)
+        }
+    }
+
     @Test func `ticks in which nothing flowed say nothing`() {
         var estimator = GoodputEstimator()
         feed(&estimator, 10, tick(1_000_000))

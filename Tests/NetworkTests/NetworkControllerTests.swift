@@ -79,6 +79,65 @@ import Testing
         #expect(rig.pace(rig.run(20, ["a": 1.9 * megabit]), .utility) == 0)
         let floor = rig.pace(rig.run(11, ["a": 1.9 * megabit]), .utility) ?? 0
         #expect((0.09 * megabit...0.1 * megabit).contains(floor))
+        // The next pause is one of its own.
+        rig.transfers[1].state = .running
+        rig.run(15, ["a": 100 * megabit])
+        #expect(rig.pace(rig.run(1.5, ["a": 1.9 * megabit]), .utility) == 0)
+    }
+
+    @Test func `bytes from before a link was heard of are nobody's goodput`() {
+        var rig = NetworkRig()
+        rig.transfers = [sample(1, to: "b", .default)]
+        rig.run(5, ["b": 10 * megabit])
+        func counters(_ name: String, _ bytes: Int64) -> [LinkCounter] {
+            [LinkCounter(destination: destination(name), serviceClass: .middle, bytes: bytes)]
+        }
+        // A worker that was idle for long is heard of again: of another link first, and then of this one.
+        rig.network.report(worker: 2, transfers: [], counters: counters("a", 1000), now: rig.now)
+        rig.run(0.5, ["b": 10 * megabit])
+        rig.network.report(
+            worker: 2, transfers: [], counters: counters("a", 1000) + counters("b", 10_000_000_000), now: rig.now)
+        rig.run(4, ["b": 10 * megabit])
+        // And one that has forgotten how far it had counted.
+        rig.network.report(worker: 2, transfers: [], counters: counters("b", 5), now: rig.now)
+        rig.run(4, ["b": 10 * megabit])
+        let link = rig.network.state(of: key("b"), now: rig.now)
+        #expect(link?.level == .good)
+        #expect((9 * megabit...11 * megabit).contains(link?.rate ?? 0))
+        #expect((9 * megabit...11 * megabit).contains(link?.reference ?? 0))
+    }
+
+    @Test func `an uplink shows how many transfers it allows`() {
+        var rig = NetworkRig()
+        rig.transfers = (1...8).map { sample($0, to: $0 % 2 == 0 ? "a" : "b", .default) }
+        rig.run(5, ["a": 10 * megabit, "b": 10 * megabit])
+        let uplink = rig.network.state(of: LinkKey(.uplink(""), .up), now: rig.now)
+        #expect(uplink?.inFlight == 8)
+        #expect(uplink?.limit == 64)
+    }
+
+    @Test func `who is only slowed down beside others is held back by no gate where he is alone`() {
+        var rig = NetworkRig()
+        rig.transfers = [sample(1, .utility), sample(2, .default)]
+        rig.run(5, ["a": 100 * megabit])
+        rig.run(6, ["a": 1.9 * megabit])
+        let beside = rig.network.gate(of: .utility, to: key("a"), now: rig.now)
+        #expect(beside?.sentence.contains("utility has “throttle") == true, "\(String(describing: beside))")
+        rig.transfers.removeLast()
+        rig.run(2, ["a": 1.9 * megabit])
+        #expect(rig.network.level(of: key("a")) == .degraded)
+        #expect(rig.network.gate(of: .utility, to: key("a"), now: rig.now) == nil)
+    }
+
+    @Test func `the gate of a full link says what it carries, and of how much`() {
+        var rig = NetworkRig()
+        rig.transfers = [sample(1, .userInitiated, remaining: 100_000_000), sample(2, .utility)]
+        rig.run(10, ["a": 20 * megabit])
+        let gate = rig.network.gate(of: .utility, to: key("a"), now: rig.now)
+        #expect(
+            gate?.sentence.contains("is good and full (20.0 Mbit/s of 20.0 Mbit/s; four fifths are full)") == true,
+            "\(String(describing: gate))")
+        #expect(gate?.remedy?.contains("no high quality for") == true)
     }
 
     @Test func `on a poor link with nothing else one low transfer goes on`() {
@@ -145,6 +204,23 @@ import Testing
         var rig = NetworkRig()
         rig.transfers = [1, 2].map { sample($0, .userInitiated, remaining: .max) } + [sample(3)]
         #expect(rig.run(2, ["a": 20 * megabit]).allowances[key("a")] != nil)
+    }
+
+    @Test func `who is forgotten is forgotten wholly`() {
+        var rig = NetworkRig()
+        for number in 1...50 {
+            let name = "d\(number)"
+            rig.network.routeChanged(destination(name), to: .local, now: rig.now)
+            rig.transfers = [sample(UInt64(number), to: name, .utility)]
+            rig.run(1, [name: megabit])
+        }
+        rig.transfers = []
+        let since = rig.now
+        while rig.now < since + 1000 * second { rig.run(1, [:]) }
+        #expect(rig.network.links.isEmpty && rig.network.places.isEmpty && rig.network.published.isEmpty)
+        #expect(rig.network.waves.isEmpty && rig.network.pausedSince.isEmpty)
+        for number in 1...50 { rig.network.forget(destination("d\(number)")) }
+        #expect(rig.network.routes.isEmpty)
     }
 
     @Test func `a destination that was never reached and that nobody asks for is forgotten`() {

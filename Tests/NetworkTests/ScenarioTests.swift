@@ -153,6 +153,17 @@ import Testing
         #expect(all.allSatisfy { $0.levels.map(\.level).filter { $0 == .offline }.count == 1 })
     }
 
+    @Test func `in a long outage a probe goes every thirty seconds, and the link comes back with the next`() {
+        var scenario = Simulation.Scenario(name: "blackout of six minutes", duration: 425)
+        scenario.weather = { Weather(capacity: (15..<375).contains($0) ? 0 : 100 * Self.megabit) }
+        for (seed, figures) in zip(Self.seeds, run(scenario)) {
+            let probes = figures.probes.filter { (20..<375).contains($0) }
+            #expect(probes.count >= 10, "seed \(seed)")
+            #expect(zip(probes, probes.dropFirst()).allSatisfy { $1 - $0 <= 30.5 }, "seed \(seed): \(probes)")
+            #expect(figures.recovery(from: 375, to: 80 * Self.megabit) <= 35, "seed \(seed)")
+        }
+    }
+
     @Test func `a flapping link changes its level as often as it flaps`() {
         var scenario = Simulation.Scenario(name: "50 and 5 Mbit/s in turn, 20 s each", duration: 80)
         scenario.weather = { Weather(capacity: (Int($0 / 20) % 2 == 0 ? 50 : 5) * Self.megabit) }
@@ -190,6 +201,14 @@ import Testing
         #expect(median(shares) >= 0.98)
     }
 
+    @Test func `twenty destinations share the places of all`() {
+        var scenario = Simulation.Scenario(name: "twenty destinations", duration: 20)
+        scenario.servers = (0..<20).map { _ in Server(connectionCapacity: 2 * Self.megabit, fileSize: 500_000) }
+        // The simulation complains of more than 64 places.
+        let all = run(scenario)
+        #expect(all.allSatisfy { $0.movedByServer.allSatisfy { $0 > 0 } })
+    }
+
     // MARK: High quality
 
     @Test(arguments: [20.0, 2.0], [false, true])
@@ -213,13 +232,17 @@ import Testing
         if megabits < 10 { #expect(all.allSatisfy { !$0.waves.isEmpty }) }
     }
 
-    @Test func `all low transfers end in spite of high quality every 10 s`() {
+    @Test(arguments: [(2.0, false, false), (2, true, true), (20, false, true), (20, true, false)])
+    func `all low transfers end in spite of high quality every 10 s`(
+        megabits: Double, isElsewhere: Bool, isResumable: Bool
+    ) {
         var scenario = Simulation.Scenario(name: "every low transfer ends", duration: 90)
-        scenario.weather = { _ in Weather(capacity: 2 * Self.megabit) }
-        scenario.servers[0].isResumable = false
-        scenario.servers[0].fileSize = 500_000
+        scenario.weather = { _ in Weather(capacity: megabits * Self.megabit) }
+        scenario.servers[0].isResumable = isResumable
+        scenario.servers[0].fileSize = megabits * 250_000
+        if isElsewhere { scenario.servers.append(Server(fileSize: 0)) }
         scenario.files = 6
-        scenario.high = (0, 2 * Self.megabit, 10)
+        scenario.high = (isElsewhere ? 1 : 0, megabits * Self.megabit, 10)
         for (seed, figures) in zip(Self.seeds, run(scenario)) {
             #expect(figures.finishedLow == 6, "seed \(seed)")
         }

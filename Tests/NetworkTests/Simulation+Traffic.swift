@@ -98,6 +98,7 @@ extension Simulation {
                 ended.append(flow.id)
                 connections[flow.server, default: []].append(flow.window)
                 if flow.qos.serviceClass == .low { figures.finishedLow += 1 }
+                if flow.qos.serviceClass != .high { seen[flow.server].ended += 1 }
                 if let start = highStarted.removeValue(forKey: flow.id) { measure(flow, start, weather) }
                 network.ended(flow.id, to: keys[flow.server], outcome: .answered, now: clock)
             case .body where weather.capacity <= 0 && weather.refuses,

@@ -92,6 +92,19 @@ struct Simulation {
     var blackoutBegan: Double?
     var lastLevel = LinkLevel.unknown
     var highStarted: [CommandID: Double] = [:]
+    /// What the simulation itself saw of each server since the last tick, and between the two before it: what must hold is
+    /// not asked of those who are to hold it.
+    var seen: [Seen]
+    var seenBefore: [Seen]
+
+    struct Seen {
+        /// Most transfers of middle and low quality at once, and how many have ended.
+        var peak = 0
+        var ended = 0
+        var steps = 0
+        /// With high quality under way.
+        var highSteps = 0
+    }
 
     init(_ scenario: Scenario, seed: UInt64) {
         self.scenario = scenario
@@ -102,6 +115,8 @@ struct Simulation {
         destinations = scenario.servers.indices.map { Destination(scheme: "http", host: "server\($0)", port: 80) }
         keys = destinations.map { LinkKey($0, .up) }
         figures.movedByServer = scenario.servers.map { _ in 0 }
+        seen = scenario.servers.map { _ in Seen() }
+        seenBefore = seen
         counters = [[], []]
         for worker in 0..<2 {
             for server in scenario.servers.indices {
@@ -142,6 +157,7 @@ struct Simulation {
         let bytes = fluid.advance(now: now, weather: weather, noise: noise)
         for flow in fluid.flows where flow.moved > 0 { count(flow) }
         moved += bytes
+        for server in seen.indices { look(server) }
         if now >= scenario.warmUp {
             figures.moved += bytes
             figures.possible += weather.capacity * FluidNetwork.step
@@ -150,6 +166,14 @@ struct Simulation {
         if step % 5 == 1 { report(0, weather) }
         if step % 5 == 3 { report(1, weather) }
         if step % 5 == 4 { tick(weather) }
+    }
+
+    private mutating func look(_ server: Int) {
+        let flows = fluid.flows.filter { $0.server == server }
+        let high = flows.count { $0.qos.serviceClass == .high }
+        seen[server].peak = max(seen[server].peak, flows.count - high)
+        seen[server].steps += 1
+        if high > 0 { seen[server].highSteps += 1 }
     }
 
     mutating func count(_ flow: Flow) {
@@ -219,6 +243,12 @@ struct Simulation {
             for key in decisions.allowances.keys { decisions.allowances[key]?.places = fixed }
         }
         check(before)
+        seenBefore = seen
+        seen = seen.map { _ in Seen() }
+        // Who was cut and waits stands still as well.
+        for one in released.values.joined() where one.qos.serviceClass == .low {
+            figures.longestStandstill = max(figures.longestStandstill, now - one.progressAt)
+        }
         let key = keys[0]
         figures.rates.append((now, (moved - movedBefore) / 0.25))
         movedBefore = moved
@@ -247,10 +277,12 @@ struct Simulation {
             guard let old = before[key]?.concurrency.limit, limit > old, before[key]?.level != .offline else {
                 continue
             }
-            if !link.lastTick.isSaturated(at: old) { complain("the limit rose from \(old) without saturation") }
-            if link.lastTick.hasHigh || link.lastTick.highRate > 0 {
-                complain("a tick of high quality raised the limit")
+            guard let server = keys.firstIndex(of: key) else { continue }
+            let (recent, earlier) = (seen[server], seenBefore[server])
+            if max(recent.peak, earlier.peak) < old, recent.ended + earlier.ended < old {
+                complain("the limit rose from \(old) without saturation")
             }
+            if recent.highSteps == recent.steps { complain("a tick of high quality raised the limit") }
             if link.lastTick.isSteered { complain("a tick with pacing raised the limit") }
         }
         let places = decisions.allowances.values.reduce(0) { $0 + $1.places }

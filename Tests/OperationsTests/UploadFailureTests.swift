@@ -106,6 +106,17 @@ import Work
         #expect(ContinuousClock.now - began < .seconds(600))
     }
 
+    @Test func `blames the link for a port that takes no connection in time`() async throws {
+        let harness = try UploadHarness(connectTimeout: .milliseconds(200))
+        defer { harness.directory.remove() }
+        let full = try FullListener()
+        let file = try harness.directory.file("a", [1])
+        let failure = try await harness.failure(file: file, to: "http://127.0.0.1:\(full.port)/a")
+        #expect(failure.fault == .link)
+        #expect(!failure.ambiguous)
+        #expect(failure.reason.contains("within the connect time-out"), "\(failure.reason)")
+    }
+
     @Test func `understands IPv6 literals`() async throws {
         let harness = try UploadHarness()
         defer { harness.directory.remove() }

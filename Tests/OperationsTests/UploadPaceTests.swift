@@ -56,6 +56,18 @@ import Work
         }
     }
 
+    @Test func `says how long the first byte of an answer is waited for`() async throws {
+        try await withReceiver { receiver, harness in
+            receiver.on("/a", .hang(.body))
+            let file = try harness.directory.file("a", sample(1000))
+            let (execution, meter) = try harness.execution(file: file, to: "\(receiver.origin)/a")
+            let task = Task { try await harness.run(execution) }
+            try await until("half a second of waiting") { meter.reading.connection.firstByte > 500_000 }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+    }
+
     @Test func `a pause is no stall`() async throws {
         try await withReceiver(idleTimeout: .milliseconds(200)) { receiver, harness in
             let file = try harness.hollowFile(1 << 20)

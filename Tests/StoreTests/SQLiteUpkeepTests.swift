@@ -43,13 +43,27 @@ import Testing
         let store = try place.store(shards: 1)
         let probe = try SQLiteProbe(place.data.shard(0))
         try probe.run("BEGIN IMMEDIATE")
-        async let submitted = onThread("waits") { () throws(StoreError) in
+        async let submitted = onThread("waits-for-lock") { () throws(StoreError) in
             try store.submit([.noop], allowUnknownTypes: false, now: .now)[0].get()
         }
-        try await Task.sleep(for: .milliseconds(50))
+        // It has found the lock taken, and taken naps.
+        try await until("its waiting") { Self.naps(ofThread: "waits-for-lock") >= 3 }
         try probe.run("COMMIT")
         let id = try await submitted.id
         #expect(try store.command(id) != nil)
+    }
+
+    /// How often a thread of this process has gone to sleep by itself; 0 where there is none of that name.
+    private static func naps(ofThread name: String) -> Int {
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+        for thread in threads {
+            let lines = String(decoding: contents(of: "/proc/self/task/\(thread)/status") ?? [], as: UTF8.self)
+                .split(separator: "\n")
+            guard lines.first?.hasSuffix("\t\(name)") == true else { continue }
+            return lines.first { $0.hasPrefix("voluntary_ctxt_switches") }?.split(separator: "\t").last
+                .flatMap { Int($0) } ?? 0
+        }
+        return 0
     }
 
     // MARK: Checkpoints, backup, prune

@@ -196,11 +196,15 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         connection.roundTrip = now.roundTrip
         connection.leastRoundTrip = now.leastRoundTrip
         connection.retransmitted = now.retransmitted - before.retransmitted
+        if let requestEnded, record.head == nil { connection.firstByte = Self.wait(since: requestEnded) }
         execution.observed(connection)
         // A slow pace goes on over several looks.
         if paceTimer != nil { execution.waitedForPace() }
         acknowledge(min(now.acknowledged - before.acknowledged, offset - start))
     }
+
+    /// In microseconds.
+    private static func wait(since instant: NIODeadline) -> Int64 { max((.now() - instant).nanoseconds / 1000, 1) }
 
     private func acknowledge(_ bytes: Int64) {
         guard bytes > acknowledged else { return }
@@ -343,7 +347,7 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
     func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
         record.head = head
         if let requestEnded {
-            connection.firstByte = max((.now() - requestEnded).nanoseconds / 1000, 1)
+            connection.firstByte = Self.wait(since: requestEnded)
             execution.observed(connection)
         }
         if head.status.code >= 300, bodySent != nil {

@@ -11,6 +11,8 @@ struct Gate: Equatable {
     var threshold: String?
     /// What will open it.
     var opens: String
+    /// It makes slower and lets begin.
+    var isPace = false
 
     var sentence: String {
         let limit = threshold.map { " (needs: \($0))" } ?? ""

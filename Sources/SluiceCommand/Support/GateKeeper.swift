@@ -104,7 +104,8 @@ struct GateKeeper {
         } else if let gate = try type(command, alive) {
             gates.append(gate)
         }
-        if gates.isEmpty {
+        // Who is only made slower waits for something else.
+        if gates.allSatisfy(\.isPace) {
             if let full = limit(command) {
                 gates.append(full)
             } else {
@@ -139,17 +140,18 @@ struct GateKeeper {
                 threshold: "level auto", opens: "“sluice network set \(destination) --level auto” lifts it")
         }
         let isRunning = [.queued, .sent].contains(command.status)
-        let goes = isRunning ? "has all of the link" : "begins"
         let own = links.filter { $0.destination == destination.text }
         for link in own.isEmpty ? links.filter({ $0.destination == "*" }) : own {
             guard let gate = link.gates[command.qos.name] else { continue }
             // What lifts it stands at the end of the sentence, and here in a place of its own.
             let parts = gate.split(separator: LinkReport.remedy, maxSplits: 1)
             let remedy = parts.count == 2 ? String(parts[1]) : nil
+            let isPace = gate.contains(LinkReport.throttles)
+            let goes = isRunning || isPace ? "has all of the link" : "begins"
             let probe = link.nextProbe.map { "; the next probe goes at \($0)" } ?? ""
             return Gate(
                 name: "link", value: String(parts.first ?? ""), threshold: remedy,
-                opens: "It \(goes) when \(remedy == nil ? "the link lets it" : "that is so")\(probe)")
+                opens: "It \(goes) when \(remedy == nil ? "the link lets it" : "that is so")\(probe)", isPace: isPace)
         }
         return nil
     }

@@ -49,7 +49,8 @@ extension Scenario {
         stage.start()
         try await stage.submitBacklog(of: 2_000_000)
         try await stage.until(second: stage.seconds / 2)
-        let before = stage.linkEvents().compactMap(\.limit).last
+        let limits = { stage.linkEvents().filter { $0.link != "*" }.compactMap(\.limit) }
+        let before = limits().last
         let lossy = try await stage.change(.megabits(20, loss: 0.05), "5 % loss")
         try await stage.until(second: stage.seconds)
         let end = MonotonicMoment.now
@@ -57,7 +58,7 @@ extension Scenario {
         stage.record.set("goodput with loss (Mbit/s)", traffic.useful(from: lossy + 3, to: end) * 8 / 1e6)
         stage.record.set("goodput before (Mbit/s)", traffic.useful(from: stage.begin + 5, to: lossy) * 8 / 1e6)
         // A probe downwards is no cut: what counts is where the limit ends.
-        if let before, let after = stage.linkEvents().compactMap(\.limit).last {
+        if let before, let after = limits().last {
             stage.record.set("limit kept (%)", min(1, Double(after) / Double(before)) * 100)
         }
         stage.record.set("requests at once, with loss", traffic.concurrency(from: lossy, to: end))

@@ -18,7 +18,7 @@ extension Scenario {
             Target("level after (s)", .atMost(1.5)), Target("default obeys after (s)", .atMost(1.5)),
             Target("low obeys after (s)", .atMost(1.5)), Target("explain names the level", .atLeast(1)),
             Target("cancelled after (s)", .atMost(1.5)),
-        ], arms: [.ours, .withoutPreemption], startsItself: true
+        ], arms: [.ours, .withoutPreemption, .fixed8], startsItself: true
     ) { stage in
         try await stage.destinations[0].set(.connectionRate(8e6))
         stage.start()

@@ -57,7 +57,7 @@ extension Scenario {
         stage.note(traffic, kinds: ["low"])
     }
 
-    /// The coordinator's goodput of the link with so many transfers as it is told, whatever the arm.
+    /// The coordinator's goodput of the link with so many transfers as it is told, so that there is one arm.
     private static let estimate = Scenario(
         name: "estimate", title: "the estimate against the shaper with 1 to 32 transfers, 20 Mbit/s, 50 ms",
         uplink: .megabits(20),
@@ -87,7 +87,7 @@ extension Scenario {
     static let starvation = Scenario(
         name: "starvation", title: "high priority saturates 20 Mbit/s for 10 minutes while eight low uploads wait",
         uplink: .megabits(20), targets: [Target("longest standstill (s)", .atMost(60))],
-        arms: [.ours, .withoutPreemption], leastSeconds: 600
+        arms: [.ours, .withoutPreemption, .fixed8], leastSeconds: 600
     ) { stage in
         let ceiling = stage.scenario.uplink.payloadCeiling
         try await stage.startSluice()
@@ -112,7 +112,7 @@ extension Scenario {
         name: "overhead", title: "coordinator with 200 transfers, 100 Mbit/s, 20 ms",
         uplink: .megabits(100, roundTrip: .milliseconds(20)),
         destinations: [nil, nil, nil, nil], targets: [Target("coordinator (% of a core)", .atMost(2))], arms: [.ours],
-        concurrency: 200, needsTheMachine: true
+        concurrency: 200, neighbours: 0
     ) { stage in
         // High ones, which no link's limit holds back: so all run, and the control is at work on all of them.
         try await stage.startSluice(policy: ["network.maxTransfers": "200"])

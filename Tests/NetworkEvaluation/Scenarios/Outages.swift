@@ -51,7 +51,7 @@ extension Scenario {
             targets: [
                 Target("lost", .atMost(0)), Target("sent twice, per transfer cut (KiB)", .atMost(256)),
                 Target("level known again after (s)", .atMost(2)),
-            ], arms: [.ours], leastSeconds: 45
+            ], arms: [.ours, .fixed8], leastSeconds: 45
         ) { stage in
             try await stage.startSluice()
             stage.start()
@@ -65,7 +65,7 @@ extension Scenario {
             let killed = MonotonicMoment.now
             stage.mark("SIGKILL", at: killed)
             try await stage.until(second: stage.seconds * 3 / 4)
-            let known = stage.link(after: killed) { $0.level != "unknown" }
+            let known = stage.link(after: killed) { $0.link != "*" && $0.level != "unknown" }
             stage.record.set("level known again after (s)", known.map { $0.at - killed })
             try await stage.change(fast, "100 Mbit/s")
             let open = { try await stage.client.counts().filter { !$0.key.isFinal }.values.reduce(0, +) }

@@ -22,7 +22,7 @@ extension Scenario {
         return Scenario(
             name: name, title: title, uplink: link, destinations: isShared ? [nil, nil] : [nil],
             targets: [Target("slowdown p50", .atMost(p50)), Target("slowdown p99", .atMost(p99))], isMain: !isShared,
-            needsTheMachine: rate > 10
+            neighbours: rate > 10 ? 4 : .max
         ) { stage in
             try await stage.startSluice()
             let destination = isShared ? 2 : 1
@@ -61,8 +61,9 @@ extension Scenario {
     /// How soon low transfers give way, as the client's network sees it: before queues and delay.
     static let reaction = Scenario(
         name: "reaction", title: "high priority committed → low priority throttled, 20 Mbit/s, 50 ms",
-        uplink: .megabits(20), targets: [Target("reaction p99 (ms)", .atMost(250))], arms: [.ours, .withoutPreemption],
-        needsTheMachine: true
+        uplink: .megabits(20), targets: [Target("reaction p99 (ms)", .atMost(250))],
+        arms: [.ours, .withoutPreemption, .fixed8],
+        neighbours: 0
     ) { stage in
         let link = stage.scenario.uplink
         try await stage.startSluice()

@@ -12,7 +12,7 @@ extension Scenario {
     private static func resume(_ name: String, by transport: Stage.Transport) -> Scenario {
         Scenario(
             name: "resume-\(name)", title: "cut at 50 % and resumed by another process (\(name)), 20 Mbit/s, 50 ms",
-            uplink: .megabits(20), targets: [Target("beyond the size (KiB)", .atMost(256))], arms: [.ours],
+            uplink: .megabits(20), targets: [Target("beyond the size (KiB)", .atMost(256))], arms: [.ours, .fixed8],
             policy: [
                 "destinations": "[bed]", "destination.bed.origin": "\"http://10.77.1.1:8080\"",
                 "destination.bed.resume": "contentRange",
@@ -35,8 +35,8 @@ extension Scenario {
     /// A copy has no link; what was written twice is what its temporary file lost of its length.
     private static let resumedCopy = Scenario(
         name: "resume-file", title: "a copy of 4 GB to a `file:` URL, cut at 50 % and resumed by another process",
-        uplink: .megabits(20), targets: [Target("beyond the size (KiB)", .atMost(256))], arms: [.ours],
-        needsTheMachine: true
+        uplink: .megabits(20), targets: [Target("beyond the size (KiB)", .atMost(256))], arms: [.ours, .fixed8],
+        neighbours: 0
     ) { stage in
         let size: Int64 = 4_000_000_000
         let directory = "\(stage.place.path)/copies"

@@ -83,38 +83,3 @@ package final class NginxServer: Sendable {
         fclose(file)
     }
 }
-
-/// A port of 127.0.0.1 that nobody listens on at this moment.
-package func freePort() throws -> Int {
-    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(socket) }
-    var address = loopback(port: 0)
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let status = withUnsafeMutablePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-            bind(socket, address, length) == 0 ? getsockname(socket, address, &length) : -1
-        }
-    }
-    guard status == 0 else { throw Missed("no free port") }
-    return Int(UInt16(bigEndian: address.sin_port))
-}
-
-/// Whether somebody takes connections to a port of 127.0.0.1.
-package func isListening(_ port: Int) -> Bool {
-    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(socket) }
-    var address = loopback(port: port)
-    return withUnsafePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-            connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-        }
-    }
-}
-
-private func loopback(port: Int) -> sockaddr_in {
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    return address
-}
