@@ -45,7 +45,7 @@ extension EndToEndTests {
             defer { place.remove() }
             func line(_ repetition: Int, _ figures: String, error: String = "null") -> String {
                 "{\"scenario\":\"drop-recover\",\"arm\":\"ours\",\"congestion\":\"cubic\",\"repetition\":\(repetition),"
-                    + "\"seconds\":60.0,\"facts\":{},\"figures\":{\(figures)},\"samples\":{},\"goodput\":{},"
+                    + "\"seconds\":60.0,\"facts\":{},\"figures\":{\(figures)},\"samples\":{},\"goodput\":{\"low\":[90.0,95.0,96.0]},"
                     + "\"marks\":[],\"levels\":[],\"notes\":[],\"error\":\(error)}"
             }
             let lines = [

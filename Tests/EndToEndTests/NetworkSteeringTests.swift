@@ -80,11 +80,11 @@ extension EndToEndTests {
                 _ = try await installation.worker("--concurrency", "1")
                 let store = try installation.store()
                 let source = try installation.place.file("file", [1])
-                let id = try await installation.sluice(
-                    "put", source, "--to", "http://127.0.0.1:\(try freePort())/x"
-                ).ids[0]
+                let put = try await installation.sluice("put", source, "--to", "http://127.0.0.1:\(try freePort())/x")
+                let id = try #require(put.ids.first, "\(put.errors)")
                 try await until("a first try") { try store.command(id)?.claim ?? 0 > 0 }
-                let noop = try await installation.sluice("submit", "noop", "{\"milliseconds\":60000}").ids[0]
+                let long = try await installation.sluice("submit", "noop", "--payload", "{\"milliseconds\":60000}")
+                let noop = try #require(long.ids.first, "\(long.errors)")
                 try await installation.await(noop, .sent, in: store)
                 // From here on the next probe becomes due, and the only place is taken.
                 let before = processorTime(of: coordinator.pid)
