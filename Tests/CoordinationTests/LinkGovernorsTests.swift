@@ -166,6 +166,13 @@ import Wire
         let lost = LinkReport(offline, gates: [:], maxRate: nil) { _ in Timestamp(milliseconds: 5) }
         let found = try #require(StoredLink(setting: LinkReport.settingKey(key), value: lost.setting(nil)))
         #expect(found.memory.offline == "refused")
+        // Offline since long before this coordinator began, which says its own beginning.
+        let long = LinkReport(offline, gates: [:], maxRate: nil, since: Timestamp(milliseconds: 3)) { _ in
+            Timestamp(milliseconds: 5)
+        }
+        #expect(
+            StoredLink(setting: LinkReport.settingKey(key), value: long.setting(nil))?.offlineSince
+                == Timestamp(milliseconds: 3))
         let kept = StoredLink(setting: LinkReport.settingKey(key), value: lost.setting(memory))
         #expect(kept?.memory.limit == memory.limit, "not what an offline link lets run")
         #expect(found.offlineSince == Timestamp(milliseconds: 5))
