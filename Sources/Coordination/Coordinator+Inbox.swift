@@ -2,6 +2,7 @@ internal import CLinux
 internal import Commands
 internal import Logging
 internal import Metrics
+internal import NetworkControl
 internal import Store
 internal import Wire
 internal import ZeroMQ
@@ -20,7 +21,7 @@ extension Coordinator {
                 take(reports, from: head.seat, now: now)
             case .transfers(let transfers):
                 for link in transfers.links where link.allBytes > 0 {
-                    lastTransfers[head.seat, default: [:]][link.destination] = link
+                    lastTransfers[head.seat, default: [:]][LinkKey(link.destination, link.direction)] = link
                 }
                 dispatcher.links.report(transfers, worker: head.epoch, now: now)
                 hub.transfers(transfers, worker: head.seat, at: .now)

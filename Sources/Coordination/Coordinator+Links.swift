@@ -79,9 +79,8 @@ extension Coordinator {
         let keys = Set(controller.links.keys)
         for key in linkLog.keep(keys) {
             forgetSetting(of: key)
-            guard let destination = key.destination else { continue }
-            dispatcher.links.forget(destination)
-            for seat in lastTransfers.keys { lastTransfers[seat]?[destination] = nil }
+            for seat in lastTransfers.keys { lastTransfers[seat]?[key] = nil }
+            if let destination = key.destination { dispatcher.links.forget(destination) }
         }
         for key in keys {
             guard let state = controller.state(of: key, now: now) else { continue }

@@ -42,7 +42,7 @@ actor Coordinator {
     var cancels: [CommandID: Int] = [:]
     var dirtyShards: Set<Int> = []
     var timesAreSettling = false
-    var lastTransfers: [Int: [Destination: Transfers.Link]] = [:]
+    var lastTransfers: [Int: [LinkKey: Transfers.Link]] = [:]
     var linkLog = LinkLog()
     var routes: RouteWatch?
     var lostUplinks: [String: String] = [:]

@@ -36,6 +36,7 @@ package struct LinkGovernors: Sendable {
 
     /// The controller has forgotten its links: it is met anew when it comes back.
     package mutating func forget(_ destination: Destination) {
+        guard Direction.allCases.allSatisfy({ controller.links[LinkKey(destination, $0)] == nil }) else { return }
         known.remove(destination)
         allowances[destination] = nil
         controller.forget(destination)

@@ -93,11 +93,8 @@ extension NetworkController {
         }
     }
 
-    /// Nobody has used it for long, and its links are forgotten. The kernel tells of its route again when it comes back.
-    package mutating func forget(_ destination: Destination) {
-        guard Direction.allCases.allSatisfy({ links[LinkKey(destination, $0)] == nil }) else { return }
-        routes[destination] = nil
-    }
+    /// Nobody has used it for long, and its links are gone. The kernel tells of its route again when it comes back.
+    package mutating func forget(_ destination: Destination) { routes[destination] = nil }
 
     /// A default route or its interface is gone: everything behind it is offline at once.
     package mutating func uplinkLost(_ route: String, reason: String, now: Int64) {

@@ -31,8 +31,12 @@ public final class Execution: Sendable {
     /// The fence of this execution; stands in the names of temporary files.
     public var claim: Int { command.claim }
 
-    /// Reports bytes that the peer has just acknowledged (or that have arrived). Cheap: call it for every chunk.
+    /// Reports bytes that the peer has just acknowledged. Cheap: call it for every chunk.
     public func transferred(_ bytes: Int) { meter.add(bytes) }
+
+    /// Reports bytes of a download that have just arrived, as cheaply. An execution goes one way: from the first of them on
+    /// it counts for the way down of its destination's link.
+    public func received(_ bytes: Int) { meter.receive(bytes) }
 
     /// Reports how far the destination has durably got, in bytes from the start, of `total` (0: not known).
     /// Shown as progress; stored at most 4 times a second.

@@ -45,7 +45,7 @@ extension Executor {
             }
             state.running[id] = Running(
                 command: command, payload: payload, kept: kept, operation: operation,
-                bytesPerSecond: state.paces.rate(of: command))
+                bytesPerSecond: state.paces.rate(of: command, .up))
             state.places.claimed(id, preemptible: command.idempotent, now: now)
             state.report(transitions, of: command, retries: command.retries, shard: shard)
             if state.places.state.phase == .draining { state.releaseUnbegun() }
@@ -109,9 +109,10 @@ extension Executor.State {
 
     fileprivate mutating func retire(_ running: Running) {
         if let place = running.place { board?.clear(place) }
-        let bytes = running.meter.reading.bytes
-        if bytes > 0 {
-            tallies[running.command.destination, default: LinkTally()].add(bytes, running.command.qos.serviceClass)
+        let reading = running.meter.reading
+        if reading.bytes > 0 {
+            let link = LinkName(destination: running.command.destination, direction: reading.direction)
+            tallies[link, default: LinkTally()].add(reading.bytes, running.command.qos.serviceClass)
         }
     }
 }

@@ -20,18 +20,19 @@ extension Executor.State {
     fileprivate mutating func takeTransfers(elapsed: Double) -> (Transfers, [ExecutionWrite]) {
         forgetQuietLinks()
         var links: [Transfers.Link] = []
-        var places: [Destination: Int] = [:]
+        var places: [LinkName: Int] = [:]
         var roundTrips: [[Int64]] = []
-        func place(of destination: Destination) -> Int {
-            if let place = places[destination] { return place }
-            let tally = tallies[destination] ?? LinkTally()
-            links.append(Transfers.Link(destination: destination, direction: .up, bytes: tally.ended))
+        func place(of link: LinkName) -> Int {
+            if let place = places[link] { return place }
+            let tally = tallies[link] ?? LinkTally()
+            links.append(
+                Transfers.Link(destination: link.destination, direction: link.direction, bytes: tally.ended))
             roundTrips.append([])
-            places[destination] = links.count - 1
+            places[link] = links.count - 1
             return links.count - 1
         }
         // What has ended since the last call counts too: the last bytes of a transfer belong to its link.
-        for (destination, tally) in tallies where tally.quietReports < LinkTally.repeats { _ = place(of: destination) }
+        for (link, tally) in tallies where tally.quietReports < LinkTally.repeats { _ = place(of: link) }
 
         var transfers: [Transfers.Transfer] = []
         var offsets: [ExecutionWrite] = []
@@ -42,7 +43,7 @@ extension Executor.State {
             let command = running.command
             // What talks to nobody and moves nothing is no transfer.
             guard command.destination != .none || reading.bytes > 0 || reading.offset > 0 else { continue }
-            let link = place(of: command.destination)
+            let link = place(of: LinkName(destination: command.destination, direction: reading.direction))
             links[link].bytes[command.qos.serviceClass.rawValue] += reading.bytes
             links[link].inFlight += 1
             if reading.connection.roundTrip > 0 { roundTrips[link].append(reading.connection.roundTrip) }
@@ -54,13 +55,14 @@ extension Executor.State {
             }
         }
         for (index, link) in links.enumerated() {
-            var tally = tallies[link.destination] ?? LinkTally()
+            let name = LinkName(destination: link.destination, direction: link.direction)
+            var tally = tallies[name] ?? LinkTally()
             let bytes = link.allBytes
             links[index].rate = Int64(Double(max(bytes - tally.reported, 0)) / elapsed)
             links[index].roundTrip = roundTrips[index].sorted().middle ?? 0
             tally.quietReports = bytes == tally.reported && link.inFlight == 0 ? tally.quietReports + 1 : 0
             tally.reported = bytes
-            tallies[link.destination] = tally
+            tallies[name] = tally
         }
         return (Transfers(links: links, transfers: transfers), offsets)
     }

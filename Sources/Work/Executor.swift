@@ -14,7 +14,7 @@ final class Executor: Sendable {
     struct State {
         var places: Places
         var running: [CommandID: Running] = [:]
-        var tallies: [Destination: LinkTally] = [:]
+        var tallies: [LinkName: LinkTally] = [:]
         /// Reports of what moves so far.
         var rounds = 0
         var paces = Paces()

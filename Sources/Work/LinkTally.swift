@@ -1,6 +1,12 @@
 internal import Commands
 
-/// Cumulative bytes to a destination, of executions that have ended.
+/// A destination and a direction.
+struct LinkName: Hashable, Sendable {
+    var destination: Destination
+    var direction: Direction
+}
+
+/// Cumulative bytes of a link, of executions that have ended.
 struct LinkTally: Sendable {
     /// By class of quality.
     private(set) var ended = [Int64](repeating: 0, count: ServiceClass.allCases.count)

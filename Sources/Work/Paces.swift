@@ -7,7 +7,7 @@ struct Paces: Sendable {
         didSet {
             guard rates != oldValue else { return }
             byLink = Dictionary(
-                rates.filter { $0.direction == .up }.map { (Key(group: $0.group, qos: $0.qos), $0.bytesPerSecond) }
+                rates.map { (Key(group: $0.group, direction: $0.direction, qos: $0.qos), $0.bytesPerSecond) }
             ) { min($0, $1) }
         }
     }
@@ -15,6 +15,7 @@ struct Paces: Sendable {
 
     private struct Key: Hashable {
         var group: UInt32
+        var direction: Direction
         var qos: QualityOfService
     }
 
@@ -25,9 +26,12 @@ struct Paces: Sendable {
     static let safeRate: Int64 = 32_000
 
     /// Nil: as fast as it can.
-    func rate(of command: Command) -> Int64? {
+    func rate(of command: Command, _ direction: Direction) -> Int64? {
         guard command.destination != .none else { return nil }
-        let told = byLink.isEmpty ? nil : byLink[Key(group: Offers.group(of: command.destination), qos: command.qos)]
+        let told =
+            byLink.isEmpty
+            ? nil
+            : byLink[Key(group: Offers.group(of: command.destination), direction: direction, qos: command.qos)]
         guard isCoordinatorSilent, command.qos.serviceClass == .low else { return told }
         // Who was paused goes on as well: nobody would let it go.
         return told == 0 ? Self.safeRate : min(told ?? .max, Self.safeRate)
@@ -35,5 +39,7 @@ struct Paces: Sendable {
 }
 
 extension Executor.State {
-    mutating func setPaces() { for held in running.values { held.pace.set(paces.rate(of: held.command)) } }
+    mutating func setPaces() {
+        for held in running.values { held.pace.set(paces.rate(of: held.command, held.meter.reading.direction)) }
+    }
 }

@@ -1,3 +1,4 @@
+package import Commands
 internal import Synchronization
 
 /// Counts what one execution moves. Written by the operation, read by the worker 4 times a second.
@@ -5,6 +6,7 @@ package final class TransferMeter: Sendable {
     package struct Reading: Sendable, Equatable {
         /// Cumulative, of this execution.
         package var bytes: Int64 = 0
+        package var direction = Direction.up
         package var offset: Int64 = 0
         package var total: Int64 = 0
         /// Another execution can go on from the offset.
@@ -48,6 +50,13 @@ package final class TransferMeter: Sendable {
     }
 
     func add(_ bytes: Int) { state.withLock { $0.bytes += Int64(bytes) } }
+
+    func receive(_ bytes: Int) {
+        state.withLock {
+            $0.bytes += Int64(bytes)
+            $0.direction = .down
+        }
+    }
 
     func progress(offset: Int64, total: Int64) {
         state.withLock {

@@ -45,6 +45,48 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `an upload that was cut goes on where it was in another worker`() async throws {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                receiver.on("/files", .answer(201, headers: ["Location": "/files/1"]))
+                receiver.on("/files/1", .hang(.bytes(Self.size / 2)))
+                let bytes = (0..<Self.size).map { UInt8(truncatingIfNeeded: $0 / 251) }
+                let file = try installation.place.file("a.bin", bytes)
+                _ = try await installation.coordinator()
+                let first = try await installation.worker()
+                let put = try await installation.sluice(
+                    "put", file, "--to", "\(receiver.origin)/files", "--protocol", "tus")
+                let id = try #require(put.ids.first, "\(put.errors)")
+                try await until("half of the file") {
+                    receiver.requests(to: "/files/1").last?.bytes == Self.size / 2
+                }
+                func set(_ level: String) async throws {
+                    let done = try await installation.sluice("network", "set", receiver.origin, "--level", level)
+                    #expect(done.code == 0, "\(done.errors)")
+                }
+                try await set("offline")
+                let store = try installation.store()
+                try await installation.await(id, .new, in: store)
+                let second = try await installation.worker()
+                first.signal(SIGTERM)
+                #expect(await first.end == .exited(0))
+                receiver.on(
+                    "/files/1",
+                    .answer(
+                        200, headers: ["Upload-Offset": "\(Self.size / 2)", "Upload-Length": "\(Self.size)"]),
+                    .answer(204, headers: ["Upload-Offset": "\(Self.size)"]))
+                try await set("auto")
+                let command = try await installation.await(id, .success, in: store)
+                #expect(command.claim == 2 && command.retries == 0 && command.crashes == 0)
+                let seats = try store.timeline(id).filter { $0.status == .sent }.map(\.seat)
+                #expect(seats.count == 2 && Set(seats).count == 2, "\(seats)")
+                #expect(try await installation.workers() == [second.pid])
+                let requests = receiver.requests(to: "/files/1")
+                #expect(requests.map(\.method) == ["PATCH", "HEAD", "PATCH"])
+                #expect(requests.reduce(0) { $0 + $1.bytes } <= Self.size + 256 << 10)
+            }
+        }
+
         @Test func `a copy to a file URL goes on after the death of every process`() async throws {
             try await Installation.with { installation in
                 let size = 1 << 30

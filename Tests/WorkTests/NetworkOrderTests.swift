@@ -50,6 +50,38 @@ import Wire
         await bench.close()
     }
 
+    @Test func `a download counts for the way down of its link, and obeys the pace of that`() async throws {
+        let (stream, continuation) = AsyncStream<Int64?>.makeStream()
+        let downloads = Scripted(
+            type: "a",
+            body: { execution in
+                execution.received(1000)
+                execution.pace.whenChanged { [pace = execution.pace] in continuation.yield(pace.bytesPerSecond) }
+                continuation.yield(execution.pace.bytesPerSecond)
+                try await Task.sleep(for: .seconds(60))
+                return nil
+            })
+        let bench = try Bench([downloads])
+        var paces = stream.makeAsyncIterator()
+        let id = try bench.submit("a", to: Self.host, qos: .background)
+        bench.offer(id, "a", qos: .background)
+        #expect(await paces.next() == .some(nil))
+        let moved = await withCheckedContinuation { continuation in
+            bench.executor.takeTransfers(elapsed: 1) { continuation.resume(returning: $0) }
+        }
+        #expect(moved.links.map(\.direction) == [.down] && moved.links.map(\.allBytes) == [1000])
+        #expect(moved.transfers.map(\.acknowledged) == [1000])
+        var control = control(25_000)
+        control.paces.append(
+            .init(
+                group: Offers.group(of: Self.host), direction: .down, qos: .background, bytesPerSecond: 7000))
+        bench.executor.control(control)
+        #expect(await paces.next() == 7000)
+        bench.executor.stopAll()
+        await bench.executor.idle()
+        await bench.close()
+    }
+
     @Test func `low quality goes on at a safe rate while the coordinator is silent`() async throws {
         let (stream, continuation) = AsyncStream<Int64?>.makeStream()
         let bench = try Bench([listener(continuation)])
