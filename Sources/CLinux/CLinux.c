@@ -8,6 +8,7 @@
 #include <malloc.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -23,7 +24,14 @@ int clinux_pidfd_send_signal(int pidfd, int signal) {
 
 int clinux_reflink(int source, int destination) { return ioctl(destination, FICLONE, source); }
 
-int clinux_set_parent_death_signal(int signal) { return prctl(PR_SET_PDEATHSIG, signal); }
+int clinux_raise_descriptor_limit(unsigned long most) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return -1;
+    rlim_t wanted = limit.rlim_max < most ? limit.rlim_max : most;
+    if (limit.rlim_cur >= wanted) return 0;
+    limit.rlim_cur = wanted;
+    return setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 int clinux_set_malloc_arenas(int count) { return mallopt(M_ARENA_MAX, count) == 1 ? 0 : -1; }
 

@@ -72,7 +72,20 @@ extension Coordinator {
 
     /// A newcomer sits in the seat: every other epoch of it is dead.
     func reapOthers(seat: Int, but epoch: Int64, orphans: [CommandID]) {
-        reap(orphans: orphans, lock: nil) { $0.seat == seat && $0.epoch != epoch }
+        reap(orphans: orphans, lock: nil) {
+            $0.seat == seat && $0.epoch != epoch
+        } whenFailed: {
+            $0.unreaped[seat] = epoch
+        }
+    }
+
+    /// Those who sit where a reap has failed sit there still, or the seat is tried like any other.
+    func reapAgain() {
+        let seats = unreaped
+        unreaped = [:]
+        for (seat, epoch) in seats where dispatcher.seats[seat]?.epoch == epoch {
+            reapOthers(seat: seat, but: epoch, orphans: [])
+        }
     }
 
     /// A starting coordinator tries every seat: obtained, reap now; held, await the hello.
@@ -95,7 +108,8 @@ extension Coordinator {
     }
 
     private func reap(
-        orphans: [CommandID], lock: LockBox?, where isDead: @escaping @Sendable (Session) -> Bool
+        orphans: [CommandID], lock: LockBox?, where isDead: @escaping @Sendable (Session) -> Bool,
+        whenFailed: @escaping @Sendable (isolated Coordinator) -> Void = { _ in }
     ) {
         // What was offered and not claimed is ready as it was.
         lookUp(orphans)
@@ -121,7 +135,10 @@ extension Coordinator {
             }
         } then: { coordinator, result in
             // Where it failed, a session row is still there: the sweep tries again.
-            if case .failure(let error) = result { coordinator.report(error, "A dead worker cannot be reaped") }
+            if case .failure(let error) = result {
+                whenFailed(coordinator)
+                coordinator.report(error, "A dead worker cannot be reaped")
+            }
         }
     }
 

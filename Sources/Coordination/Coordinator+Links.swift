@@ -10,6 +10,8 @@ internal import ZeroMQ
 extension Coordinator {
     /// Unreachable for so long: its commands are given up.
     private static let unreachable: Duration = .seconds(7 * 86_400)
+    /// Nanoseconds between two looks for such.
+    private static let givingUp: Int64 = 60_000_000_000
 
     func governLinks(now: Int64) {
         routes?.follow(dispatcher.links.destinations)
@@ -183,14 +185,16 @@ extension Coordinator {
         }
     }
 
-    /// Commands of a destination that nobody has reached for 7 days are given up.
+    /// Commands of a destination that nobody has reached for 7 days are given up. Now and then: it reads whole shards.
     func giveUpUnreachable() {
+        guard !isGivingUp, timers.givingUp.isDue(Int64(clinux_monotonic()), every: Self.givingUp) else { return }
         let now = Timestamp.now
         let links = dispatcher.links.controller.links
         for (key, since) in linkLog.offlineSince where now - since > Self.unreachable {
             guard let destination = key.destination else { continue }
             let why = links[key]?.probe.reason ?? "no reason known"
             let reason = "\(destination) could not be reached for 7 days: \(why)"
+            isGivingUp = true
             write { store throws(StoreError) -> [StatusEvent] in
                 var events: [StatusEvent] = []
                 for status in [CommandStatus.new, .error] {
@@ -204,6 +208,7 @@ extension Coordinator {
                 }
                 return events
             } then: { coordinator, result in
+                coordinator.isGivingUp = false
                 switch result {
                 case .success(let events):
                     for event in events { coordinator.publish(event, now: Int64(clinux_monotonic())) }

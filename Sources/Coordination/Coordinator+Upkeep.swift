@@ -13,6 +13,7 @@ extension Coordinator {
         loadPauses()
         loadOverrides()
         reapAtStart()
+        reapAgain()
         for shard in 0..<store.shardCount {
             read { store throws(StoreError) in
                 try store.claimed(shard: shard)

@@ -42,6 +42,9 @@ actor Coordinator {
     var cancels: [CommandID: Int] = [:]
     var dirtyShards: Set<Int> = []
     var timesAreSettling = false
+    var isGivingUp = false
+    /// Seats whose dead could not be reaped while another sat there already, and the epoch of that.
+    var unreaped: [Int: Int64] = [:]
     var lastTransfers: [Int: [LinkKey: Transfers.Link]] = [:]
     var linkLog = LinkLog()
     var routes: RouteWatch?
@@ -161,7 +164,8 @@ actor Coordinator {
         if needsDispatch { dispatch(now: now) }
         if needsControl { publishControl() }
         let due = [
-            timers.beat.next, timers.network.next, timers.sweep.next, timers.control.next, sequencer.deadline,
+            timers.beat.next, timers.network.next, timers.sweep.next, timers.control.next,
+            hub.wantsStatuses ? sequencer.deadline : nil,
             // One that is due and cannot go waits for a place: whoever makes one wakes the loop.
             dispatcher.nextProbe.flatMap { $0 > now ? $0 : nil }, routesDue, isWaiting ? now + Self.second / 200 : nil,
         ]
@@ -332,6 +336,7 @@ struct Timers {
     var network = Timer()
     var sweep = Timer()
     var control = Timer()
+    var givingUp = Timer()
 }
 
 extension Duration {

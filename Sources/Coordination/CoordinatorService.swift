@@ -29,7 +29,8 @@ package final class CoordinatorService: Service {
     /// - Throws: ``StoreError`` `.busy` where another coordinator has the data directory.
     package func run() async throws {
         let lock = try CoordinatorLock("\(directory.run)/coordinator.lock")
-        let checkpointLock = try SeatLock.obtain("\(directory.run)/checkpoint.lock")
+        let checkpointLock = CheckpointLock(directory.lock("checkpoint"))
+        try checkpointLock.obtain()
         let incarnation = try Incarnation.next(in: directory.run, now: .now)
         let recovered = try await onThread("recover") { [store] () throws(StoreError) in try Recovered(from: store) }
         let loop = try PollLoop(name: "coordinator")
@@ -51,6 +52,8 @@ package final class CoordinatorService: Service {
         await cancelWhenGracefulShutdown {
             // Checkpoints and pruning, on the keeper's own thread.
             while !Task.isCancelled {
+                // It fails where descriptors run out, and is tried again.
+                try? checkpointLock.obtain()
                 keeper.round()
                 try? await Task.sleep(for: .seconds(1))
             }

@@ -25,8 +25,6 @@ package struct EventSequencer: Sendable {
     /// - Parameter newest: for each shard, the newest `seq` in the store; publishing starts behind it.
     package init(newest: [Int64]) { shards = newest.map { Shard(next: $0 + 1) } }
 
-    package func next(shard: Int) -> Int64 { shards[shard].next }
-
     /// Takes an event; publishes it, and what waited for it, in order. What was published before is dropped.
     package mutating func add(_ event: StatusEvent, now: Int64, publish: (StatusEvent) -> Void) {
         let index = event.shard

@@ -205,9 +205,6 @@ package struct ReadyQueue: Sendable {
         for command in gone { remove(command.id) }
     }
 
-    /// Destinations and types that have something ready, of any class.
-    package var allLanes: Set<Lane> { Set(lanes.flatMap(\.keys)) }
-
     private mutating func forget(_ command: ReadyCommand, slot: Int, _ index: Int) {
         known.remove(command.id)
         if command.suspect { suspects -= 1 }

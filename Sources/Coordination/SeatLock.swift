@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 package import Store
+internal import Synchronization
 
 /// The proof of a worker's death: whoever obtains the lock of its seat knows that it is dead.
 package enum SeatLock {
@@ -24,6 +25,21 @@ package enum SeatLock {
             return nil
         }
         return Held(descriptor: descriptor)
+    }
+}
+
+/// Who holds it may checkpoint while others write. A coordinator that starts may meet a producer that relieves a WAL.
+final class CheckpointLock: Sendable {
+    private let path: String
+    private let held = Mutex<SeatLock.Held?>(nil)
+
+    init(_ path: String) { self.path = path }
+
+    /// Tries to obtain it, where it is not held yet.
+    func obtain() throws(StoreError) {
+        try held.withLock { held throws(StoreError) in
+            if held == nil { held = try SeatLock.obtain(path) }
+        }
     }
 }
 

@@ -12,6 +12,8 @@ final class StoreKeeper: Sendable {
         var isRunning = true
         var isAtWork = false
         var rounds = 0
+        /// The last round has left something to be pruned.
+        var hasMore = false
         /// What has been said of shards that are of no use: once is enough.
         var complaints: Set<String> = []
     }
@@ -24,6 +26,8 @@ final class StoreKeeper: Sendable {
     static let pruneBatch = 500
     /// Rounds between two looks for what can be pruned.
     private static let pruneEvery = 30
+    /// Batches of a shard in a round: checkpoints wait for no pruning.
+    private static let pruneBatches = 20
 
     private let store: any CommandStore
     private let retention: Duration
@@ -59,7 +63,10 @@ final class StoreKeeper: Sendable {
                 let isItsTurn = number % Self.turns == shard % Self.turns
                 if size > Self.walLimit || size > 0 && isItsTurn { checkpoint(shard) }
             }
-            if number % Self.pruneEvery == 0 { prune(now: .now) }
+            if state.withLock({ $0.hasMore }) || number % Self.pruneEvery == 0 {
+                let hasMore = prune(now: .now)
+                state.withLock { $0.hasMore = hasMore }
+            }
             state.withLock { $0.isAtWork = false }
         }
     }
@@ -77,20 +84,24 @@ final class StoreKeeper: Sendable {
         }
     }
 
-    private func prune(now: Timestamp) {
+    /// - Returns: whether something is left for the next round.
+    private func prune(now: Timestamp) -> Bool {
+        var hasMore = false
         let before = Timestamp(milliseconds: now.milliseconds - retention.milliseconds)
         for shard in 0..<store.shardCount {
             do throws(StoreError) {
-                while state.withLock({ $0.isRunning }) {
+                for batch in 1...Self.pruneBatches where state.withLock({ $0.isRunning }) {
                     let pruned = try store.prune(
                         shard: shard, before: before, statuses: [.success, .cancelled], limit: Self.pruneBatch)
                     for payload in pruned.abandoned { abandoned(payload) }
                     if pruned.count == 0 { break }
+                    if batch == Self.pruneBatches { hasMore = true }
                 }
             } catch {
                 report(error, "Pruning failed", shard: shard)
             }
         }
+        return hasMore
     }
 
     private func report(_ error: StoreError, _ what: String, shard: Int) {

@@ -47,6 +47,8 @@ struct SluiceTool: AsyncParsableCommand {
     static func main() async {
         // Arenas grow with the threads and never shrink; two are enough for two cores and keep a worker small.
         _ = clinux_set_malloc_arenas(2)
+        // libzmq aborts where a listener gets no descriptor, and a shell's 1,024 are soon gone: each producer holds one.
+        _ = clinux_raise_descriptor_limit(65_536)
         // A closed pipe is an error of a write, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
         umask(0o077)

@@ -30,14 +30,6 @@ package struct ByteWriter: Sendable {
         if let text { text16(text) } else { append(UInt16(0xFFFF)) }
     }
 
-    /// Overwrites two bytes that were written before, such as a count that was not known yet.
-    mutating func replace16(at position: Int, with value: Int) {
-        withUnsafeBytes(of: UInt16(clamping: value).littleEndian) {
-            bytes[position] = $0[0]
-            bytes[position + 1] = $0[1]
-        }
-    }
-
     private mutating func append(_ text: String, most: Int, length: (inout ByteWriter, Int) -> Void) {
         var utf8 = text.utf8[...]
         if utf8.count > most {

@@ -15,6 +15,8 @@ actor WorkerLink {
     private static let helloInterval: Int64 = 1_000_000_000
     /// A coordinator that has said nothing for so long is silent: nothing new is claimed.
     private static let silence: Int64 = 5_000_000_000
+    /// In a frame: each may have a reason of 64 KiB, and a frame 16 MiB.
+    private static let mostReports = 200
 
     private let loop: PollLoop
     private let reports: Socket
@@ -99,9 +101,10 @@ actor WorkerLink {
     func flush() {
         guard let executor else { return }
         let (state, reports) = executor.takeReports()
-        // A frame stays far below the maximum message size, whatever the reasons' length.
-        for start in stride(from: 0, to: reports.count, by: 512) {
-            let part = reports.count <= 512 ? reports : Array(reports[start..<min(start + 512, reports.count)])
+        // A frame stays below the maximum message size, whatever the reasons' length.
+        for start in stride(from: 0, to: reports.count, by: Self.mostReports) {
+            let end = min(start + Self.mostReports, reports.count)
+            let part = end - start == reports.count ? reports : Array(reports[start..<end])
             send(.statuses(state, part))
         }
     }

@@ -40,6 +40,44 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a hang-up drains a worker, and “up” under nohup does not hear it`() async throws {
+            try await Installation.with { installation in
+                let up = try installation.start(
+                    program: "/usr/bin/nohup", ["\(Installation.bin)/sluice", "up", "--workers", "1"])
+                try await installation.ready(workers: 1, up)
+                let worker = try await installation.worker()
+                worker.signal(SIGHUP)
+                #expect(try await worker.end(within: .seconds(20)) == .exited(0))
+                up.signal(SIGHUP)
+                #expect(try await installation.sluice("submit", "noop", "--wait").code == 0)
+                #expect(up.ending == nil)
+                up.signal(SIGTERM)
+                #expect(try await up.end(within: .seconds(40)) == .exited(0))
+            }
+        }
+
+        @Test func `a shell's limit of descriptors is not the coordinator's`() async throws {
+            try await Installation.with { installation in
+                let coordinator = try installation.start(
+                    program: "/bin/sh", ["-c", "ulimit -Sn 100; exec \(Installation.bin)/sluice coordinator"])
+                try await until("the coordinator") { try await installation.status()?["coordinator"]?["pid"] != nil }
+                let limits = String(decoding: contents(of: "/proc/\(coordinator.pid)/limits") ?? [], as: UTF8.self)
+                let line = limits.split(separator: "\n").first { $0.hasPrefix("Max open files") } ?? ""
+                let numbers = line.split(separator: " ").compactMap { Int($0) }
+                #expect(numbers.count == 2 && numbers[0] == min(numbers[1], 65_536), "\(line)")
+            }
+        }
+
+        @Test func `lines of a producer that pauses are submitted meanwhile`() async throws {
+            try await Installation.with { installation in
+                let lines = try installation.place.file("lines", Array("{\"payload\":{}}\n{\"payload\":{}}\n".utf8))
+                _ = try installation.start(
+                    program: "/bin/sh",
+                    ["-c", "tail -n +1 -f \(lines) | exec \(Installation.bin)/sluice submit noop -"])
+                try await until("two commands") { try (try? installation.store())?.counts()[.new] == 2 }
+            }
+        }
+
         @Test func `the completions of bash are a script that bash can read, and know the subcommands`() async throws {
             try await Installation.with { installation in
                 let made = try await installation.sluice("--generate-completion-script", "bash")

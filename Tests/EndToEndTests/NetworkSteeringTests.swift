@@ -95,36 +95,6 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `low quality goes on slowly while the coordinator is silent, and at once when it is heard again`()
-            async throws
-        {
-            try await Installation.with { installation in
-                let receiver = try await installation.receiver()
-                receiver.on("/slow", .slow(bytesPerSecond: 2_000_000))
-                let coordinator = try await installation.coordinator()
-                _ = try await installation.worker()
-                let source = try installation.place.file("large", [])
-                truncate(source, 1 << 30)
-                _ = try await installation.sluice(
-                    "put", source, "--to", "\(receiver.origin)/slow", "--protocol", "put", "--qos", "background")
-                func bytes() -> Int { receiver.requests.first?.bytes ?? 0 }
-                try await until("the first bytes") { bytes() > 1_000_000 }
-                coordinator.signal(SIGSTOP)
-                defer { coordinator.signal(SIGCONT) }
-                // 64 kB take two seconds then, and a thirtieth of one before.
-                try await until("the safe rate") {
-                    let (before, since) = (bytes(), ContinuousClock.now)
-                    try await until("64 kB more") { bytes() >= before + 64_000 }
-                    return (ContinuousClock.now - since).seconds >= 1
-                }
-                coordinator.signal(SIGCONT)
-                let before = bytes()
-                let since = ContinuousClock.now
-                try await until("a megabyte more") { bytes() >= before + 1_000_000 }
-                #expect((ContinuousClock.now - since).seconds < 15, "a megabyte at the safe rate takes 31 s")
-            }
-        }
-
         /// Seconds so far.
         private func processorTime(of pid: pid_t) -> Double {
             let text = String(decoding: contents(of: "/proc/\(pid)/stat") ?? [], as: UTF8.self)

@@ -45,7 +45,8 @@ import Work
             let (result, sent) = try await finish(upload)
             let place = try #require(result["headers"]?["location"]?.string)
             #expect(server.contents(of: place) == bytes)
-            #expect(sent < Self.size)
+            // Half of it was acknowledged, of which the server's program had not read all.
+            #expect(sent <= Self.size * 3 / 4)
             // It is forgotten there: the command would make another one.
             server.remove(place)
             let (again, all) = try await finish(upload)
@@ -80,7 +81,8 @@ import Work
             let upload = try RepeatedUpload(harness, file: file, to: "\(server.origin)/x", name)
             try await cut(upload)
             let (_, sent) = try await finish(upload)
-            #expect(sent < Self.size)
+            // Half of it was acknowledged, of which the server's program had not read all.
+            #expect(sent <= Self.size * 3 / 4)
             #expect(contents(of: "\(server.root)/x") == bytes)
         } catch {
             await server.stop()

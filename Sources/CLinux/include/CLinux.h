@@ -15,8 +15,8 @@ int clinux_pidfd_open(pid_t pid);
 int clinux_pidfd_send_signal(int pidfd, int signal);
 /// Makes `destination` share the blocks of `source` (FICLONE); EOPNOTSUPP where the file system has no reflinks.
 int clinux_reflink(int source, int destination);
-/// Asks the kernel to send `signal` to the calling process when its parent's thread ends.
-int clinux_set_parent_death_signal(int signal);
+/// Raises this process's soft limit of open descriptors to its hard limit, at most to `most`. Children inherit it.
+int clinux_raise_descriptor_limit(unsigned long most);
 /// Caps the number of malloc arenas, which otherwise grow with the threads and never shrink.
 int clinux_set_malloc_arenas(int count);
 /// Names the calling thread (15 bytes shown by ps, top and gdb).

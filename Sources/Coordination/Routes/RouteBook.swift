@@ -13,19 +13,17 @@ struct RouteBook {
     private(set) var lostUplinks: [String: String] = [:]
     /// The last that lived.
     private(set) var mainUplink: RouteTable.Hop?
+    /// Names among the hosts, numbers not.
+    private(set) var names: Set<String> = []
     private var addresses: [String: [IPAddress]] = [:]
 
     /// - Returns: names to be looked up.
     mutating func follow(_ destinations: Set<Destination>) -> Set<String> {
+        guard followed != destinations else { return names.subtracting(addresses.keys) }
         followed = destinations
-        let wanted = names
-        addresses = addresses.filter { wanted.contains($0.key) }
-        return wanted.subtracting(addresses.keys)
-    }
-
-    /// Names among the hosts, numbers not.
-    var names: Set<String> {
-        Set(followed.compactMap(\.host).filter { IPAddress($0) == nil && !Self.isLocalhost($0) })
+        names = Set(followed.compactMap(\.host).filter { IPAddress($0) == nil && !Self.isLocalhost($0) })
+        addresses = addresses.filter { names.contains($0.key) }
+        return names.subtracting(addresses.keys)
     }
 
     /// A name that cannot be looked up keeps what it had: that is the transfer's own failure, which says why.

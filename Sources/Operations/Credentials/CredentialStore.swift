@@ -12,8 +12,6 @@ package struct CredentialStore: Sendable, Equatable {
 
     package subscript(_ destination: Destination) -> Credential? { credentials[destination] }
 
-    package var isEmpty: Bool { credentials.isEmpty }
-
     /// Reads the list `credentials` and, for each name in it, the section `credential.<name>`:
     ///
     /// | key | meaning |

@@ -166,6 +166,9 @@ struct FileCopy: Sendable {
         }
         guard rename(part.path, target) == 0 else { throw failure(SystemError(), "cannot put \(target) in its place") }
         let parent = clinux_open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        // A drop box may be written to and not read. Then the file itself takes its name along: a sync of it commits what
+        // stands in the file system's journal before it.
+        if parent < 0, errno == EACCES, fsync(part.descriptor) == 0 { return }
         guard parent >= 0 else { throw failure(SystemError(), "cannot write \(directory) to disk") }
         defer { close(parent) }
         guard fsync(parent) == 0 else { throw failure(SystemError(), "cannot write \(directory) to disk") }

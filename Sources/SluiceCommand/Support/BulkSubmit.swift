@@ -76,6 +76,12 @@ final class BulkSubmit: Sendable {
         var number = 0
         var problem: Complaint?
         reading: while refusal.withLock({ $0 == nil }) {
+            if !batch.drafts.isEmpty, reader.mayBlock {
+                // A producer that pauses has its lines submitted meanwhile.
+                put(batch)
+                batch = Batch()
+                bytes = 0
+            }
             do {
                 let line = try reader.next()
                 number += 1

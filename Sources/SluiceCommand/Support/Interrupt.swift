@@ -32,7 +32,7 @@ enum Interrupt {
         while isExiting.load(ordering: .acquiring) { try? await Task.sleep(for: .seconds(1)) }
     }
 
-    private static func isIgnored(_ number: CInt) -> Bool {
+    static func isIgnored(_ number: CInt) -> Bool {
         var action = sigaction()
         sigaction(number, nil, &action)
         return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
@@ -42,7 +42,7 @@ enum Interrupt {
     static func count(_ numbers: [CInt], _ body: @escaping @Sendable (Int) -> Void) {
         final class Count: Sendable { let value = Atomic<Int>(0) }
         let count = Count()
-        for number in numbers {
+        for number in numbers where number != SIGHUP || !isIgnored(number) {
             handle(number) { body(count.value.add(1, ordering: .relaxed).newValue) }
         }
     }

@@ -21,6 +21,13 @@ struct LineReader {
         self.limit = limit
     }
 
+    /// Nothing of the next line is here yet, or not all of it, and nothing waits to be read.
+    var mayBlock: Bool {
+        guard !isAtEnd, newline(from: position) == nil else { return false }
+        var input = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&input, 1, 0) == 0
+    }
+
     /// The next line without its line break. Blocks.
     mutating func next() throws -> Line {
         var searched = position

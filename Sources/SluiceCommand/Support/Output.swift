@@ -34,9 +34,9 @@ enum Output {
 
     static func flush() { buffer.withLock { write(&$0) } }
 
-    /// Flushes and ends the process. Threads that still run are not waited for.
+    /// Flushes and ends the process. Threads that still run are not waited for, nor is one that writes to a full pipe.
     static func finish(code: Code) -> Never {
-        flush()
+        _ = buffer.withLockIfAvailable { write(&$0) }
         _exit(code.rawValue)
     }
 

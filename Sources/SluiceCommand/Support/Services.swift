@@ -4,7 +4,8 @@ internal import ServiceLifecycle
 internal import Store
 internal import UnixSignals
 
-/// Runs a service until it ends, and ends it in good order at SIGTERM or SIGINT.
+/// Runs a service until it ends, and ends it in good order at SIGTERM, SIGINT or SIGHUP, unless that is ignored as nohup
+/// wishes.
 enum Services {
     static func run(_ service: any Service, logger: Logger) async throws {
         var quiet = logger
@@ -20,7 +21,8 @@ enum Services {
                         service: StopNotice(), successTerminationBehavior: .ignore,
                         failureTerminationBehavior: .ignore),
                 ],
-                gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
+                gracefulShutdownSignals: [.sigterm, .sigint] + (Interrupt.isIgnored(SIGHUP) ? [] : [.sighup]),
+                logger: quiet))
         try await group.run()
     }
 

@@ -37,7 +37,7 @@ package final class SQLiteStore: CommandStore {
         shards = (0..<count).map { Shard(number: $0, path: directory.shard($0), options: options) }
     }
 
-    /// Opens every shard now: a worker does before it says that it is ready. Damaged shards are left out; see
+    /// Opens every shard now, not when it is needed. Damaged shards are left out; see
     /// ``problems``.
     package func openAll() throws(StoreError) {
         for shard in shards { try sound { () throws(StoreError) in try shard.use { _ in } } }
