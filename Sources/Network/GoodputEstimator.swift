@@ -11,9 +11,10 @@ package struct GoodputEstimator: Sendable {
     private var fast = MovingAverage(halfLife: 2)
     private var slow = MovingAverage(halfLife: 10)
     private var maximum = WindowedMaximum()
-    /// Ticks outside the band in a row, on one side of it.
+    /// Ticks outside the band in a row, on one side of it, and the last of them.
     private var outside = Span()
     private var isAbove = false
+    private var lastOutside = 0.0
     /// Ticks that become one value of the maximum.
     private var block = Span()
     private var blockFlows = 0
@@ -32,6 +33,9 @@ package struct GoodputEstimator: Sendable {
         guard let fast = fast.value, let slow = slow.value else { return nil }
         return min(fast, slow)
     }
+
+    /// What the link has just fallen to, before a second has made sure of it; nil where it has not.
+    package var fallen: Double? { outside.duration > 0 && !isAbove ? lastOutside : nil }
 
     /// The most seen in ten minutes, less 5 % for each minute since: what the path can do.
     package func reference(now: Int64) -> Double? { maximum.value(now: now) }
@@ -54,6 +58,7 @@ package struct GoodputEstimator: Sendable {
             if isAbove != (tick.rate > estimate) { outside = Span() }
             isAbove = tick.rate > estimate
             outside.add(tick.rate, tick.duration)
+            lastOutside = tick.rate
         } else {
             outside = Span()
         }

@@ -54,7 +54,9 @@ extension NetworkController {
             return plan.isContended ? .stricter(verb, policy.contended[qos]) : verb
         }
         let unknown = key.destination == nil ? .infinity : Ruling.unknownCapacity
-        return Ruling(verbs: verbs, key: key, capacity: capacity ?? unknown, counts: view.counts, plan: plan)
+        // A percent of what the link was would be all of what it has become, for the second in which that is not sure yet.
+        let shared = min(capacity ?? unknown, link.estimator.fallen ?? .infinity)
+        return Ruling(verbs: verbs, key: key, capacity: shared, counts: view.counts, plan: plan)
     }
 
     func contest(

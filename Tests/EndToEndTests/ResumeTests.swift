@@ -9,13 +9,28 @@ extension EndToEndTests {
     struct ResumeTests {
         private static let size = 8_000_000
 
+        /// A file, and a tus server that takes half of it and then nothing.
+        private static func half(
+            of installation: Installation
+        ) async throws -> (MisbehavingReceiver, bytes: [UInt8], file: String) {
+            let receiver = try await installation.receiver()
+            receiver.on("/files", .answer(201, headers: ["Location": "/files/1"]))
+            receiver.on("/files/1", .hang(.bytes(size / 2)))
+            let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 / 251) }
+            return (receiver, bytes, try installation.place.file("a.bin", bytes))
+        }
+
+        /// It says how far it is, and takes the rest.
+        private static func takeRest(_ receiver: MisbehavingReceiver) {
+            receiver.on(
+                "/files/1",
+                .answer(200, headers: ["Upload-Offset": "\(size / 2)", "Upload-Length": "\(size)"]),
+                .answer(204, headers: ["Upload-Offset": "\(size)"]))
+        }
+
         @Test func `a tus upload goes on after the death of every process`() async throws {
             try await Installation.with { installation in
-                let receiver = try await installation.receiver()
-                receiver.on("/files", .answer(201, headers: ["Location": "/files/1"]))
-                receiver.on("/files/1", .hang(.bytes(Self.size / 2)))
-                let bytes = (0..<Self.size).map { UInt8(truncatingIfNeeded: $0 / 251) }
-                let file = try installation.place.file("a.bin", bytes)
+                let (receiver, bytes, file) = try await Self.half(of: installation)
                 let services = [try await installation.coordinator(), try await installation.worker()]
                 let id = try await installation.sluice(
                     "put", file, "--to", "\(receiver.origin)/files", "--protocol", "tus"
@@ -26,11 +41,7 @@ extension EndToEndTests {
                 for service in services { service.signal(SIGKILL) }
                 for service in services { _ = await service.end }
 
-                receiver.on(
-                    "/files/1",
-                    .answer(
-                        200, headers: ["Upload-Offset": "\(Self.size / 2)", "Upload-Length": "\(Self.size)"]),
-                    .answer(204, headers: ["Upload-Offset": "\(Self.size)"]))
+                Self.takeRest(receiver)
                 _ = try await installation.coordinator()
                 _ = try await installation.worker()
                 let store = try installation.store()
@@ -47,11 +58,7 @@ extension EndToEndTests {
 
         @Test func `an upload that was cut goes on where it was in another worker`() async throws {
             try await Installation.with { installation in
-                let receiver = try await installation.receiver()
-                receiver.on("/files", .answer(201, headers: ["Location": "/files/1"]))
-                receiver.on("/files/1", .hang(.bytes(Self.size / 2)))
-                let bytes = (0..<Self.size).map { UInt8(truncatingIfNeeded: $0 / 251) }
-                let file = try installation.place.file("a.bin", bytes)
+                let (receiver, _, file) = try await Self.half(of: installation)
                 _ = try await installation.coordinator()
                 let first = try await installation.worker()
                 let put = try await installation.sluice(
@@ -70,11 +77,7 @@ extension EndToEndTests {
                 let second = try await installation.worker()
                 first.signal(SIGTERM)
                 #expect(await first.end == .exited(0))
-                receiver.on(
-                    "/files/1",
-                    .answer(
-                        200, headers: ["Upload-Offset": "\(Self.size / 2)", "Upload-Length": "\(Self.size)"]),
-                    .answer(204, headers: ["Upload-Offset": "\(Self.size)"]))
+                Self.takeRest(receiver)
                 try await set("auto")
                 let command = try await installation.await(id, .success, in: store)
                 #expect(command.claim == 2 && command.retries == 0 && command.crashes == 0)

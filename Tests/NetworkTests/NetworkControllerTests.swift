@@ -51,6 +51,19 @@ import Testing
         #expect(rig.pace(decisions, .background) == nil, "nothing higher is there")
     }
 
+    @Test func `a percent is of what the link has become, before a second has made sure of it`() {
+        var rig = NetworkRig()
+        rig.transfers = [sample(1, .userInitiated, remaining: 1_000_000_000), sample(2, .default)]
+        let before = rig.pace(rig.run(5, ["a": 80 * megabit]), .default) ?? 0
+        #expect(abs(before / (0.25 * 80 * megabit) - 1) < 0.1)
+        let after = rig.pace(rig.run(0.5, ["a": 2 * megabit]), .default) ?? .infinity
+        #expect(abs(after / (0.25 * 2 * megabit) - 1) < 0.1)
+        #expect(rig.network.level(of: key("a")) == .good, "nobody is sure yet")
+        // And where it was a moment's trouble, it is as it was.
+        let again = rig.pace(rig.run(0.5, ["a": 80 * megabit]), .default) ?? 0
+        #expect(abs(again / (0.25 * 80 * megabit) - 1) < 0.2)
+    }
+
     @Test func `a quality whose verb is cancel ends with the reason`() {
         var policy = NetworkPolicy()
         policy.degraded[.background] = .cancel
