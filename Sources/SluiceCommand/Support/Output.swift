@@ -34,9 +34,13 @@ enum Output {
 
     static func flush() { buffer.withLock { write(&$0) } }
 
-    /// Flushes and ends the process. Threads that still run are not waited for, nor is one that writes to a full pipe.
+    /// Flushes and ends the process. Threads that still run are not waited for; one that writes is, but no longer than a
+    /// second, for the pipe may be full and nobody read it.
     static func finish(code: Code) -> Never {
-        _ = buffer.withLockIfAvailable { write(&$0) }
+        for _ in 0..<100 {
+            if buffer.withLockIfAvailable({ write(&$0) }) != nil { break }
+            usleep(10_000)
+        }
         _exit(code.rawValue)
     }
 
