@@ -6,13 +6,6 @@ internal import ZeroMQ
 
 /// Death is proven, never guessed: a worker is dead when the lock of its seat is ours. Its process's end is the alarm clock.
 extension Coordinator {
-    /// Keeps a seat's lock until the closure that holds this is done.
-    private final class LockBox: Sendable {
-        let lock: SeatLock.Held
-
-        init(_ lock: consuming SeatLock.Held) { self.lock = lock }
-    }
-
     func processEnded(seat: Int) {
         guard let connection = connections[seat] else { return }
         // The descriptor stays readable for ever.
@@ -53,9 +46,9 @@ extension Coordinator {
     }
 
     private func tryToReap(seat: Int) {
-        let lock: SeatLock.Held?
+        let lock: FileLock?
         do throws(StoreError) {
-            lock = try SeatLock.obtain(seatPath(seat))
+            lock = try FileLock.attempt(seatPath(seat))
         } catch {
             return report(error, "A seat's lock cannot be tried")
         }
@@ -66,8 +59,7 @@ extension Coordinator {
         forget(seat: seat)
         if let record { hub.worker(record, state: "lost", at: .now) }
         setNeedsControl()
-        let box = LockBox(lock)
-        reap(orphans: orphans, lock: box) { $0.seat == seat }
+        reap(orphans: orphans, lock: lock) { $0.seat == seat }
     }
 
     /// A newcomer sits in the seat: every other epoch of it is dead.
@@ -108,7 +100,7 @@ extension Coordinator {
     }
 
     private func reap(
-        orphans: [CommandID], lock: LockBox?, where isDead: @escaping @Sendable (Session) -> Bool,
+        orphans: [CommandID], lock: FileLock?, where isDead: @escaping @Sendable (Session) -> Bool,
         whenFailed: @escaping @Sendable (isolated Coordinator) -> Void = { _ in }
     ) {
         // What was offered and not claimed is ready as it was.

@@ -33,10 +33,17 @@ extension Coordinator {
     private func take(_ state: WorkerState, from seat: Int, now: Int64) {
         let before = dispatcher.seats[seat]?.state.phase
         dispatcher.report(seat: seat, state: state, coordinator: incarnation, now: now)
+        followLocks(now: now)
         setNeedsDispatch()
         if before != state.phase, let record = dispatcher.seats[seat] {
             hub.worker(record, state: record.phaseName, at: .now)
         }
+    }
+
+    /// What nobody was offered, because its shard was locked, is looked for where that is free again.
+    func followLocks(now: Int64) {
+        let free = dispatcher.followLocks(now: now)
+        if !free.isEmpty { sweepReady(free) }
     }
 
     private func take(_ reports: [StatusReport], from seat: Int, now: Int64) {

@@ -57,5 +57,6 @@ extension Coordinator {
         connections[seat] = nil
         sequences[seat] = nil
         lastTransfers[seat] = nil
+        followLocks(now: Int64(clinux_monotonic()))
     }
 }

@@ -29,14 +29,15 @@ extension Coordinator {
     }
 
     /// Looks which destinations have ready work, and lets the queue read on.
-    func sweepReady() {
-        for shard in 0..<store.shardCount {
+    /// - Parameter shards: nil for all.
+    func sweepReady(_ shards: Set<Int>? = nil) {
+        for shard in shards ?? Set(0..<store.shardCount) {
             read { store throws(StoreError) in
                 try store.readyKeys(shard: shard)
             } then: { coordinator, result in
                 switch result {
                 case .success(let keys):
-                    coordinator.dispatcher.found(keys, shard: shard)
+                    coordinator.dispatcher.found(keys, shard: shard, now: Int64(clinux_monotonic()))
                     if !keys.isEmpty { coordinator.setNeedsDispatch() }
                 case .failure(let error): coordinator.report(error, "Ready commands cannot be looked for")
                 }
@@ -60,35 +61,37 @@ extension Coordinator {
 
     /// Makes due what waited, and cancels what its deadline has passed.
     func settleTimes() {
-        guard !timesAreSettling else { return }
+        let shards = (0..<store.shardCount).filter { !dispatcher.locked.contains($0) }
+        guard !timesAreSettling, let last = shards.last else { return }
         timesAreSettling = true
-        for shard in 0..<store.shardCount {
-            let isLast = shard == store.shardCount - 1
-            write { store throws(StoreError) -> (Int, Expiry) in
+        for shard in shards {
+            write { store throws(StoreError) -> (Int64?, Expiry) in
                 let now = Timestamp.now
                 let due = try store.promoteDue(shard: shard, now: now, limit: 1000)
-                return (due.promoted, try store.expire(shard: shard, now: now, limit: 1000))
+                return (due.oldest, try store.expire(shard: shard, now: now, limit: 1000))
             } then: { coordinator, result in
-                if isLast { coordinator.timesAreSettling = false }
+                if shard == last { coordinator.timesAreSettling = false }
                 switch result {
-                case .success(let (promoted, expiry)): coordinator.settled(promoted, expiry, shard: shard)
+                case .success(let (due, expiry)): coordinator.settled(due, expiry, shard: shard)
                 case .failure(let error): coordinator.report(error, "Due times cannot be settled")
                 }
             }
         }
     }
 
-    private func settled(_ promoted: Int, _ expiry: Expiry, shard: Int) {
+    /// - Parameter due: the first turn of what has become due.
+    private func settled(_ due: Int64?, _ expiry: Expiry, shard: Int) {
         let now = Int64(clinux_monotonic())
         for event in expiry.cancelled { publish(event, now: now) }
         for row in expiry.mustBeTold { cancels[row.id] = row.claim }
         if !expiry.mustBeTold.isEmpty { setNeedsControl() }
-        guard promoted > 0 else { return }
+        guard let due else { return }
         read { store throws(StoreError) in
             try store.readyKeys(shard: shard)
         } then: { coordinator, result in
             if case .success(let keys) = result {
-                coordinator.dispatcher.found(keys, shard: shard)
+                let now = Int64(clinux_monotonic())
+                coordinator.dispatcher.found(keys, shard: shard, due: due, now: now)
                 coordinator.setNeedsDispatch()
             }
         }

@@ -60,6 +60,8 @@ actor Coordinator {
     private var lastTick: Int64 = 0
     /// What has been said of frames that could not be read, and of shards that are of no use: once is enough.
     var complaints: Set<String> = []
+    /// When it was last said of a shard that it is locked.
+    private var lockedSaid: [Int: ContinuousClock.Instant] = [:]
     private let dispatched = Counter(label: "sluice.commands.dispatched")
     let dropped = Counter(label: "sluice.frames.dropped")
 
@@ -304,8 +306,13 @@ actor Coordinator {
         }
     }
 
-    /// Says what failed. Of a shard that is of no use it is said once: it stays so until a person mends it.
+    /// Says what failed. Of a shard that is of no use it is said once: it stays so until a person mends it; and of one that
+    /// another process keeps locked, once a minute.
     func report(_ error: StoreError, _ what: String) {
+        if error.code == .busy, let shard = error.shard {
+            if let said = lockedSaid[shard], said.duration(to: .now) < .seconds(60) { return }
+            lockedSaid[shard] = .now
+        }
         guard !error.code.spoilsShard || complaints.insert(error.message).inserted else { return }
         logger.error("\(what): \(error.message)", metadata: error.shard.map { ["shard": "\($0)"] })
     }

@@ -28,7 +28,7 @@ package final class CoordinatorService: Service {
 
     /// - Throws: ``StoreError`` `.busy` where another coordinator has the data directory.
     package func run() async throws {
-        let lock = try CoordinatorLock("\(directory.run)/coordinator.lock")
+        let lock = try CoordinatorLock.take("\(directory.run)/coordinator.lock")
         let checkpointLock = CheckpointLock(directory.lock("checkpoint"))
         try checkpointLock.obtain()
         let incarnation = try Incarnation.next(in: directory.run, now: .now)

@@ -34,6 +34,16 @@ package struct Dispatcher: Sendable {
         var isReading = false
         /// What was read found no place behind better ones.
         var wasRefused = false
+        /// Rows to read at a time, where the last were such that nobody can run.
+        var stride = 0
+        /// Everything from the start was such.
+        var isBarren = false
+    }
+
+    /// Up to where nobody can run anything, and when that was read.
+    private struct Barren: Sendable {
+        var upTo: Int64
+        var since: Int64
     }
 
     private struct Source: Hashable {
@@ -47,16 +57,24 @@ package struct Dispatcher: Sendable {
     package internal(set) var seats: [Int: SeatRecord] = [:]
     package var links: LinkGovernors
     package private(set) var pauses: [ControlState.Pause] = []
+    /// Shards that other processes keep locked, as workers say: nothing of them is offered, or kept in memory.
+    package private(set) var locked: Set<Int> = []
     private var pausedDestinations: [(destination: Destination?, qualities: UInt8)] = []
     private var inHand: [CommandID: InHand] = [:]
     /// Where to read on; what has been read to its end has no cursor.
     private var cursors: [Source: Cursor] = [:]
+    /// What a sweep need not read again: a backlog of a type whose workers have gone may be long.
+    private var barren: [Source: Barren] = [:]
     private(set) var inFlight = InFlight()
     /// When the last that ran of a class was sent back to wait.
     var releasedAt: [ReadyQueue.Group: Int64] = [:]
 
     /// Offers not claimed by then are forgotten, and may go elsewhere.
     package static let patience: Int64 = 2_000_000_000
+    /// What nobody can run is read again so often, in case something else has come to stand among it.
+    package static let barrenPatience: Int64 = 60_000_000_000
+    /// Rows to read at a time of what nobody can run.
+    private static let longestStride = 4096
 
     package init(shardCount: Int, window: Int = 256, links: LinkGovernors = LinkGovernors()) {
         self.shardCount = shardCount
@@ -68,7 +86,14 @@ package struct Dispatcher: Sendable {
 
     // MARK: Seats
 
-    package mutating func greet(_ record: SeatRecord) { seats[record.seat] = record }
+    package mutating func greet(_ record: SeatRecord) {
+        if !record.types.allSatisfy(canRun) {
+            barren = [:]
+            // What they have passed over is read again.
+            cursors = cursors.filter { !$0.value.isBarren }
+        }
+        seats[record.seat] = record
+    }
 
     package mutating func report(seat: Int, state: WorkerState, coordinator: Int64, now: Int64) {
         seats[seat]?.report(state, coordinator: coordinator, now: now)
@@ -76,17 +101,26 @@ package struct Dispatcher: Sendable {
 
     package mutating func waited(_ elapsed: Int64) { for seat in seats.keys { seats[seat]?.waited(elapsed) } }
 
+    /// Takes in which shards are locked. - Returns: those that are free again: the store must be asked what is ready there.
+    package mutating func followLocks(now: Int64) -> Set<Int> {
+        let before = locked
+        locked = seats.values.reduce(into: []) { $0.formUnion($1.state.locked) }
+        let added = locked.subtracting(before)
+        if !added.isEmpty {
+            let count = shardCount
+            queue.removeAll { added.contains($0.id.shard(of: count)) }
+            cursors = cursors.filter { !added.contains($0.key.shard) }
+            // Who was offered one of them has refused it, or will.
+            letGo(now: now) { $1.offeredAt != nil && added.contains($0.shard(of: count)) }
+        }
+        return before.subtracting(locked)
+    }
+
     /// The worker is dead or gone. - Returns: what it had been offered and may go elsewhere now.
     package mutating func leave(seat: Int, now: Int64) -> [CommandID] {
         if let epoch = seats[seat]?.epoch { links.workerLost(epoch) }
         seats[seat] = nil
-        let orphans = inHand.filter { $0.value.seat == seat }.map(\.key)
-        for id in orphans {
-            // A probe that died says nothing of its link; the next may go.
-            if let destination = inHand[id]?.destination { links.withdrawn(id, from: destination, now: now) }
-            letGo(id)
-        }
-        return orphans
+        return letGo(now: now) { $1.seat == seat }
     }
 
     package func canRun(_ type: String) -> Bool { seats.values.contains { $0.types.contains(type) } }
@@ -106,17 +140,41 @@ package struct Dispatcher: Sendable {
         for id in ids { queue.remove(id) }
     }
 
-    /// Only what somebody can run and nobody has paused is kept in memory.
+    /// Only what somebody can run and commit, and nobody has paused, is kept in memory.
     private func isWanted(_ command: ReadyCommand) -> Bool {
-        canRun(command.type) && !isPaused(ReadyKey(destination: command.destination, qos: command.qos))
+        canRun(command.type) && !locked.contains(command.id.shard(of: shardCount))
+            && !isPaused(ReadyKey(destination: command.destination, qos: command.qos))
     }
 
-    /// The sweep found these keys in a shard: whatever no hint told of is read again from its oldest.
-    package mutating func found(_ keys: Set<ReadyKey>, shard: Int) {
+    /// The sweep found these keys in a shard: whatever no hint told of is read again from its oldest, or from behind what
+    /// nobody can run.
+    /// - Parameter due: the first turn of what has become due since; it may stand anywhere.
+    package mutating func found(_ keys: Set<ReadyKey>, shard: Int, due: Int64? = nil, now: Int64) {
+        guard !locked.contains(shard) else { return }
+        barren = barren.filter { source, barren in
+            if source.shard != shard { return true }
+            let isRecent = keys.contains(source.key) && now - barren.since <= Self.barrenPatience
+            // The minute begins with a reading from the start.
+            if !isRecent { cursors[source]?.isBarren = false }
+            return isRecent
+        }
         for key in keys {
             let source = Source(shard: shard, key: key)
-            if cursors[source] == nil { cursors[source] = Cursor() }
+            if cursors[source] == nil {
+                cursors[source] = Cursor(afterTurn: barren[source]?.upTo ?? 0, isBarren: true)
+            }
+            if let due { readAgain(source, from: due) }
         }
+    }
+
+    /// Lets a source be read from a turn on, also where it is being read further on at this moment.
+    private mutating func readAgain(_ source: Source, from turn: Int64) {
+        let before = max(turn - 1, 0)
+        var cursor = cursors[source] ?? Cursor(afterTurn: .max)
+        guard before < cursor.afterTurn else { return }
+        cursor.afterTurn = before
+        cursor.isBarren = false
+        cursors[source] = cursor
     }
 
     /// What to read now: for every destination and class that runs low.
@@ -136,7 +194,7 @@ package struct Dispatcher: Sendable {
             // A quality that has nothing here may stand before all that is here.
             guard count <= limit / 2 || queue.count(of: source.key) == 0 && !cursor.wasRefused else { continue }
             // The shards share what is missing; a shard alone may fill it.
-            let share = max((limit - count) / min(shardCount, 8), limit / 32, 1)
+            let share = max((limit - count) / min(shardCount, 8), limit / 32, cursor.stride, 1)
             refills.append(
                 Refill(shard: source.shard, key: source.key, afterTurn: cursor.afterTurn, limit: share))
             cursors[source]?.isReading = true
@@ -151,6 +209,8 @@ package struct Dispatcher: Sendable {
         let source = Source(shard: refill.shard, key: refill.key)
         guard var cursor = cursors[source] else { return }
         cursor.isReading = false
+        let wasMoved = cursor.afterTurn != refill.afterTurn
+        pass(commands, of: source, &cursor, now: now)
         var others: [ReadyCommand] = []
         defer { for command in others { lookAgain(shard: command.id.shard(of: shardCount), command) } }
         for command in commands {
@@ -162,9 +222,19 @@ package struct Dispatcher: Sendable {
                 }
                 others.append(out)
             }
-            cursor.afterTurn = max(cursor.afterTurn, command.turn)
+            if !wasMoved { cursor.afterTurn = max(cursor.afterTurn, command.turn) }
         }
-        cursors[source] = commands.count < refill.limit ? nil : cursor
+        cursors[source] = commands.count < refill.limit && !wasMoved ? nil : cursor
+    }
+
+    /// Goes faster through what nobody can run, and remembers how far it reaches from the start.
+    private mutating func pass(_ commands: [ReadyCommand], of source: Source, _ cursor: inout Cursor, now: Int64) {
+        let passed = commands.prefix { !canRun($0.type) }
+        cursor.stride = passed.count < commands.count ? 0 : min(2 * commands.count, Self.longestStride)
+        guard cursor.isBarren else { return }
+        cursor.isBarren = passed.count == commands.count
+        guard let last = passed.last else { return }
+        barren[source] = Barren(upTo: last.turn, since: barren[source]?.since ?? now)
     }
 
     /// The read failed; the sweep will try again.
@@ -174,12 +244,8 @@ package struct Dispatcher: Sendable {
 
     private mutating func lookAgain(shard: Int, _ command: ReadyCommand) {
         let source = Source(shard: shard, key: ReadyKey(destination: command.destination, qos: command.qos))
-        let before = max(command.turn - 1, 0)
-        if let cursor = cursors[source] {
-            cursors[source]?.afterTurn = min(cursor.afterTurn, before)
-        } else {
-            cursors[source] = Cursor(afterTurn: before)
-        }
+        if barren[source]?.upTo ?? 0 >= command.turn { barren[source] = nil }
+        readAgain(source, from: command.turn)
     }
 
     // MARK: What happens to commands
@@ -231,7 +297,8 @@ package struct Dispatcher: Sendable {
 
     /// What was put out of memory is older than what was read last.
     private mutating func rereadFromStart(where isMeant: (ReadyKey) -> Bool) {
-        for source in cursors.keys where isMeant(source.key) { cursors[source]?.afterTurn = 0 }
+        barren = barren.filter { !isMeant($0.key.key) }
+        for source in cursors.keys where isMeant(source.key) { readAgain(source, from: 0) }
     }
 
     private mutating func evictPaused() {
@@ -255,12 +322,18 @@ package struct Dispatcher: Sendable {
 
     /// Forgets offers that nobody claimed. - Returns: their ids; the store knows whether they are ready still.
     package mutating func forgotten(now: Int64) -> [CommandID] {
-        let stale = inHand.filter { $0.value.offeredAt.map { now - $0 > Self.patience } ?? false }.map(\.key)
-        for id in stale {
+        letGo(now: now) { $1.offeredAt.map { now - $0 > Self.patience } ?? false }
+    }
+
+    /// Nobody has these in hand any more; a probe among them says nothing of its link, and the next may go.
+    @discardableResult
+    private mutating func letGo(now: Int64, where isMeant: (CommandID, InHand) -> Bool) -> [CommandID] {
+        let ids = inHand.filter { isMeant($0.key, $0.value) }.map(\.key)
+        for id in ids {
             if let destination = inHand[id]?.destination { links.withdrawn(id, from: destination, now: now) }
             letGo(id)
         }
-        return stale
+        return ids
     }
 
     package func holder(of id: CommandID) -> Int? { inHand[id]?.seat }

@@ -6,10 +6,7 @@ package struct SeatRecord: Sendable {
     package let seat: Int
     package let epoch: Int64
     package let pid: Int32
-    package let startTime: Int64
-    package let bootID: String
     package let concurrency: Int
-    package let grace: Duration
     package let types: Set<String>
     package private(set) var state = WorkerState()
     /// Number of the last offer sent.
@@ -32,10 +29,7 @@ package struct SeatRecord: Sendable {
         self.seat = seat
         self.epoch = epoch
         pid = hello.pid
-        startTime = hello.startTime
-        bootID = hello.bootID
         concurrency = max(hello.concurrency, 1)
-        grace = hello.grace
         types = Set(hello.types)
     }
 

@@ -16,6 +16,8 @@ final class StoreKeeper: Sendable {
         var hasMore = false
         /// What has been said of shards that are of no use: once is enough.
         var complaints: Set<String> = []
+        /// Shards that another process keeps locked, as has been said.
+        var locked: Set<Int> = []
     }
 
     /// A WAL beyond this is checkpointed while others write.
@@ -79,6 +81,7 @@ final class StoreKeeper: Sendable {
     private func checkpoint(_ shard: Int) {
         do throws(StoreError) {
             _ = try store.checkpoint(shard: shard)
+            state.withLock { _ = $0.locked.remove(shard) }
         } catch {
             report(error, "A checkpoint failed", shard: shard)
         }
@@ -105,7 +108,10 @@ final class StoreKeeper: Sendable {
     }
 
     private func report(_ error: StoreError, _ what: String, shard: Int) {
-        let isNews = !error.code.spoilsShard || state.withLock { $0.complaints.insert(error.message).inserted }
+        let isNews = state.withLock { state in
+            if error.code == .busy { return state.locked.insert(shard).inserted }
+            return !error.code.spoilsShard || state.complaints.insert(error.message).inserted
+        }
         if isNews { logger.warning("\(what): \(error.message)", metadata: ["shard": "\(shard)"]) }
     }
 }

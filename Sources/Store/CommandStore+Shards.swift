@@ -12,6 +12,11 @@ extension CommandStore {
         }
     }
 
+    /// Opens a session in every shard that is of use.
+    package func open(_ session: Session) throws(StoreError) {
+        for shard in 0..<shardCount { try sound { () throws(StoreError) in try open(session, shard: shard) } }
+    }
+
     /// Reads something of every shard, in order. One that is of no use gives `nothing`.
     /// - Throws: what the first says, where none is of use.
     package func ofEachShard<Value>(

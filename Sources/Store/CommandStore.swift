@@ -2,8 +2,9 @@ package import Commands
 
 /// Where commands live. The store is the truth; every message between processes is a hint.
 ///
-/// All calls block, up to the busy deadline of 10 s: call them from a thread of your own, never from the cooperative
-/// pool. Calls on different shards do not wait for each other; calls on one shard are serialised.
+/// All calls block, those that write up to the busy deadline of 10 s: call them from a thread of your own, never from the
+/// cooperative pool. Calls on different shards do not wait for each other; writes to one shard take turns, and nobody
+/// waits for them to read.
 /// Two implementations, one conformance suite: ``SQLiteStore`` and ``MemoryStore``.
 package protocol CommandStore: Sendable {
     /// Shards of the store: a power of two from 1 to 256, fixed when it was created.
@@ -51,7 +52,10 @@ package protocol CommandStore: Sendable {
     /// The ready ones among `ids`, all of one shard: what a hint is turned into.
     func ready(shard: Int, ids: [CommandID]) throws(StoreError) -> [ReadyCommand]
     /// Makes due what `notBefore` held back, and returns the earliest moment at which something else will be due.
-    func promoteDue(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> (promoted: Int, next: Timestamp?)
+    /// - Returns: besides, the first turn of those.
+    func promoteDue(
+        shard: Int, now: Timestamp, limit: Int
+    ) throws(StoreError) -> (promoted: Int, oldest: Int64?, next: Timestamp?)
     /// Moves the ends of backoffs after the wall clock has jumped, so that they last as long as they were meant to. What a
     /// producer asked for (`notBefore` of a `new` command) is a time of day, and stays.
     func shiftBackoffs(shard: Int, by jump: Duration) throws(StoreError)
@@ -69,17 +73,20 @@ package protocol CommandStore: Sendable {
 
     // MARK: Executions
 
-    /// Records that a worker sits in a seat. Claims of a (seat, epoch) without a session are refused.
-    func open(_ session: Session) throws(StoreError)
-    /// Ends the session of a worker that drained, once nothing is claimed by it.
+    /// Records in a shard that a worker sits in a seat. Claims of a (seat, epoch) without a session are refused.
+    func open(_ session: Session, shard: Int) throws(StoreError)
+    /// Ends the session of a worker that drained, once nothing is claimed by it. Where a shard is locked it is left to
+    /// whoever reaps the seat.
     func close(seat: Int, epoch: Int64) throws(StoreError)
     func sessions() throws(StoreError) -> [Session]
     /// One group commit: all writes in one transaction, in order, durable when this returns.
     ///
     /// A write whose fence finds no row is `.replaced` (or `.refused`, for a claim) and fails nobody else's.
+    /// - Parameter patience: how long another process's turn is waited for before it is an error, `busy`.
+    /// No writes are a question whether the shard can be written to.
     /// - Returns: one outcome for each write, in order.
     func apply(
-        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp
+        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp, patience: Duration
     ) throws(StoreError) -> [ExecutionOutcome]
     /// After a worker's proven death: deletes its session and releases its commands, one transaction for each shard.
     ///

@@ -85,6 +85,8 @@ package struct WorkerState: Sendable, Equatable {
     package var freeHigh = 0
     /// Raised by the worker's loop.
     package var progress: Int64 = 0
+    /// Shards in which it cannot commit, because another process keeps them locked.
+    package var locked: Set<Int> = []
 
     package init() {}
 
@@ -98,6 +100,8 @@ package struct WorkerState: Sendable, Equatable {
         writer.uint16(free)
         writer.uint16(freeHigh)
         writer.uint64(progress)
+        writer.uint16(locked.count)
+        for shard in locked.sorted() { writer.append(UInt8(clamping: shard)) }
     }
 
     init(from reader: inout ByteReader) throws(WireError) {
@@ -111,6 +115,7 @@ package struct WorkerState: Sendable, Equatable {
         free = try reader.uint16("free")
         freeHigh = try reader.uint16("free high")
         progress = try reader.count64("progress")
+        for _ in 0..<(try reader.uint16("locked")) { locked.insert(Int(try reader.uint8("locked shard"))) }
     }
 }
 

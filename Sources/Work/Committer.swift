@@ -6,11 +6,16 @@ internal import Synchronization
 
 /// Commits the writes of one shard, on a thread of its own: whatever waits goes into one transaction, and the next
 /// follows as soon as that one has returned and a lane is free.
+///
+/// **A shard that another process keeps locked** (one that was stopped within a commit) gets no claims, which would keep
+/// places from the work of the other shards: they are given up after a second, and no more are made until a commit succeeds.
+/// Ends wait for it; and where there are none, it is asked ten times a second whether it is free.
 package final class Committer: Sendable {
     package struct Batch: Sendable {
         package var writes: [ExecutionWrite]
         /// One for each write; nil where the store has given up on them.
         package var outcomes: [ExecutionOutcome]?
+        /// Nil where it has been told before.
         package var error: StoreError?
     }
 
@@ -32,12 +37,22 @@ package final class Committer: Sendable {
     private let wake = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
     private let lanes: CommitLanes
+    private let locked = Atomic<Bool>(false)
+
+    /// How long a turn is waited for: those of others last milliseconds.
+    private static let patience: Duration = .seconds(1)
+    /// The same where the shard was locked when it was last tried, and nothing waits for it; and how long afterwards.
+    private static let briefPatience: Duration = .milliseconds(20)
+    private static let interval = DispatchTimeInterval.milliseconds(100)
 
     /// - Parameter lanes: shared by the committers of a worker.
     package init(shard: Int, lanes: CommitLanes) {
         self.shard = shard
         self.lanes = lanes
     }
+
+    /// Whether a claim need not be tried: another process keeps the shard locked.
+    package var isLocked: Bool { locked.load(ordering: .relaxed) }
 
     package func add(_ write: ExecutionWrite) { add(CollectionOfOne(write)) }
 
@@ -54,10 +69,13 @@ package final class Committer: Sendable {
 
     /// Starts the thread.
     /// - Parameters:
-    ///   - commit: one transaction, see ``CommandStore/apply(_:shard:seat:epoch:now:)``.
-    ///   - deliver: called on the thread with each batch, in the order of the commits.
+    ///   - commit: one transaction, see ``CommandStore/apply(_:shard:seat:epoch:now:patience:)``.
+    ///   - deliver: called on the thread with each batch, in the order of the commits; and with an empty one where
+    ///     ``isLocked`` has changed.
     package func start(
-        commit: @escaping @Sendable ([ExecutionWrite]) throws(StoreError) -> [ExecutionOutcome],
+        commit:
+            @escaping @Sendable (_ writes: [ExecutionWrite], _ patience: Duration) throws(StoreError)
+            -> [ExecutionOutcome],
         deliver: @escaping @Sendable (Batch) -> Void
     ) {
         startThread(named: "commit-\(shard)") { [self] in
@@ -85,7 +103,11 @@ package final class Committer: Sendable {
             }
             if isWork { return true }
             if isClosed { return false }
-            wake.wait()
+            guard isLocked else {
+                wake.wait()
+                continue
+            }
+            if wake.wait(timeout: .now() + Self.interval) == .timedOut { return true }
         }
     }
 
@@ -100,36 +122,64 @@ package final class Committer: Sendable {
         }
     }
 
-    /// A claim that cannot be committed is given up; an end is retried until it can be, and holds its place meanwhile.
+    private func takeClaims() -> [ExecutionWrite] {
+        queue.withLock { queue in
+            let (claims, others) = queue.writes.partitioned(\.isClaim)
+            queue.writes = others
+            return claims
+        }
+    }
+
+    /// Whether the same may be committed later.
+    private static func mayPass(_ error: StoreError) -> Bool {
+        switch error.code {
+        case .busy, .full, .overloaded, .failed, .permission: true
+        case .missing, .foreign, .corrupt, .conflict, .invalid, .notFound: false
+        }
+    }
+
+    /// A claim that cannot be committed is given up; an end is retried until it can be.
     private func perform(
-        commit: ([ExecutionWrite]) throws(StoreError) -> [ExecutionOutcome], deliver: (Batch) -> Void
+        commit: ([ExecutionWrite], Duration) throws(StoreError) -> [ExecutionOutcome], deliver: (Batch) -> Void
     ) {
         var writes: [ExecutionWrite] = []
         var pause: UInt32 = 50_000
         while true {
-            let hasLane = lanes.enter()
+            let wasLocked = isLocked
+            let hasLane = !wasLocked && lanes.enter()
             // What came while a lane was waited for goes along.
             writes += take()
-            let result = Result { () throws(StoreError) in try commit(writes) }
+            let isProbe = wasLocked && writes.allSatisfy(\.isClaim)
+            let result = Result { () throws(StoreError) in
+                try commit(writes, isProbe ? Self.briefPatience : Self.patience)
+            }
             if hasLane { lanes.leave() }
             switch result {
-            case .success(let outcomes): return deliver(Batch(writes: writes, outcomes: outcomes))
+            case .success(let outcomes):
+                locked.store(false, ordering: .relaxed)
+                return deliver(Batch(writes: writes, outcomes: outcomes))
             case .failure(let error):
-                let (claims, others) = writes.partitioned { if case .claim = $0 { true } else { false } }
-                if !claims.isEmpty { deliver(Batch(writes: claims, outcomes: nil, error: error)) }
-                if others.isEmpty { return }
-                switch error.code {
-                case .busy, .full, .overloaded, .failed, .permission:
-                    if claims.isEmpty { deliver(Batch(writes: [], outcomes: nil, error: error)) }
-                    writes = others
-                    usleep(pause)
-                    pause = min(pause * 2, 1_000_000)
-                case .missing, .foreign, .corrupt, .conflict, .invalid, .notFound:
-                    return deliver(Batch(writes: others, outcomes: nil, error: error))
+                let isLocked = error.code == .busy
+                locked.store(isLocked, ordering: .relaxed)
+                var (claims, others) = writes.partitioned(\.isClaim)
+                if isLocked { claims += takeClaims() }
+                let isKnown = wasLocked && isLocked
+                let mayPass = Self.mayPass(error)
+                if !claims.isEmpty || wasLocked != isLocked || mayPass && !isKnown {
+                    deliver(Batch(writes: claims, outcomes: nil, error: isKnown ? nil : error))
                 }
+                if others.isEmpty { return }
+                guard mayPass else { return deliver(Batch(writes: others, outcomes: nil, error: error)) }
+                writes = others
+                usleep(pause)
+                pause = min(pause * 2, 1_000_000)
             }
         }
     }
+}
+
+extension ExecutionWrite {
+    fileprivate var isClaim: Bool { if case .claim = self { true } else { false } }
 }
 
 extension Array {

@@ -10,6 +10,7 @@ extension Executor {
         guard let outcomes = batch.outcomes else { return failed(batch, shard: shard) }
         let now = Int64(clinux_monotonic())
         change { [self] state in
+            follow(shard, &state)
             for (write, outcome) in zip(batch.writes, outcomes) {
                 settle(write, outcome, shard: shard, now: now, &state)
             }
@@ -17,10 +18,13 @@ extension Executor {
     }
 
     private func failed(_ batch: Committer.Batch, shard: Int) {
-        logger.error(
-            "A commit failed: \(batch.error?.message ?? "no reason given")",
-            metadata: ["shard": "\(shard)", "writes": "\(batch.writes.count)"])
-        change { state in
+        if let error = batch.error {
+            logger.error(
+                "A commit failed: \(error.message)",
+                metadata: ["shard": "\(shard)", "writes": "\(batch.writes.count)"])
+        }
+        change { [self] state in
+            follow(shard, &state)
             for write in batch.writes {
                 switch write {
                 case .claim(let id, _, _): state.places.refused(id)
@@ -28,6 +32,14 @@ extension Executor {
                 }
             }
         }
+    }
+
+    /// Notes whether the shard is locked, for the coordinator, which offers nothing of it then.
+    private func follow(_ shard: Int, _ state: inout State) {
+        let isLocked = committers[shard].isLocked
+        guard isLocked != state.places.state.locked.contains(shard) else { return }
+        state.places.setLocked(shard, isLocked)
+        if !isLocked { logger.notice("A shard is free again.", metadata: ["shard": "\(shard)"]) }
     }
 
     private func settle(

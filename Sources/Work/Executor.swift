@@ -228,8 +228,34 @@ final class Executor: Sendable {
 
     /// Lets the places decide, and hands out what the changes have brought.
     private func settle(_ state: inout State) {
+        while begin(&state) {}
+        let wakes = outbox.withLock { outbox in
+            let isNews = !state.reports.isEmpty || outbox.state.locked != state.places.state.locked
+            outbox.state = state.places.state
+            guard isNews else { return false }
+            outbox.reports.append(contentsOf: state.reports)
+            defer { outbox.isAwaited = true }
+            return !outbox.isAwaited
+        }
+        state.reports.removeAll(keepingCapacity: true)
+        if wakes { wakeReporter() }
+        if state.places.heldCount == 0, !state.whenIdle.isEmpty {
+            for continuation in state.whenIdle { continuation.resume() }
+            state.whenIdle = []
+        }
+    }
+
+    /// Claims, begins and preempts as the places decide.
+    /// - Returns: whether places are free again, because the shards of some claims are locked.
+    private func begin(_ state: inout State) -> Bool {
         let decision = state.places.begin(now: Int64(clinux_monotonic()))
+        var isAgain = false
         for offer in decision.claims {
+            guard !committers[offer.id.shard(of: committers.count)].isLocked else {
+                state.places.refused(offer.id)
+                isAgain = true
+                continue
+            }
             let prepares = registry[offer.type]?.preparesBeforeSending ?? true
             state.writes.append(.claim(offer.id, turn: offer.turn, sent: !prepares))
         }
@@ -250,19 +276,7 @@ final class Executor: Sendable {
             }
             running.task = Task { await self.execute(running) }
         }
-        let wakes = outbox.withLock { outbox in
-            outbox.state = state.places.state
-            guard !state.reports.isEmpty else { return false }
-            outbox.reports.append(contentsOf: state.reports)
-            defer { outbox.isAwaited = true }
-            return !outbox.isAwaited
-        }
-        state.reports.removeAll(keepingCapacity: true)
-        if wakes { wakeReporter() }
-        if state.places.heldCount == 0, !state.whenIdle.isEmpty {
-            for continuation in state.whenIdle { continuation.resume() }
-            state.whenIdle = []
-        }
+        return isAgain
     }
 
     /// Hands each committer its writes at once, so that they meet in one commit.

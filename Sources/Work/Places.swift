@@ -142,6 +142,11 @@ package struct Places: Sendable {
         for id in held.keys { held[id]?.number = 0 }
     }
 
+    /// Another process keeps a shard locked, or has let go of it.
+    package mutating func setLocked(_ shard: Int, _ isLocked: Bool) {
+        if isLocked { state.locked.insert(shard) } else { state.locked.remove(shard) }
+    }
+
     package mutating func pause(_ pauses: [ControlState.Pause]) {
         guard pauses != self.pauses else { return }
         self.pauses = pauses

@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Glibc
 package import Store
 
@@ -10,7 +9,7 @@ package struct Seat: ~Copyable {
     package let number: Int
     /// The incarnation that sits here: random, 63 bits, never 0.
     package let epoch: Int64
-    private let descriptor: CInt
+    package let lock: FileLock
 
     /// Seats of one data directory.
     package static let most = 256
@@ -19,16 +18,9 @@ package struct Seat: ~Copyable {
     /// - Throws: ``StoreError`` where no seat is free, or a lock cannot be made.
     package static func take(in directory: String) throws(StoreError) -> Seat {
         for number in 0..<most {
-            let path = self.path(number, in: directory)
-            let descriptor = clinux_open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-            guard descriptor >= 0 else {
-                throw StoreError(
-                    .permission, "the seat lock \(path) cannot be opened: \(String(cString: strerror(errno)))")
+            if let lock = try FileLock.attempt(path(number, in: directory)) {
+                return Seat(number: number, epoch: Int64.random(in: 1...Int64.max), lock: lock)
             }
-            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
-                return Seat(number: number, epoch: Int64.random(in: 1...Int64.max), descriptor: descriptor)
-            }
-            close(descriptor)
         }
         throw StoreError(.busy, "all \(most) seats in \(directory) are taken: end a worker before starting another")
     }
@@ -45,6 +37,4 @@ package struct Seat: ~Copyable {
             seat: number, epoch: epoch, pid: pid, startTime: ProcessFacts.startTime(of: pid) ?? 0,
             bootID: ProcessFacts.bootID)
     }
-
-    deinit { close(descriptor) }
 }

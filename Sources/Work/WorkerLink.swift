@@ -97,10 +97,11 @@ actor WorkerLink {
         }
     }
 
-    /// Sends the reports that are waiting.
+    /// Sends the reports that are waiting, or the state alone.
     func flush() {
         guard let executor else { return }
         let (state, reports) = executor.takeReports()
+        if reports.isEmpty { return send(.state(state)) }
         // A frame stays below the maximum message size, whatever the reasons' length.
         for start in stride(from: 0, to: reports.count, by: Self.mostReports) {
             let end = min(start + Self.mostReports, reports.count)

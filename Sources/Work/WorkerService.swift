@@ -36,7 +36,9 @@ package final class WorkerService: Service {
     package func run() async throws {
         let seat = try Seat.take(in: directory.run)
         let session = seat.session()
-        try await onThread("session") { [store] () throws(StoreError) in try store.open(session) }
+        let sessions = try await onThread("session") { [store] () throws(StoreError) in
+            try OpenSessions(session, in: store)
+        }
         let context = try Context()
         let loop = try PollLoop(name: "sluice-worker")
         defer { loop.stop() }
@@ -60,9 +62,10 @@ package final class WorkerService: Service {
             wakeReporter: { loop.perform { link.assumeIsolated { $0.flush() } } })
         for (shard, committer) in committers.enumerated() {
             committer.start(
-                commit: { [store] writes throws(StoreError) in
-                    try store.apply(
-                        writes, shard: shard, seat: session.seat, epoch: session.epoch, now: .now)
+                commit: { [store] writes, patience throws(StoreError) in
+                    try sessions.open(shard)
+                    return try store.apply(
+                        writes, shard: shard, seat: session.seat, epoch: session.epoch, now: .now, patience: patience)
                 },
                 deliver: { executor.committed($0, shard: shard) })
         }
@@ -83,6 +86,7 @@ package final class WorkerService: Service {
         }
         BegunBoard.remove(directory: directory.run, seat: session.seat, epoch: session.epoch)
         logger.info("Worker drained.", metadata: ["seat": "\(seat.number)"])
+        withExtendedLifetime(seat.lock) {}
     }
 
     private func untilAskedToStop(_ link: WorkerLink) async {

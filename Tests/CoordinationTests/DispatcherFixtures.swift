@@ -57,6 +57,7 @@ func value<Value>(_ value: Value) -> Value { value }
 
 extension Dispatcher {
     mutating func insert(_ commands: [ReadyCommand]) { insert(commands, now: 0) }
+    mutating func found(_ keys: Set<ReadyKey>, shard: Int) { found(keys, shard: shard, now: 0) }
     mutating func refilled(_ refill: Refill, _ commands: [ReadyCommand]) {
         refilled(refill, commands, now: 0)
     }

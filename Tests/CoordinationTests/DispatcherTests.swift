@@ -160,6 +160,102 @@ import Wire
         #expect(value(dispatcher.refills()).isEmpty)
     }
 
+    /// Answers all refills from `backlog`. - Returns: after which turns it was read.
+    private func read(_ backlog: [ReadyCommand], by dispatcher: inout Dispatcher, now: Int64) -> [Int64] {
+        var starts: [Int64] = []
+        while let refill = dispatcher.refills().first {
+            starts.append(refill.afterTurn)
+            let rows = backlog.filter { $0.turn > refill.afterTurn }.prefix(refill.limit)
+            dispatcher.refilled(refill, Array(rows), now: now)
+        }
+        return starts
+    }
+
+    @Test func `a backlog that nobody can run is read once a minute, in great strides`() {
+        var dispatcher = dispatcher()
+        let key = ReadyKey(destination: .none, qos: .default)
+        var backlog = (1...20_000).map { ready($0, type: "rare") }
+        dispatcher.found([key], shard: 0, now: 0)
+        #expect(read(backlog, by: &dispatcher, now: 0).count < 20)
+        // What stands behind it is found by every sweep.
+        backlog.append(ready(20_001))
+        dispatcher.found([key], shard: 0, now: 5 * Self.second)
+        #expect(read(backlog, by: &dispatcher, now: 5 * Self.second) == [20_000])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [20_001])
+        // And what has come to stand among it, as soon as it has become due, or within a minute.
+        dispatcher.found([key], shard: 0, due: 19_900, now: 10 * Self.second)
+        #expect(read(backlog, by: &dispatcher, now: 10 * Self.second).first == 19_899)
+        dispatcher.found([key], shard: 0, now: 59 * Self.second)
+        #expect(read(backlog, by: &dispatcher, now: 59 * Self.second).first == 20_000)
+        dispatcher.found([key], shard: 0, now: 61 * Self.second)
+        #expect(read(backlog, by: &dispatcher, now: 61 * Self.second).first == 0)
+    }
+
+    @Test func `of a locked shard nothing is offered, and nothing waits for it`() throws {
+        var dispatcher = dispatcher(seats: 2, concurrency: 2)
+        dispatcher.insert([ready(1, shard: 1), ready(2, shard: 2), ready(3, shard: 1), ready(4, shard: 2)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)).count == 4)
+        var state = WorkerState()
+        state.coordinator = 1
+        (state.seen, state.resolved) = (2, 2)
+        state.locked = [1]
+        dispatcher.report(seat: 0, state: state, coordinator: 1, now: 0)
+        #expect(dispatcher.followLocks(now: 0) == [] && dispatcher.locked == [1])
+        // What was offered of it is nobody's any more; the rest is where it was.
+        #expect(dispatcher.holder(of: ready(1, shard: 1).id) == nil)
+        #expect(dispatcher.holder(of: ready(2, shard: 2).id) != nil)
+        // It takes nobody's place in memory either, however it comes.
+        dispatcher.insert([ready(5, shard: 1)] + (10...300).map { ready($0, shard: 2) })
+        let key = ReadyKey(destination: .none, qos: .default)
+        dispatcher.found([key], shard: 1)
+        #expect(dispatcher.queue.count == 256 && !dispatcher.queue.contains(ready(5, shard: 1).id))
+        #expect(!dispatcher.refills().contains { $0.shard == 1 })
+
+        state.locked = []
+        dispatcher.report(seat: 0, state: state, coordinator: 1, now: 1)
+        #expect(dispatcher.followLocks(now: 1) == [1], "it is to be read again")
+        dispatcher.insert([ready(1, shard: 1)])
+        #expect(dispatcher.queue.contains(ready(1, shard: 1).id))
+    }
+
+    @Test func `a shard is free again where the worker that found it locked is gone`() {
+        var dispatcher = dispatcher(seats: 2)
+        var state = WorkerState()
+        state.locked = [3]
+        dispatcher.report(seat: 1, state: state, coordinator: 1, now: 0)
+        #expect(dispatcher.followLocks(now: 0).isEmpty && dispatcher.locked == [3])
+        _ = dispatcher.leave(seat: 1, now: 0)
+        #expect(dispatcher.followLocks(now: 0) == [3] && dispatcher.locked.isEmpty)
+    }
+
+    @Test func `what moves a reading while it lasts is not lost`() throws {
+        var dispatcher = dispatcher()
+        let key = ReadyKey(destination: .none, qos: .default)
+        dispatcher.found([key], shard: 0)
+        let first = try #require(dispatcher.refills().first)
+        dispatcher.refilled(first, (1...first.limit).map { ready(Int64($0) + 100) })
+        let second = try #require(dispatcher.refills().first)
+        #expect(second.afterTurn > 100)
+        // Something old has become due, while the store answers.
+        dispatcher.found([key], shard: 0, due: 7, now: 0)
+        dispatcher.refilled(second, [])
+        #expect(dispatcher.refills().map(\.afterTurn) == [6])
+    }
+
+    @Test func `who can run a backlog gets it at once`() {
+        var dispatcher = dispatcher()
+        let key = ReadyKey(destination: .none, qos: .default)
+        let backlog = (1...100).map { ready($0, type: "rare") }
+        dispatcher.found([key], shard: 0, now: 0)
+        _ = read(backlog, by: &dispatcher, now: 0)
+        let hello = Hello(
+            pid: 1, startTime: 1, bootID: "b", concurrency: 4, grace: .seconds(1), types: ["rare"], executing: [])
+        dispatcher.greet(SeatRecord(seat: 5, epoch: 9, hello: hello))
+        dispatcher.found([key], shard: 0, now: 1)
+        #expect(read(backlog, by: &dispatcher, now: 1).first == 0)
+        #expect(numbers(dispatcher.dispatch(at: at, now: 1)).first == 1)
+    }
+
     @Test func `what is offered is not offered twice, and is forgotten after two seconds`() {
         var dispatcher = dispatcher()
         dispatcher.insert([ready(1)])

@@ -14,7 +14,7 @@ import Testing
         let store: SQLiteStore
         let keeper: StoreKeeper
         /// As the coordinator holds it: no writer checkpoints.
-        private let lock: SeatLock.Held?
+        private let lock: FileLock?
 
         init(
             shards: Int, retention: Duration = .seconds(86_400),
@@ -23,7 +23,7 @@ import Testing
             place = try TemporaryDirectory("keeper")
             let directory = DataDirectory(path: "\(place.path)/data")
             store = try SQLiteStore(directory: directory, create: true, shardCount: shards)
-            lock = try SeatLock.obtain(directory.lock("checkpoint"))
+            lock = try FileLock.attempt(directory.lock("checkpoint"))
             keeper = StoreKeeper(
                 store: store, retention: retention, abandoned: abandoned, logger: Logger(label: "keeper"))
         }

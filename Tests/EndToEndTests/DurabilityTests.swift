@@ -67,23 +67,9 @@ extension EndToEndTests {
                 let source = try installation.place.file("source", [1, 2, 3])
                 let trace = "\(installation.place.path)/trace"
                 _ = try await installation.coordinator()
-                let worker = try installation.start(
-                    program: #require(program("strace")),
-                    [
-                        "-f", "-y", "-o", trace, "-e", "trace=pwrite64,fdatasync,fsync,/^rename",
-                        "\(Installation.bin)/sluice", "worker",
-                    ])
-                var mayTrace = true
-                try await until("the worker") {
-                    mayTrace = worker.ending == nil
-                    let count = try await installation.workers().count
-                    return !mayTrace || count == 1
-                }
-                guard mayTrace else {
-                    #expect(worker.errors.contains("ptrace"), "\(worker.errors)")
-                    if requiresPeers { Issue.record("strace may trace nothing here: \(worker.errors)") }
-                    return
-                }
+                let worker = try await installation.tracedWorker(
+                    "-y", "-e", "trace=pwrite64,fdatasync,fsync,/^rename", to: trace)
+                guard worker != nil else { return }
                 let put = try await installation.sluice("put", source, "--to", "file://\(place)/copy", "--wait")
                 let id = try #require(put.ids.first)
                 #expect(put.code == 0, "\(put.errors)")

@@ -178,6 +178,23 @@ final class Installation: Sendable {
         return child
     }
 
+    /// Starts the only worker under strace, and waits until it has a seat.
+    /// - Parameter options: what to trace.
+    /// - Returns: nil in a container without ptrace, where there is nothing to see and nothing to conclude.
+    func tracedWorker(_ options: String..., to trace: String) async throws -> ChildProcess? {
+        let worker = try start(
+            program: #require(program("strace")),
+            ["-f", "-o", trace] + options + ["\(Self.bin)/sluice", "worker"])
+        try await until("the worker") {
+            let count = try await self.workers().count
+            return worker.ending != nil || count == 1
+        }
+        if worker.ending == nil { return worker }
+        #expect(worker.errors.contains("ptrace"), "\(worker.errors)")
+        if requiresPeers { Issue.record("strace may trace nothing here: \(worker.errors)") }
+        return nil
+    }
+
     /// Waits until the worker in this process has taken a seat.
     func ready(_ worker: ChildProcess) async throws {
         try await until("the worker") {

@@ -226,15 +226,10 @@ private struct Rig {
     static func with(_ plan: NetworkBed.Plan, _ body: (Rig) async throws -> Void) async throws {
         let place = try TemporaryDirectory("bed")
         defer { place.remove() }
-        let bed = try await NetworkBed(plan, in: place.path)
-        do {
+        try await NetworkBed.with(plan, in: place.path) { bed in
             print("shaper: \(bed.shaper), \(plan.congestion)")
             try await body(Rig(place: place, bed: bed, destination: BedDestination(bed, in: place.path)))
-        } catch {
-            await bed.finish()
-            throw error
         }
-        await bed.finish()
     }
 
     /// A file of zeros without blocks. It is made once: made anew, it would be empty for a moment to those that begin to read.

@@ -18,14 +18,9 @@ extension EndToEndTests {
         ) async throws {
             let place = try TemporaryDirectory("routes")
             defer { place.remove() }
-            let bed = try await NetworkBed(NetworkBed.Plan(.megabits(20)), in: place.path)
-            do {
+            try await NetworkBed.with(NetworkBed.Plan(.megabits(20)), in: place.path) { bed in
                 try await body(bed, place, Loss(rawValue: lost) ?? .route)
-            } catch {
-                await bed.finish()
-                throw error
             }
-            await bed.finish()
         }
 
         private func body(_ bed: NetworkBed, _ place: TemporaryDirectory, _ loss: Loss) async throws {

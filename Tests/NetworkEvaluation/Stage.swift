@@ -313,8 +313,12 @@ final class Stage {
     func note(_ traffic: Traffic, kinds: [String]) {
         let end = MonotonicMoment.now
         record.goodput = kinds.map { ($0, traffic.of($0).megabits(from: begin, to: end)) }
-        record.levels = linkEvents().map {
-            .init(at: $0.at - begin, link: $0.link, level: $0.level, limit: $0.limit)
+        record.levels = []
+        for event in linkEvents() {
+            let last = record.levels.last { $0.link == event.link }
+            guard last.map({ $0.level != event.level || $0.limit != event.limit }) ?? true else { continue }
+            record.levels.append(
+                .init(at: event.at - begin, link: event.link, level: event.level, limit: event.limit))
         }
     }
 }

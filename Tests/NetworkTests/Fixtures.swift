@@ -41,3 +41,8 @@ func sample(
 
 /// Evaluates a mutating call before the expectation takes it apart.
 func value<Value>(_ value: Value) -> Value { value }
+
+/// Transfers of all qualities.
+func oneOfEach(to name: String = "a") -> [TransferSample] {
+    QualityOfService.allCases.map { sample(UInt64($0.rawValue) + 1, to: name, $0) }
+}

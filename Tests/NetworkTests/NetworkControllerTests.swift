@@ -4,15 +4,11 @@ import Testing
 @testable import NetworkControl
 
 @Suite struct NetworkControllerTests {
-    private func all(_ to: String = "a") -> [TransferSample] {
-        QualityOfService.allCases.map { sample(UInt64($0.rawValue) + 1, to: to, $0) }
-    }
-
     // MARK: Levels and what they allow
 
     @Test func `each quality does what the table says of its level`() {
         var rig = NetworkRig()
-        rig.transfers = all()
+        rig.transfers = oneOfEach()
         var decisions = rig.run(5, ["a": 100 * megabit])
         let good = decisions.allowances[key("a")]
         #expect(good?.level == .good && good?.closed == [])
@@ -37,7 +33,7 @@ import Testing
 
     @Test func `degraded throttles low quality while something higher runs`() {
         var rig = NetworkRig()
-        rig.transfers = all().filter { $0.qos.serviceClass != .high }
+        rig.transfers = oneOfEach().filter { $0.qos.serviceClass != .high }
         rig.run(5, ["a": 100 * megabit])
         let rate = 1.9 * megabit
         var decisions = rig.run(6, ["a": rate])
@@ -68,7 +64,7 @@ import Testing
         var policy = NetworkPolicy()
         policy.degraded[.background] = .cancel
         var rig = NetworkRig(policy: policy)
-        rig.transfers = all()
+        rig.transfers = oneOfEach()
         rig.run(5, ["a": 100 * megabit])
         let decisions = rig.run(1.5, ["a": 1.9 * megabit])
         let order = decisions.orders.first { $0.id == id(5) }
@@ -164,7 +160,7 @@ import Testing
 
     @Test func `explains the gate with level, measure, threshold and remedy`() {
         var rig = NetworkRig()
-        rig.transfers = all().filter { $0.qos.serviceClass == .low }
+        rig.transfers = oneOfEach().filter { $0.qos.serviceClass == .low }
         rig.run(5, ["a": 100 * megabit])
         rig.run(1.5, ["a": 0.2 * megabit])
         let gate = rig.network.gate(of: .utility, to: key("a"), now: rig.now)
@@ -287,86 +283,6 @@ import Testing
             value(other.network.arrived(id(9), to: key("a"), qos: .userInteractive, bytes: nil, now: other.now)) == nil)
     }
 
-    // MARK: Offline
-
-    @Test func `a lost route is offline at once, and a found one is probed at once`() {
-        var rig = NetworkRig()
-        rig.transfers = [sample(1), sample(2, resumable: false)]
-        rig.run(3, ["a": 100 * megabit])
-        rig.network.uplinkLost("", reason: "no default route", now: rig.now)
-        let decisions = rig.network.decide(now: rig.now)
-        #expect(decisions.allowances[key("a")]?.closed == Set(QualityOfService.allCases))
-        #expect(decisions.orders.map(\.id) == [id(1)], "what starts over from 0 is left to its connection")
-        #expect(
-            rig.network.gate(of: .userInteractive, to: key("a"), now: rig.now)?.sentence.contains("no default route")
-                == true)
-        #expect(!rig.network.admits(.userInteractive, to: key("a"), now: rig.now))
-        rig.network.uplinkFound("", now: rig.now)
-        #expect(rig.network.admits(.utility, to: key("a"), now: rig.now))
-        rig.network.offered(id(9), to: key("a"), now: rig.now)
-        #expect(!rig.network.admits(.utility, to: key("a"), now: rig.now), "one probe at a time")
-        rig.network.ended(id(9), to: key("a"), outcome: .answered, now: rig.now)
-        #expect(rig.network.level(of: key("a")) == .unknown)
-    }
-
-    @Test func `refused connects are offline with their reason, and the probe is not cut`() {
-        var rig = NetworkRig()
-        for number in UInt64(1)...3 {
-            rig.network.ended(
-                id(number), to: key("a"), outcome: .unreachable(reason: "connection refused"), now: rig.now)
-        }
-        rig.network.setWaiting([.utility: 5], for: key("a"), now: rig.now)
-        #expect(rig.network.level(of: key("a")) == .offline)
-        let probeAt = rig.network.nextProbe ?? 0
-        #expect((800_000_000...1_200_000_000).contains(probeAt))
-        rig.network.offered(id(4), to: key("a"), now: probeAt)
-        rig.now = probeAt
-        rig.transfers = [sample(4, acknowledged: 0)]
-        #expect(rig.run(1, [:]).orders.isEmpty)
-        rig.run(0.5, ["a": 100 * megabit])
-        #expect(rig.network.level(of: key("a")) <= .good)
-    }
-
-    @Test func `a person's offline holds until a person lifts it`() {
-        var rig = NetworkRig()
-        rig.transfers = [sample(1, resumable: false)]
-        rig.run(3, ["a": 100 * megabit])
-        rig.network.override(destination("a"), LinkOverride(isOffline: true), now: rig.now)
-        let decisions = rig.run(0.25, ["a": 100 * megabit])
-        #expect(decisions.orders.map(\.id) == [id(1)])
-        #expect(rig.network.state(of: key("a"), now: rig.now)?.isForced == true)
-        #expect(!rig.network.admits(.userInteractive, to: key("a"), now: rig.now + 3600 * second))
-        rig.network.override(destination("a"), LinkOverride(), now: rig.now)
-        #expect(rig.network.level(of: key("a")) == .good)
-        // It also holds for a link that nobody has used yet.
-        rig.network.override(destination("b"), LinkOverride(isOffline: true), now: rig.now)
-        rig.network.setWaiting([.utility: 1], for: key("b"), now: rig.now)
-        #expect(!rig.network.admits(.utility, to: key("b"), now: rig.now))
-    }
-
-    @Test func `503 at a limit of one is a destination that is not there`() {
-        var rig = NetworkRig()
-        for number in UInt64(1)...20 {
-            rig.now += second
-            rig.network.ended(id(number), to: key("a"), outcome: .pushedBack(reason: "503"), now: rig.now)
-        }
-        #expect(rig.network.level(of: key("a")) == .offline)
-    }
-
-    @Test func `a refused credential closes the destination and not the link`() {
-        var rig = NetworkRig()
-        for number in UInt64(1)...3 {
-            rig.network.ended(id(number), to: key("a"), outcome: .unauthorized(reason: "401"), now: rig.now)
-        }
-        #expect(rig.network.level(of: key("a")) == .unknown)
-        #expect(!rig.network.admits(.utility, to: key("a"), now: rig.now))
-        #expect(
-            rig.network.gate(of: .utility, to: key("a"), now: rig.now)?.sentence.contains("refuses the credential")
-                == true)
-        rig.network.ended(id(4), to: key("a"), outcome: .answered, now: rig.now)
-        #expect(rig.network.admits(.utility, to: key("a"), now: rig.now))
-    }
-
     // MARK: Limits that people set
 
     @Test func `a rate is kept, by the lowest first`() {
@@ -416,68 +332,5 @@ import Testing
         }
         allowances = rig.network.tick(now: quarter).allowances
         #expect(["a", "b", "c"].map { allowances[key($0)]?.places } == [10, 27, 27])
-    }
-
-    // MARK: Workers and restarts
-
-    @Test func `files are local and begin at the limit, others at four`() {
-        var rig = NetworkRig()
-        let file = LinkKey(.file, .up)
-        rig.network.setWaiting([.utility: 9], for: file, now: 0)
-        rig.network.setWaiting([.utility: 9], for: key("a"), now: 0)
-        let allowances = rig.network.tick(now: quarter).allowances
-        #expect(allowances[file]?.places == 64)
-        #expect(allowances[key("a")]?.places == 4)
-        #expect(rig.network.uplink(of: file) == nil)
-    }
-
-    @Test func `a dead worker's transfers are forgotten, a silent one's do not make a link offline`() {
-        var rig = NetworkRig()
-        rig.transfers = [sample(1)]
-        rig.run(3, ["a": 100 * megabit])
-        for step in 1...20 { _ = rig.network.tick(now: rig.now + Int64(step) * quarter) }
-        #expect(rig.network.level(of: key("a")) == .good)
-        rig.network.workerLost(1)
-        #expect(rig.network.transfers.isEmpty)
-    }
-
-    @Test func `another coordinator knows degraded from always so`() {
-        var rig = NetworkRig()
-        rig.transfers = [sample(1)]
-        rig.run(10, ["a": 50 * megabit])
-        let memory = rig.network.memory(of: key("a"), now: rig.now)
-        #expect(memory?.flows == 1)
-        var next = NetworkRig()
-        if let memory { next.network.restore(memory, of: key("a"), now: 0) }
-        next.transfers = rig.transfers
-        #expect(next.run(2, ["a": 10 * megabit]).allowances[key("a")]?.level == .degraded)
-        var forgetful = NetworkRig()
-        forgetful.transfers = rig.transfers
-        #expect(forgetful.run(2, ["a": 10 * megabit]).allowances[key("a")]?.level == .good)
-    }
-
-    @Test func `an offline link is still offline for the next coordinator, which probes at once`() {
-        var network = NetworkController(seed: 1)
-        network.restore(LinkMemory(reference: 0, flows: 1, limit: 8, offline: "refused"), of: key("a"), now: 0)
-        #expect(network.level(of: key("a")) == .offline)
-        #expect(network.admits(.utility, to: key("a"), now: 0))
-    }
-
-    @Test func `what happened while the caller stood still is not the link's doing`() {
-        var rig = NetworkRig()
-        rig.transfers = [sample(1)]
-        rig.run(5, ["a": 100 * megabit])
-        rig.now += 30 * second
-        #expect(rig.run(2, ["a": 100 * megabit]).allowances[key("a")]?.level == .good)
-        #expect(rig.network.links[key("a")]?.probe.state == .open)
-    }
-
-    @Test func `changes of level are told once`() {
-        var rig = NetworkRig()
-        rig.transfers = all()
-        var changed: [LinkKey] = []
-        for _ in 0..<20 { changed += rig.run(0.25, ["a": 100 * megabit]).changed }
-        #expect(changed.filter { $0 == key("a") }.count == 1)
-        #expect(changed.filter { $0 == LinkKey(.uplink(""), .up) }.count == 1)
     }
 }

@@ -48,6 +48,41 @@ import Work
         }
     }
 
+    @Test(
+        .enabled(
+            if: geteuid() == 0 && isAvailable(program("mkfs.xfs") != nil),
+            "only root can mount a file system, and mkfs.xfs makes one"))
+    func `a copy shares the blocks of the original where the file system can`() async throws {
+        try await withSpool { spool, harness in
+            let place = harness.directory.path
+            func run(_ name: String, _ arguments: String...) async throws -> Bool {
+                let child = try ChildProcess(
+                    [try #require(program(name), "\(name) is not installed")] + arguments, log: "\(place)/\(name)")
+                return try await child.end(within: .seconds(30)) == .exited(0)
+            }
+            let image = try harness.hollowFile(400 << 20, name: "image")
+            let mounted = try harness.directory.directory("mounted")
+            try #require(try await run("mkfs.xfs", "-q", image))
+            // A container may be denied mounting; there is nothing to see then.
+            guard try await run("mount", "-o", "loop", image, mounted) else { return }
+            defer { umount2(mounted, CInt(MNT_DETACH)) }
+            let size = 32 << 20
+            let bytes = sample(size)
+            let file = "\(mounted)/a"
+            try Data(bytes).write(to: URL(fileURLWithPath: file))
+            sync()
+            func free() -> Int {
+                var facts = statvfs()
+                return statvfs(mounted, &facts) == 0 ? Int(facts.f_bfree * facts.f_bsize) : 0
+            }
+            let before = free()
+            let payload = try Spool(directory: "\(mounted)/spool").take(["file": .string(file), "to": "http://h/in/"])
+            sync()
+            #expect(before - free() < size / 8, "\(before) bytes were free, and \(free()) are")
+            #expect(contents(of: try #require(payload["file"]?.string)) == bytes)
+        }
+    }
+
     @Test func `refuses what upload refuses and leaves nothing`() async throws {
         try await withSpool { spool, harness in
             let file = try harness.directory.file("a", [1])

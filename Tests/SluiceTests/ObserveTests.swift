@@ -118,20 +118,4 @@ import Wire
         #expect(SluiceEvent(frame: Array("no event".utf8)) == nil)
         #expect(SluiceEvent(topic: "counts", body: .object([])).subject.isEmpty)
     }
-
-    @Test func `a lock is seen without being taken`() throws {
-        let place = try TemporaryDirectory("sluice")
-        defer { place.remove() }
-        let path = "\(place.path)/a.lock"
-        #expect(!LockProbe(path: path).isHeld)
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        defer { close(descriptor) }
-        #expect(!LockProbe(path: path).isHeld)
-        #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
-        let probe = LockProbe(path: path)
-        #expect(probe.isHeld)
-        #expect(probe.pid == nil || probe.pid == getpid())
-        flock(descriptor, LOCK_UN)
-        #expect(!LockProbe(path: path).isHeld)
-    }
 }

@@ -26,46 +26,6 @@ import Testing
         #expect(try first.command(ids[0])?.status == .new)
     }
 
-    @Test func `a single submit goes to a shard in which nobody commits`() throws {
-        let place = try SQLitePlace()
-        let store = try place.store(shards: 4)
-        let probes = try (0..<3).map { try SQLiteProbe(place.data.shard($0)) }
-        for probe in probes { try probe.run("BEGIN IMMEDIATE") }
-        for _ in 0..<20 {
-            let id = try store.submit([.noop], allowUnknownTypes: false, now: .now)[0].get().id
-            #expect(id.shard(of: 4) == 3)
-        }
-        for probe in probes { try probe.run("COMMIT") }
-    }
-
-    @Test func `whoever waits for a lock gets it when it is free`() async throws {
-        let place = try SQLitePlace()
-        let store = try place.store(shards: 1)
-        let probe = try SQLiteProbe(place.data.shard(0))
-        try probe.run("BEGIN IMMEDIATE")
-        async let submitted = onThread("waits-for-lock") { () throws(StoreError) in
-            try store.submit([.noop], allowUnknownTypes: false, now: .now)[0].get()
-        }
-        // It has found the lock taken, and taken naps.
-        try await until("its waiting") { Self.naps(ofThread: "waits-for-lock") >= 3 }
-        try probe.run("COMMIT")
-        let id = try await submitted.id
-        #expect(try store.command(id) != nil)
-    }
-
-    /// How often a thread of this process has gone to sleep by itself; 0 where there is none of that name.
-    private static func naps(ofThread name: String) -> Int {
-        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
-        for thread in threads {
-            let lines = String(decoding: contents(of: "/proc/self/task/\(thread)/status") ?? [], as: UTF8.self)
-                .split(separator: "\n")
-            guard lines.first?.hasSuffix("\t\(name)") == true else { continue }
-            return lines.first { $0.hasPrefix("voluntary_ctxt_switches") }?.split(separator: "\t").last
-                .flatMap { Int($0) } ?? 0
-        }
-        return 0
-    }
-
     // MARK: Checkpoints, backup, prune
 
     @Test func `a checkpoint copies everything, and the next commit starts the WAL over`() throws {

@@ -34,6 +34,7 @@ enum Samples {
         state.free = random.number(in: 0..<0x10000)
         state.freeHigh = random.number(in: 0..<0x10000)
         state.progress = number(&random)
+        state.locked = Set(many(&random) { $0.number(in: 0..<256) })
         return state
     }
 

@@ -32,7 +32,7 @@ import Testing
         let sizes = Mutex<[Int]>([])
         let held = Mutex(true)
         committer.start(
-            commit: { writes in
+            commit: { writes, _ in
                 sizes.withLock { $0.append(writes.count) }
                 if held.withLock({ $0 }) {
                     gate.continuation.yield()
@@ -55,7 +55,7 @@ import Testing
         let deliveries = Deliveries()
         committer.ride(.offset(id(1), claim: 1, offset: 5, total: 10))
         committer.ride(.offset(id(1), claim: 1, offset: 7, total: 10))
-        committer.start(commit: { $0.map { _ in .refused } }, deliver: { deliveries.add($0) })
+        committer.start(commit: { writes, _ in writes.map { _ in .refused } }, deliver: { deliveries.add($0) })
         committer.add(.claim(id(2), sent: true))
         let batches = await deliveries.first(1)
         committer.close()
@@ -70,7 +70,7 @@ import Testing
         committer.add(.claim(id(1), sent: true))
         committer.add(.end(id(2), claim: 1, .success(result: nil)))
         committer.start(
-            commit: { writes throws(StoreError) in
+            commit: { writes, _ throws(StoreError) in
                 let fails = failures.withLock { left in
                     defer { left = max(left - 1, 0) }
                     return left > 0
@@ -91,7 +91,7 @@ import Testing
         let deliveries = Deliveries()
         committer.add(.end(id(2), claim: 1, .success(result: nil)))
         committer.start(
-            commit: { _ throws(StoreError) in throw StoreError(.corrupt, "malformed", shard: 0) },
+            commit: { _, _ throws(StoreError) in throw StoreError(.corrupt, "malformed", shard: 0) },
             deliver: { deliveries.add($0) })
         let batches = await deliveries.first(1)
         committer.close()
@@ -99,10 +99,68 @@ import Testing
         #expect(batches.first?.writes.count == 1)
     }
 
+    @Test func `a shard that another process keeps locked gets no claims, and its ends wait`() async {
+        let committer = Committer(shard: 0, lanes: CommitLanes())
+        let deliveries = Deliveries()
+        let isFree = Mutex(false)
+        let tries = Mutex(0)
+        let ends = AsyncStream<Void>.makeStream()
+        committer.start(
+            commit: { writes, patience throws(StoreError) in
+                #expect(patience == .seconds(1))
+                if isFree.withLock({ $0 }) { return writes.map { _ in .done([], retries: 0) } }
+                let isFirst = tries.withLock { tries in
+                    tries += 1
+                    return tries == 1
+                }
+                // While this waits, another claim comes.
+                if isFirst { committer.add(.claim(id(3), sent: true)) } else { ends.continuation.yield() }
+                throw StoreError(.busy, "locked", shard: 0)
+            }, deliver: { deliveries.add($0) })
+        committer.add([.claim(id(1), sent: true), .end(id(2), claim: 1, .success(result: nil))])
+        let given = await deliveries.first(1)
+        #expect(given.first?.writes == [.claim(id(1), sent: true), .claim(id(3), sent: true)])
+        #expect(given.first?.outcomes == nil && given.first?.error?.code == .busy)
+        #expect(committer.isLocked)
+        // It is tried again and again, and nothing is said of that.
+        var again = ends.stream.makeAsyncIterator()
+        for _ in 0..<2 { await again.next() }
+        isFree.withLock { $0 = true }
+        let delivered = await deliveries.first(2)
+        #expect(delivered.last?.writes == [.end(id(2), claim: 1, .success(result: nil))])
+        #expect(delivered.last?.outcomes == [.done([], retries: 0)])
+        #expect(!committer.isLocked)
+        committer.close()
+    }
+
+    @Test func `where nothing waits, a locked shard is asked whether it is free`() async {
+        let committer = Committer(shard: 0, lanes: CommitLanes())
+        let deliveries = Deliveries()
+        let tries = Mutex<[(writes: Int, patience: Duration)]>([])
+        committer.start(
+            commit: { writes, patience throws(StoreError) in
+                let count = tries.withLock { tries in
+                    tries.append((writes.count, patience))
+                    return tries.count
+                }
+                if count > 3 { return writes.map { _ in .refused } }
+                throw StoreError(.busy, "locked", shard: 0)
+            }, deliver: { deliveries.add($0) })
+        committer.add(.claim(id(1), sent: true))
+        let batches = await deliveries.first(2)
+        committer.close()
+        #expect(batches.map(\.writes) == [[.claim(id(1), sent: true)], []])
+        #expect(batches.map { $0.error?.code } == [.busy, nil])
+        #expect(batches.last?.outcomes == [] && !committer.isLocked)
+        #expect(tries.withLock { $0.map(\.writes) } == [1, 0, 0, 0])
+        #expect(
+            tries.withLock { $0.map(\.patience) } == [.seconds(1)] + [Duration](repeating: .milliseconds(20), count: 3))
+    }
+
     @Test func `closing commits what was added before`() async {
         let committer = Committer(shard: 0, lanes: CommitLanes())
         let deliveries = Deliveries()
-        committer.start(commit: { $0.map { _ in .refused } }, deliver: { deliveries.add($0) })
+        committer.start(commit: { writes, _ in writes.map { _ in .refused } }, deliver: { deliveries.add($0) })
         for number: UInt64 in 0..<100 { committer.add(.claim(id(number), sent: true)) }
         await onThread("close") { committer.close() }
         let delivered = await deliveries.first(1).reduce(0) { $0 + $1.writes.count }

@@ -44,8 +44,9 @@ final class Bench: Sendable {
         self.executor = executor
         for (shard, committer) in committers.enumerated() {
             committer.start(
-                commit: { writes throws(StoreError) in
-                    try store.apply(writes, shard: shard, seat: session.seat, epoch: session.epoch, now: .now)
+                commit: { writes, patience throws(StoreError) in
+                    try store.apply(
+                        writes, shard: shard, seat: session.seat, epoch: session.epoch, now: .now, patience: patience)
                 }, deliver: { executor.committed($0, shard: shard) })
         }
     }

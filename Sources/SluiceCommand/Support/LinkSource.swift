@@ -1,6 +1,7 @@
 internal import Console
 internal import Dispatch
 internal import Sluice
+internal import Store
 internal import Synchronization
 
 /// Links as they are now: from a running coordinator, else as the last one left them.

@@ -1,12 +1,10 @@
 package import Commands
 
 extension MemoryStore {
-    package func open(_ session: Session) {
-        all { state in
-            for index in state.shards.indices {
-                state.shards[index].sessions.removeAll { $0.seat == session.seat && $0.epoch == session.epoch }
-                state.shards[index].sessions.append(session)
-            }
+    package func open(_ session: Session, shard: Int) throws(StoreError) {
+        try with(shard) { shard in
+            shard.sessions.removeAll { $0.seat == session.seat && $0.epoch == session.epoch }
+            shard.sessions.append(session)
         }
     }
 
@@ -30,7 +28,7 @@ extension MemoryStore {
     }
 
     package func apply(
-        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp
+        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp, patience: Duration
     ) throws(StoreError) -> [ExecutionOutcome] {
         try with(shard) { shard in
             writes.map { write in

@@ -15,11 +15,11 @@ extension MemoryStore {
 
     package func promoteDue(
         shard: Int, now: Timestamp, limit: Int
-    ) throws(StoreError) -> (promoted: Int, next: Timestamp?) {
+    ) throws(StoreError) -> (promoted: Int, oldest: Int64?, next: Timestamp?) {
         try with(shard) { shard in
             let due = shard.waiting.prefix { $0.command.notBefore <= now }.prefix(max(limit, 0))
             for row in due { _ = shard.change(row.id) { row, _ in row.command.notBefore = .zero } }
-            return (due.count, shard.waiting.first?.command.notBefore)
+            return (due.count, due.map(\.command.turn).min(), shard.waiting.first?.command.notBefore)
         }
     }
 

@@ -158,18 +158,21 @@ final class Connection: @unchecked Sendable {
     // MARK: Access
 
     /// Runs `body` on the connection's queue.
-    func use<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value {
-        try queue.writeWithoutTransaction { _ in Result { () throws(StoreError) in try body() } }.get()
+    /// - Parameter patience: how long another writer's turn is waited for before it is an error, `busy`.
+    func use<Value>(
+        patience: Duration = longPatience, _ body: () throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        try queue.writeWithoutTransaction { _ in
+            clock.patience.store(patience.milliseconds, ordering: .relaxed)
+            return Result { () throws(StoreError) in try body() }
+        }.get()
     }
 
     /// Runs `body` in one transaction, durable when this returns; or in none, when it throws.
-    /// - Parameter waits: false where another writer's turn is an error at once, `busy`.
     func write<Value>(
-        waits: Bool = true, _ body: (Connection) throws(StoreError) -> Value
+        patience: Duration = longPatience, _ body: (Connection) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
-        try use { () throws(StoreError) in
-            clock.isPatient.store(waits, ordering: .relaxed)
-            defer { clock.isPatient.store(true, ordering: .relaxed) }
+        try use(patience: patience) { () throws(StoreError) in
             try statement(.begin).run()
             do throws(StoreError) {
                 let newest = try statement(.newestSeq)
@@ -237,17 +240,18 @@ final class Connection: @unchecked Sendable {
     }
 }
 
-/// How long a lock is waited for: 10 s, asking every millisecond. SQLite's own backoff starves whoever waits longest.
+/// Waits for a lock, asking every millisecond. SQLite's own backoff starves whoever waits longest.
 private final class BusyClock: Sendable {
-    let isPatient = Atomic<Bool>(true)
+    /// In milliseconds.
+    let patience = Atomic<Int64>(longPatience.milliseconds)
     private let start = Atomic<Int64>(0)
-    private static let deadline: Int64 = 10_000_000_000
 
     func waits(_ tries: Int) -> Bool {
-        guard isPatient.load(ordering: .relaxed) else { return false }
+        let patience = patience.load(ordering: .relaxed)
+        guard patience > 0 else { return false }
         let now = Int64(clinux_monotonic())
         if tries == 0 { start.store(now, ordering: .relaxed) }
-        guard now - start.load(ordering: .relaxed) < Self.deadline else { return false }
+        guard now - start.load(ordering: .relaxed) < patience * 1_000_000 else { return false }
         usleep(1000)
         return true
     }

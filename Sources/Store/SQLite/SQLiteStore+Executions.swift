@@ -1,31 +1,31 @@
 package import Commands
 
 extension SQLiteStore {
-    package func open(_ session: Session) throws(StoreError) {
-        for shard in shards {
-            try sound { () throws(StoreError) in
-                try shard.write { connection throws(StoreError) in
-                    let open = try connection.statement(.openSession)
-                    open.bind(session.seat, at: 1)
-                    open.bind(session.epoch, at: 2)
-                    open.bind(Int64(session.pid), at: 3)
-                    open.bind(session.startTime, at: 4)
-                    open.bind(session.bootID, at: 5)
-                    try open.run()
-                }
-            }
+    package func open(_ session: Session, shard: Int) throws(StoreError) {
+        try self.shard(shard).write(patience: shortPatience) { connection throws(StoreError) in
+            let open = try connection.statement(.openSession)
+            open.bind(session.seat, at: 1)
+            open.bind(session.epoch, at: 2)
+            open.bind(Int64(session.pid), at: 3)
+            open.bind(session.startTime, at: 4)
+            open.bind(session.bootID, at: 5)
+            try open.run()
         }
     }
 
     package func close(seat: Int, epoch: Int64) throws(StoreError) {
         for shard in shards {
-            try sound { () throws(StoreError) in
-                try shard.write { connection throws(StoreError) in
-                    let close = try connection.statement(.closeSession)
-                    close.bind(seat, at: 1)
-                    close.bind(epoch, at: 2)
-                    try close.run()
+            do throws(StoreError) {
+                try sound { () throws(StoreError) in
+                    try shard.write(patience: shortPatience) { connection throws(StoreError) in
+                        let close = try connection.statement(.closeSession)
+                        close.bind(seat, at: 1)
+                        close.bind(epoch, at: 2)
+                        try close.run()
+                    }
                 }
+            } catch {
+                guard error.code == .busy else { throw error }
             }
         }
     }
@@ -51,10 +51,9 @@ extension SQLiteStore {
     }
 
     package func apply(
-        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp
+        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp, patience: Duration
     ) throws(StoreError) -> [ExecutionOutcome] {
-        guard !writes.isEmpty else { return [] }
-        return try self.shard(shard).write { connection throws(StoreError) in
+        try self.shard(shard).write(patience: patience) { connection throws(StoreError) in
             var hasSession: Bool?
             var outcomes: [ExecutionOutcome] = []
             outcomes.reserveCapacity(writes.count)
@@ -107,12 +106,20 @@ extension SQLiteStore {
         // One after the other: eight at once cost the workers' commits more than they gained (75 ms for 61 from the kill to
         // the next claim).
         for remains in Remains.allCases {
+            var locked: StoreError?
             for (shard, left) in found where left == remains {
-                let (events, ready) = try shard.reap(
-                    seat: seat, epoch: epoch, counts: counts, begun: begun, isConvicted: isConvicted, reason: reason,
-                    now: now)
-                released(events, ready)
+                do throws(StoreError) {
+                    let (events, ready) = try shard.reap(
+                        seat: seat, epoch: epoch, counts: counts, begun: begun, isConvicted: isConvicted,
+                        reason: reason, now: now)
+                    released(events, ready)
+                } catch {
+                    // What is in the others need not wait for it.
+                    guard error.code == .busy else { throw error }
+                    locked = error
+                }
             }
+            if let locked { throw locked }
         }
     }
 }
@@ -123,7 +130,7 @@ extension Shard {
         seat: Int, epoch: Int64, counts: Bool, begun: BegunBoard.Reading?, isConvicted: Bool, reason: String,
         now: Timestamp
     ) throws(StoreError) -> ([StatusEvent], [ReadyCommand]) {
-        try write { connection throws(StoreError) in
+        try write(patience: shortPatience) { connection throws(StoreError) in
             var events: [StatusEvent] = []
             var ready: [ReadyCommand] = []
             for var row in try connection.inFlight(seat: seat, epoch: epoch) {

@@ -54,12 +54,12 @@ extension SQLiteStore {
     }
 
     package func promoteDue(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> (
-        promoted: Int, next: Timestamp?
+        promoted: Int, oldest: Int64?, next: Timestamp?
     ) {
         let shard = try self.shard(shard)
         let look = try shard.use { connection throws(StoreError) in try connection.earliest(.nextDue) }
-        guard let look, look <= now else { return (0, look) }
-        let promoted = try shard.write { connection throws(StoreError) in
+        guard let look, look <= now else { return (0, nil, look) }
+        let promoted = try shard.write(patience: shortPatience) { connection throws(StoreError) in
             let due = try connection.statement(.dueRows)
             due.bind(now, at: 1)
             due.bind(max(limit, 0), at: 2)
@@ -70,9 +70,12 @@ extension SQLiteStore {
                 promote.bind(turn, at: 1)
                 try promote.run()
             }
-            return turns.count
+            return turns
         }
-        return (promoted, try shard.use { connection throws(StoreError) in try connection.earliest(.nextDue) })
+        return (
+            promoted.count, promoted.min(),
+            try shard.use { connection throws(StoreError) in try connection.earliest(.nextDue) }
+        )
     }
 
     package func shiftBackoffs(shard: Int, by jump: Duration) throws(StoreError) {
@@ -87,7 +90,7 @@ extension SQLiteStore {
         let shard = try self.shard(shard)
         let look = try shard.use { connection throws(StoreError) in try connection.earliest(.nextDeadline) }
         guard let look, look <= now else { return Expiry(cancelled: [], mustBeTold: [], next: look) }
-        var expiry = try shard.write { connection throws(StoreError) in
+        var expiry = try shard.write(patience: shortPatience) { connection throws(StoreError) in
             let passed = try connection.statement(.deadlines)
             passed.bind(now, at: 1)
             passed.bind(max(limit, 0), at: 2)

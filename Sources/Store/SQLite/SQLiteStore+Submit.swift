@@ -29,8 +29,7 @@ extension SQLiteStore {
         while !waiting.isEmpty {
             let isSound = shards.map { $0.problem == nil }
             let isFree = isSound.indices.map { isSound[$0] && !busy.contains($0) }
-            let isBound = drafts.count > 1 || drafts[waiting[0]].uniqueKey != nil
-            let waits = isBound || busy.count > shardCount / 2 || !isFree.contains(true)
+            let mayMove = isFree.contains(true) && (drafts.count > 1 || busy.count <= shardCount / 2)
             var batches = shards.map { _ in [Pending]() }
             for index in waiting {
                 let id = newID(for: drafts[index], now: now, isSound: isFree.contains(true) ? isFree : isSound, &random)
@@ -38,21 +37,28 @@ extension SQLiteStore {
                     Pending(index: index, id: id, fingerprint: fingerprints[index]))
             }
             waiting = []
+            // A single one finds another shard at once; many in their shards wait for a turn, but not where it does not come.
+            let patience = batches.indices.map { shard in
+                guard mayMove, batches[shard].contains(where: { drafts[$0.index].uniqueKey == nil }) else {
+                    return longPatience
+                }
+                return drafts.count == 1 || shards[shard].isLocked ? .zero : shortPatience
+            }
             for (shard, outcome) in insert(
-                drafts, batches, waits: waits, allowUnknownTypes: allowUnknownTypes, now: now)
+                drafts, batches, patience: patience, allowUnknownTypes: allowUnknownTypes, now: now)
             {
                 switch outcome {
                 case .success(let submissions):
                     for (pending, submission) in zip(batches[shard], submissions) {
                         results[pending.index] = submission
                     }
-                case .failure(let error) where error.code == .busy && !waits:
+                case .failure(let error) where error.code == .busy && patience[shard] < longPatience:
                     busy.insert(shard)
-                    waiting = batches[shard].map(\.index)
+                    waiting += batches[shard].map(\.index)
                 case .failure(let error):
-                    let mayMove = isSound[shard] && shards[shard].problem != nil && isSound.contains(true)
+                    let isNews = isSound[shard] && shards[shard].problem != nil && isSound.contains(true)
                     for pending in batches[shard] {
-                        if mayMove, drafts[pending.index].uniqueKey == nil {
+                        if isNews, drafts[pending.index].uniqueKey == nil {
                             waiting.append(pending.index)
                         } else {
                             results[pending.index] = .failure(error)
@@ -88,13 +94,15 @@ extension SQLiteStore {
     }
 
     private func insert(
-        _ drafts: [CommandDraft], _ batches: [[Pending]], waits: Bool, allowUnknownTypes: Bool, now: Timestamp
+        _ drafts: [CommandDraft], _ batches: [[Pending]], patience: [Duration], allowUnknownTypes: Bool, now: Timestamp
     ) -> [(Int, Outcome)] {
+        // Nobody waits behind those who have to wait.
         let busy = batches.indices.filter { !batches[$0].isEmpty }
+            .sorted { (shards[$0].isLocked ? 1 : 0, patience[$0]) < (shards[$1].isLocked ? 1 : 0, patience[$1]) }
         let insert = { @Sendable [self] (shard: Int) -> Outcome in
             Outcome { () throws(StoreError) in
-                try shards[shard].checkRoom()
-                return try shards[shard].write(waits: waits) { connection throws(StoreError) in
+                try shards[shard].checkRoom(patience: patience[shard])
+                return try shards[shard].write(patience: patience[shard]) { connection throws(StoreError) in
                     try connection.insert(drafts, batches[shard], allowUnknownTypes: allowUnknownTypes, now: now)
                 }
             }

@@ -12,13 +12,17 @@ final class Shard: Sendable {
     let number: Int
     let path: String
     private let options: ShardOptions
+    /// Writes, and reads while nobody writes.
     private let connection = Mutex<Connection?>(nil)
+    /// Reads while somebody writes: who writes may have to wait for another process, and who reads need not.
+    private let second = Mutex<Connection?>(nil)
     private let checkpointer = Mutex<Connection?>(nil)
     /// Bytes of WAL in use after the last commit from here.
     private let walBytes = Atomic<Int64>(0)
     /// The file as it was when all of its WAL had been copied.
     private let copied = Mutex<(bytes: Int64, changed: Int64)?>(nil)
     private let trouble = Mutex<StoreError?>(nil)
+    private let locked = Atomic<Bool>(false)
 
     init(number: Int, path: String, options: ShardOptions) {
         self.number = number
@@ -29,28 +33,38 @@ final class Shard: Sendable {
     /// Why the shard cannot be used: damaged, foreign or missing. Nil as far as known.
     var problem: StoreError? { trouble.withLock { $0 } }
 
-    /// Runs `body` with the connection; other callers wait.
+    /// Whether the last write found that another process keeps the lock.
+    var isLocked: Bool { locked.load(ordering: .relaxed) }
+
+    /// Runs `body`, which reads.
     func use<Value: Sendable>(_ body: (Connection) throws(StoreError) -> Value) throws(StoreError) -> Value {
         try named { () throws(StoreError) in
-            try connection.withLock { slot throws(StoreError) in
-                let connection = try opened(&slot)
-                return try connection.use { () throws(StoreError) in try body(connection) }
-            }
+            let value = try connection.withLockIfAvailable { slot throws(StoreError) in try use(&slot, body) }
+            if let value { return value }
+            return try second.withLock { slot throws(StoreError) in try use(&slot, body) }
         }
     }
 
-    /// Runs `body` in one transaction, durable when this returns.
-    /// - Parameter waits: false where another process's turn is an error at once, `busy`.
-    func write<Value: Sendable>(
-        waits: Bool = true, _ body: (Connection) throws(StoreError) -> Value
+    private func use<Value: Sendable>(
+        _ slot: inout Connection?, _ body: (Connection) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
-        let value = try named { () throws(StoreError) in
+        let connection = try opened(&slot)
+        return try connection.use { () throws(StoreError) in try body(connection) }
+    }
+
+    /// Runs `body` in one transaction, durable when this returns. Others of this process wait for their turn.
+    /// - Parameter patience: how long another process's turn is waited for before it is an error, `busy`.
+    func write<Value: Sendable>(
+        patience: Duration = longPatience, _ body: (Connection) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        let value = try named(patience: patience) { () throws(StoreError) in
             try connection.withLock { slot throws(StoreError) in
                 let connection = try opened(&slot)
                 defer { walBytes.store(connection.walBytes, ordering: .relaxed) }
-                return try connection.write(waits: waits, body)
+                return try connection.write(patience: patience, body)
             }
         }
+        locked.store(false, ordering: .relaxed)
         if walBytes.load(ordering: .relaxed) > WALSize.checkpointed { relieve() }
         return value
     }
@@ -98,12 +112,17 @@ final class Shard: Sendable {
     }
 
     /// Says which shard an error is about, and keeps what makes it useless.
-    private func named<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value {
+    private func named<Value>(
+        patience: Duration = shortPatience, _ body: () throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
         do throws(StoreError) {
             return try body()
         } catch {
-            let error = error.about(shard: number, at: path)
+            // Who only tried does not ask who it was.
+            let isAsked = error.code == .busy && patience >= shortPatience
+            let error = error.about(shard: number, at: path, writer: isAsked ? WALHolders.writer(of: path) : nil)
             if error.code.spoilsShard { trouble.withLock { $0 = error } }
+            if error.code == .busy { locked.store(true, ordering: .relaxed) }
             throw error
         }
     }
@@ -114,14 +133,14 @@ final class Shard: Sendable {
     ///
     /// While this holds the write lock nobody can start the WAL over, and nobody waits for readers: the form in which
     /// SQLite before 3.51.3 damages nothing. - Returns: bytes that remain to be copied.
-    func checkpoint() throws(StoreError) -> Int64 {
+    func checkpoint(patience: Duration = shortPatience) throws(StoreError) -> Int64 {
         try named { () throws(StoreError) in
             try connection.withLock { slot throws(StoreError) in
                 let connection = try opened(&slot)
                 return try checkpointer.withLock { slot throws(StoreError) in
                     if slot == nil { slot = try Connection(shard: number, path: path, vfs: options.vfs) }
                     guard let second = slot else { return 0 }
-                    let (frames, done) = try connection.use { () throws(StoreError) in
+                    let (frames, done) = try connection.use(patience: patience) { () throws(StoreError) in
                         try connection.statement(.begin).run()
                         defer { connection.rollback() }
                         let counts = try second.use { () throws(StoreError) in try second.checkpoint() }
@@ -159,20 +178,20 @@ final class Shard: Sendable {
     }
 
     /// Checkpoints if nobody else is there to do it: the coordinator holds the lock for life.
-    private func relieve() {
+    private func relieve(patience: Duration = shortPatience) {
         // What was written is durable whatever becomes of this; the next writer tries again.
         guard let lock = try? FileLock.attempt(options.directory.lock("checkpoint")) else { return }
-        _ = try? checkpoint()
+        _ = try? checkpoint(patience: patience)
         withExtendedLifetime(lock) {}
     }
 
     /// Refuses to let the WAL grow past its limit.
-    func checkRoom() throws(StoreError) {
+    func checkRoom(patience: Duration) throws(StoreError) {
         guard WALSize.file(of: path).bytes > options.walLimit else { return }
-        relieve()
+        relieve(patience: min(patience, shortPatience))
         // The first write after all was copied starts the WAL over: so one small write tells. It must change something:
         // SQLite leaves a page alone whose bytes stay the same.
-        try write { connection throws(StoreError) in
+        try write(patience: patience) { connection throws(StoreError) in
             try connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'probes'")
         }
         let bytes = walBytes.load(ordering: .relaxed)
@@ -183,6 +202,12 @@ final class Shard: Sendable {
             shard: number)
     }
 }
+
+/// How long a write waits for another process's turn that somebody asked for, and has nothing else to do.
+let longPatience: Duration = .seconds(10)
+/// The same for what may as well be done later or elsewhere. A turn lasts a commit: milliseconds, unless its process is
+/// stopped or its disk hangs.
+let shortPatience: Duration = .seconds(1)
 
 /// What the shards of one store share.
 final class ShardOptions: Sendable {

@@ -33,12 +33,15 @@ extension StoreError {
     }
 
     /// The same error with the shard it is about, in a sentence.
-    func about(shard: Int, at path: String) -> StoreError {
+    /// - Parameter writer: who has the lock that was waited for.
+    func about(shard: Int, at path: String, writer: String?) -> StoreError {
         guard self.shard == nil else { return self }
         let name = "Shard \(shard) (\(path))"
         let sentence: String
         switch code {
-        case .busy: sentence = "\(name) was locked by another process for longer than 10 s; try again."
+        case .busy:
+            let holder = writer ?? "another process"
+            sentence = "\(name) is kept locked by \(holder); end it where it hangs, or try again."
         case .full: sentence = "\(name) could not be written: \(message); make room on its file system."
         case .corrupt: sentence = "\(name) is damaged: \(message); restore it from a backup."
         case .permission: sentence = "\(name) may not be used: \(message)."

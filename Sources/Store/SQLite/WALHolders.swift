@@ -1,11 +1,3 @@
-internal import CLinux
-
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
-
 /// Who keeps a WAL from being started over: found in /proc/locks, as SQLite locks bytes of the `-shm` file.
 struct WALHolders {
     /// “process 12 (sluice) reads from it”, for an error message.
@@ -13,53 +5,32 @@ struct WALHolders {
 
     /// SQLite's read marks are locks on bytes 123 to 127.
     private static let readMarks: ClosedRange<Int> = 123...127
+    /// And the lock of who writes is on byte 120.
+    private static let writeLock = 120
 
     init(of path: String, checkpointLock: String) {
-        let locks = Self.locks()
-        let readers = Self.inode("\(path)-shm").map { inode in
-            Set(
-                locks.filter { $0.inode == inode && $0.kind == "POSIX" && Self.readMarks.contains($0.start) }.map(\.pid)
-            )
-        }
-        if let readers, !readers.isEmpty {
+        let readers = Set(
+            KernelLock.all(on: "\(path)-shm")
+                .filter { $0.kind == "POSIX" && Self.readMarks.contains($0.start) }.map(\.pid))
+        let owner = LockProbe(path: checkpointLock)
+        if !readers.isEmpty {
             sentence = Self.list(readers) + (readers.count == 1 ? " reads from it" : " read from it")
-            return
-        }
-        let owners = Self.inode(checkpointLock).map { inode in
-            Set(locks.filter { $0.inode == inode && $0.kind == "FLOCK" }.map(\.pid))
-        }
-        if let owners, !owners.isEmpty {
-            sentence = Self.list(owners) + " holds \(checkpointLock) and has not copied it"
+        } else if owner.isHeld {
+            sentence =
+                (owner.pid.map { Self.list([$0]) } ?? "somebody") + " holds \(checkpointLock) and has not copied it"
         } else {
             sentence = "nobody has copied it"
         }
     }
 
-    private struct Lock {
-        var kind: String
-        var pid: Int
-        var inode: UInt64
-        var start: Int
+    /// Who may write, and keeps others from it: “process 12 (sluice), which is stopped”. Nil where nobody does, or somebody
+    /// whom the kernel does not tell from here.
+    static func writer(of path: String) -> String? {
+        let lock = KernelLock.all(on: "\(path)-shm").first { $0.kind == "POSIX" && $0.start == writeLock }
+        return lock.map { list([$0.pid]) + (ProcessFacts.isStopped($0.pid) ? ", which is stopped" : "") }
     }
 
-    /// Lines like `3: POSIX  ADVISORY  READ 1234 fe:00:131 124 124`.
-    private static func locks() -> [Lock] {
-        guard let text = ProcessFacts.contents(of: "/proc/locks") else { return [] }
-        return text.split(separator: "\n").compactMap { line in
-            let fields = line.split(separator: " ").filter { $0 != "->" }
-            guard fields.count >= 8, let pid = Int(fields[4]), let start = Int(fields[6]),
-                let inode = fields[5].split(separator: ":").last.flatMap({ UInt64($0) })
-            else { return nil }
-            return Lock(kind: String(fields[1]), pid: pid, inode: inode, start: start)
-        }
-    }
-
-    private static func inode(_ path: String) -> UInt64? {
-        var facts = stat()
-        return stat(path, &facts) == 0 ? UInt64(facts.st_ino) : nil
-    }
-
-    private static func list(_ pids: Set<Int>) -> String {
+    private static func list(_ pids: Set<Int32>) -> String {
         pids.sorted().map { pid in
             let name = ProcessFacts.contents(of: "/proc/\(pid)/comm")?.filter { $0 != "\n" }
             return "process \(pid)" + (name.map { " (\($0))" } ?? "")

@@ -114,6 +114,20 @@ package final class NetworkBed: Sendable {
         ProcessInfo.processInfo.environment["SLUICE_BIN"]
         ?? URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
 
+    /// Runs `body` with a bed, which is gone afterwards, whatever happens.
+    package static func with(
+        _ plan: Plan, in directory: String, _ body: (NetworkBed) async throws -> Void
+    ) async throws {
+        let bed = try await NetworkBed(plan, in: directory)
+        do {
+            try await body(bed)
+        } catch {
+            await bed.finish()
+            throw error
+        }
+        await bed.finish()
+    }
+
     /// Ends every process in the networks, by its id, and so the networks.
     package func finish() async {
         for child in children.withLock({ $0 }).reversed() { await child.finish() }

@@ -1,0 +1,66 @@
+package import Commands
+
+/// Which links there are, and which uplink each destination is behind.
+extension NetworkController {
+    package func route(of destination: Destination) -> Route {
+        routes[destination] ?? (destination == .file ? .local : .uplink(""))
+    }
+
+    package func uplink(of key: LinkKey) -> LinkKey? {
+        guard let destination = key.destination, case .uplink(let route) = route(of: destination) else { return nil }
+        return LinkKey(.uplink(route), key.direction)
+    }
+
+    /// The link and the uplink above it.
+    func chain(_ key: LinkKey) -> [LinkKey] { uplink(of: key).map { [key, $0] } ?? [key] }
+
+    package func maxRate(of key: LinkKey) -> Int64? {
+        key.destination.flatMap { overrides[$0]?.maxRate ?? policy.destinations[$0]?.maxRate }
+    }
+
+    /// Whether commands of such qualities wait for the link, or for one below it.
+    func waits(_ key: LinkKey, where isMeant: (QualityOfService) -> Bool) -> Bool {
+        func isMet(_ counts: [QualityOfService: Int]) -> Bool {
+            counts.contains { $0.value > 0 && isMeant($0.key) }
+        }
+        guard key.destination == nil else { return waiting[key].map(isMet) ?? false }
+        return waiting.contains { isMet($0.value) && uplink(of: $0.key) == key }
+    }
+
+    /// What the kernel said of the route that is missing; nil where there is one.
+    func missingRoute(_ key: LinkKey) -> String? {
+        switch key.scope {
+        case .uplink(let name): return lostUplinks[name]
+        case .destination(let destination):
+            switch route(of: destination) {
+            case .uplink(let name): return lostUplinks[name]
+            case .local: return nil
+            case .missing(let reason): return reason
+            }
+        }
+    }
+
+    /// Uplinks first, so that what they decide covers the links below; then by name, so that a seed repeats a run.
+    var orderedKeys: [LinkKey] {
+        links.keys.map { ($0.destination == nil ? 0 : 1, $0.name, $0.direction.rawValue, $0) }
+            .sorted { ($0.0, $0.1, $0.2) < ($1.0, $1.1, $1.2) }.map(\.3)
+    }
+
+    /// Makes the link and its uplink known. Commands that talk to nobody have none. - Returns: both.
+    mutating func touch(_ key: LinkKey, now: Int64) -> [LinkKey] {
+        if key.destination?.text.isEmpty == true { return [] }
+        let chain = chain(key)
+        for key in chain where links[key] == nil {
+            let isLocal = key.destination.map { route(of: $0) == .local } ?? false
+            var link = LinkController(key: key, policy: policy, tuning: tuning, isLocal: isLocal, now: now)
+            if let destination = key.destination, overrides[destination]?.isOffline == true {
+                link.force(offline: true, now: now)
+            }
+            if let reason = missingRoute(key) {
+                _ = link.probe.routeLost(reason, chance: jitter.chance(), now: now)
+            }
+            links[key] = link
+        }
+        return chain
+    }
+}

@@ -1,0 +1,32 @@
+internal import Store
+internal import Synchronization
+
+/// The session of a worker in each shard, without which it may claim nothing there.
+///
+/// A shard that another process keeps locked while the worker starts gets its session before the first commit.
+final class OpenSessions: Sendable {
+    private let session: Session
+    private let store: any CommandStore
+    private let missing = Mutex<Set<Int>>([])
+
+    /// - Throws: what a shard says that is neither locked nor of no use.
+    init(_ session: Session, in store: any CommandStore) throws(StoreError) {
+        self.session = session
+        self.store = store
+        for shard in 0..<store.shardCount {
+            do throws(StoreError) {
+                try store.sound { () throws(StoreError) in try store.open(session, shard: shard) }
+            } catch {
+                guard error.code == .busy else { throw error }
+                missing.withLock { _ = $0.insert(shard) }
+            }
+        }
+    }
+
+    /// Opens what could not be opened at the start.
+    func open(_ shard: Int) throws(StoreError) {
+        guard missing.withLock({ $0.contains(shard) }) else { return }
+        try store.open(session, shard: shard)
+        missing.withLock { _ = $0.remove(shard) }
+    }
+}

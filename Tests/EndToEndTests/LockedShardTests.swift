@@ -1,0 +1,73 @@
+import Commands
+import Foundation
+import Store
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    /// A shard that some process keeps locked, as one does that is stopped within a commit.
+    struct LockedShardTests {
+        private static func count(_ ids: [CommandID], in shard: Int) -> (there: Int, elsewhere: Int) {
+            let there = ids.count { $0.shard(of: 8) == shard }
+            return (there, ids.count - there)
+        }
+
+        @Test func `a locked shard holds up nobody in the others`() async throws {
+            try await Installation.with { installation in
+                let up = try await installation.up(workers: 1)
+                let store = try installation.store()
+                #expect(try await installation.sluice("pause", "--qos", "default").code == 0)
+                let bulk = String(repeating: #"{"payload":{"milliseconds":5}}"# + "\n", count: 4000)
+                let submitted = try await installation.sluice("submit", "noop", "--payload", "-", input: bulk)
+                let count = Self.count(submitted.ids, in: 3)
+                #expect(count.there > 300 && count.there + count.elsewhere == 4000)
+
+                let probe = try SQLiteProbe("\(installation.data)/shard-03.sqlite")
+                try probe.run("BEGIN IMMEDIATE")
+                #expect(try await installation.sluice("resume", "--qos", "default").code == 0)
+                // A worker that comes now works as well.
+                let second = try await installation.worker()
+                try await until("the end of the others", within: .seconds(20)) {
+                    try store.counts()[.success] == count.elsewhere
+                }
+                #expect(second.ending == nil)
+                // What is new goes past it too, and people are answered.
+                let next = try await installation.sluice("submit", "noop", "--wait", within: .seconds(10))
+                #expect(next.code == 0, "\(next.errors)")
+                let waiting = try #require(submitted.ids.first { $0.shard(of: 8) == 3 })
+                let explained = try await installation.sluice("explain", "\(waiting)", within: .seconds(10))
+                #expect(explained.code == 0 && !explained.output.isEmpty, "\(explained.errors)")
+
+                try probe.run("ROLLBACK")
+                try await installation.drained(store, within: .seconds(30))
+                #expect(try store.counts()[.success] == 4001)
+                // Each says it once, and who it is; not with every try.
+                let said = (up.errors + second.errors).split(separator: "\n").filter { $0.contains("kept locked") }
+                #expect((1...5).contains(said.count), "\(said.joined(separator: "\n"))")
+                #expect(said.allSatisfy { $0.contains("process \(getpid()) (") })
+            }
+        }
+
+        @Test func `uploads of the other shards have the places of a destination`() async throws {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                let files = try (0..<200).map { try installation.place.file("\($0)", [1]) }
+                let put = try await installation.run(
+                    program: "\(Installation.bin)/sluice", ["put"] + files + ["--to", "\(receiver.origin)/in/"])
+                let count = Self.count(put.ids, in: 5)
+                // More than the worker has places.
+                #expect(count.there > 4 && put.ids.count == 200, "\(put.errors)")
+                let probe = try SQLiteProbe("\(installation.data)/shard-05.sqlite")
+                try probe.run("BEGIN IMMEDIATE")
+                _ = try await installation.up(workers: 1, "--concurrency", "2")
+                let store = try installation.store()
+                try await until("the end of the others", within: .seconds(20)) {
+                    try store.counts()[.success] == count.elsewhere
+                }
+                try probe.run("ROLLBACK")
+                try await installation.drained(store, within: .seconds(30))
+                #expect(try store.counts()[.success] == 200)
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Store
+
+@Suite struct FileLockTests {
+    @Test func `one has a lock, and whoever looks sees who`() async throws {
+        let place = try TemporaryDirectory("lock")
+        defer { place.remove() }
+        let path = "\(place.path)/a.lock"
+        #expect(!LockProbe(path: path).isHeld, "there is no file")
+        var lock = try FileLock.attempt(path)
+        #expect(lock != nil)
+        #expect(try FileLock.attempt(path) == nil)
+        #expect(LockProbe(path: path).isHeld)
+        // Some file systems' files are listed under another device, and then the kernel does not tell.
+        #expect([nil, getpid()].contains(LockProbe(path: path).pid))
+        lock?.sign("a longer text\n")
+        lock?.sign("short\n")
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "short\n")
+        lock = nil
+        // A process that another test starts at this moment has the descriptor until it is another program.
+        try await until("the end of the lock") { !LockProbe(path: path).isHeld }
+        #expect(LockProbe(path: path).pid == nil)
+        #expect(try FileLock.attempt(path) != nil)
+    }
+
+    @Test func `a lock that cannot be made is named`() {
+        let error = #expect(throws: StoreError.self) { _ = try FileLock.attempt("/no/such/directory/a.lock") }
+        #expect(error?.code == .missing && error?.message.contains("/no/such/directory/a.lock") == true)
+    }
+}

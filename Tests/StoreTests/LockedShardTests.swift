@@ -1,0 +1,138 @@
+import Commands
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Store
+
+/// A shard whose lock another process has: for a moment, or because it was stopped within a commit.
+@Suite struct LockedShardTests {
+    @Test func `a single submit goes to a shard in which nobody commits`() throws {
+        let place = try SQLitePlace()
+        let store = try place.store(shards: 4)
+        let probes = try (0..<3).map { try SQLiteProbe(place.data.shard($0)) }
+        for probe in probes { try probe.run("BEGIN IMMEDIATE") }
+        for _ in 0..<20 {
+            let id = try store.submit([.noop], allowUnknownTypes: false, now: .now)[0].get().id
+            #expect(id.shard(of: 4) == 3)
+        }
+        for probe in probes { try probe.run("COMMIT") }
+    }
+
+    @Test func `whoever waits for a lock gets it when it is free`() async throws {
+        let place = try SQLitePlace()
+        let store = try place.store(shards: 1)
+        let probe = try SQLiteProbe(place.data.shard(0))
+        try probe.run("BEGIN IMMEDIATE")
+        async let submitted = onThread("waits-for-lock") { () throws(StoreError) in
+            try store.submit([.noop], allowUnknownTypes: false, now: .now)[0].get()
+        }
+        try await until("its waiting") { Self.isWaiting("waits-for-lock") }
+        try probe.run("COMMIT")
+        let id = try await submitted.id
+        #expect(try store.command(id) != nil)
+    }
+
+    @Test func `readers do not wait for who waits for a lock`() async throws {
+        let place = try SQLitePlace()
+        let store = try place.store(shards: 1)
+        let ids = try store.submitNoops(3)
+        let probe = try SQLiteProbe(place.data.shard(0))
+        try probe.run("BEGIN IMMEDIATE")
+        let error = #expect(throws: StoreError.self) {
+            try store.apply([.claim(ids[0], sent: true)], shard: 0, seat: 1, epoch: 1, now: .now, patience: .zero)
+        }
+        #expect(error?.code == .busy && error?.shard == 0)
+        // Who waits in vain is told for whom.
+        let late = #expect(throws: StoreError.self) { _ = try store.checkpoint(shard: 0) }
+        #expect(late?.message.contains("locked by process \(getpid()) (") == true, "\(late?.message ?? "")")
+        async let set: Void = onThread("sets") { () throws(StoreError) in try store.set("key", to: "value") }
+        try await until("its waiting") { Self.isWaiting("sets") }
+        for id in ids { #expect(try store.command(id)?.status == .new) }
+        #expect(try store.readyKeys(shard: 0).count == 1 && store.settings(prefix: "").isEmpty)
+        try probe.run("COMMIT")
+        try await set
+        #expect(try store.settings(prefix: "") == ["key": "value"])
+    }
+
+    @Test func `many commands go to the shards that are free, those with keys of their own wait`() async throws {
+        let place = try SQLitePlace()
+        let store = try place.store(shards: 4)
+        let probe = try SQLiteProbe(place.data.shard(1))
+        try probe.run("BEGIN IMMEDIATE")
+        let start = ContinuousClock.now
+        for _ in 0..<20 {
+            let ids = try store.submitNoops(40)
+            #expect(ids.count == 40 && ids.allSatisfy { $0.shard(of: 4) != 1 })
+        }
+        // The first time it waits for a second; after that it knows.
+        let elapsed = ContinuousClock.now - start
+        #expect(elapsed > .seconds(1) && elapsed < .seconds(18))
+
+        var random = SeededRandom(seed: 1)
+        let key = try #require(
+            (0..<100).map { "key-\($0)" }.first {
+                CommandID(now: .now, shardByte: UniqueKey.shardByte(of: $0), using: &random).shard(of: 4) == 1
+            })
+        var bound = CommandDraft.noop
+        bound.uniqueKey = key
+        let drafts = [CommandDraft](repeating: .noop, count: 40) + [bound]
+        async let submitted = onThread("submits") {
+            store.submit(drafts, allowUnknownTypes: false, now: .now)
+        }
+        try await until("the others") { try store.counts()[.new] == 840 }
+        try probe.run("COMMIT")
+        let ids = try await submitted.map { try $0.get().id }
+        #expect(ids.count == 41 && ids[40].shard(of: 4) == 1)
+    }
+
+    @Test func `a shard that is locked keeps a dead worker's commands of no other`() throws {
+        let place = try SQLitePlace()
+        let store = try place.store(shards: 4)
+        let ids = try store.submitNoops(40)
+        try store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 2, bootID: "b"))
+        for id in ids {
+            _ = try store.apply([.claim(id, sent: true)], shard: id.shard(of: 4), seat: 1, epoch: 1, now: .now)
+        }
+        let probe = try SQLiteProbe(place.data.shard(0))
+        try probe.run("BEGIN IMMEDIATE")
+        func reap() throws(StoreError) {
+            try store.reap(seat: 1, epoch: 1, counts: false, begun: nil, reason: "dead", now: .now) { _, _ in }
+        }
+        let error = #expect(throws: StoreError.self) { try reap() }
+        #expect(error?.code == .busy)
+        for id in ids { #expect(try store.command(id)?.status == (id.shard(of: 4) == 0 ? .sent : .new)) }
+        #expect(try store.sessions().count == 1)
+        try probe.run("COMMIT")
+        try reap()
+        #expect(try store.counts()[.new] == 40 && store.sessions().isEmpty)
+    }
+
+    @Test func `no writes ask whether a shard can be written to`() throws {
+        let place = try SQLitePlace()
+        let store = try place.store(shards: 1)
+        #expect(try store.apply([], shard: 0, seat: 1, epoch: 1, now: .now, patience: .zero) == [])
+        let probe = try SQLiteProbe(place.data.shard(0))
+        try probe.run("BEGIN IMMEDIATE")
+        #expect(throws: StoreError.self) {
+            try store.apply([], shard: 0, seat: 1, epoch: 1, now: .now, patience: .zero)
+        }
+        try probe.run("COMMIT")
+    }
+
+    /// Whether a thread of this process has found a lock taken, and taken naps.
+    private static func isWaiting(_ name: String) -> Bool { naps(ofThread: name) >= 3 }
+
+    /// How often a thread of this process has gone to sleep by itself; 0 where there is none of that name.
+    private static func naps(ofThread name: String) -> Int {
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+        for thread in threads {
+            let lines = String(decoding: contents(of: "/proc/self/task/\(thread)/status") ?? [], as: UTF8.self)
+                .split(separator: "\n")
+            guard lines.first?.hasSuffix("\t\(name)") == true else { continue }
+            return lines.first { $0.hasPrefix("voluntary_ctxt_switches") }?.split(separator: "\t").last
+                .flatMap { Int($0) } ?? 0
+        }
+        return 0
+    }
+}
