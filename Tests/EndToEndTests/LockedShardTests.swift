@@ -36,7 +36,8 @@ extension EndToEndTests {
                 #expect(next.code == 0, "\(next.errors)")
                 let waiting = try #require(submitted.ids.first { $0.shard(of: 8) == 3 })
                 let explained = try await installation.sluice("explain", "\(waiting)", within: .seconds(10))
-                #expect(explained.code == 0 && !explained.output.isEmpty, "\(explained.errors)")
+                #expect(explained.code == 0 && explained.output.hasPrefix("shard:"), "\(explained.output)")
+                #expect(explained.output.contains("kept locked by process \(getpid()) ("), "\(explained.output)")
 
                 try probe.run("ROLLBACK")
                 try await installation.drained(store, within: .seconds(30))

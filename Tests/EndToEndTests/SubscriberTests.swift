@@ -56,7 +56,11 @@ extension EndToEndTests {
             async throws
         {
             try await Installation.with { installation in
-                _ = try await installation.up(workers: 2)
+                let up = try await installation.up(workers: 2)
+                // A worker has its seat before the coordinator has heard of it.
+                try await until("the greetings") {
+                    up.errors.split(separator: "\n").count { $0.contains("Worker greeted") } == 2
+                }
                 let running = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":30000}"#)
                     .ids[0]
                 let store = try installation.store()

@@ -5,7 +5,7 @@ internal import NetworkControl
 internal import Sluice
 internal import Store
 
-/// Finds the gates in front of a command, the nearest first. Reads only the store and the locks.
+/// Finds the gates in front of a command, the nearest first. Reads only the store and the locks, and changes neither.
 struct GateKeeper {
     let surroundings: Surroundings
     var now: Timestamp = .now
@@ -104,6 +104,7 @@ struct GateKeeper {
         } else if let gate = try type(command, alive) {
             gates.append(gate)
         }
+        if let gate = locked(command) { gates.append(gate) }
         // Who is only made slower waits for something else.
         if gates.allSatisfy(\.isPace) {
             if let full = limit(command) {
@@ -113,6 +114,20 @@ struct GateKeeper {
             }
         }
         return gates
+    }
+
+    /// Another process keeps its shard, so that nobody can claim it. Asks for a second where that is so.
+    private func locked(_ command: Command) -> Gate? {
+        let shard = command.id.shard(of: store.shardCount)
+        do throws(StoreError) {
+            _ = try store.apply([], shard: shard, seat: 0, epoch: 0, now: now, patience: .seconds(1))
+            return nil
+        } catch {
+            return Gate(
+                name: "shard", value: error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message,
+                threshold: "its lock free",
+                opens: "It begins when that process has let go of the lock, or has ended")
+        }
     }
 
     private func tooEarly(_ command: Command) -> Gate {
