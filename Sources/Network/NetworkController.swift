@@ -49,6 +49,8 @@ package struct NetworkController: Sendable {
     /// How often transfers were cut that start over from 0.
     var restarts: [CommandID: Int] = [:]
     var places: [LinkKey: Int] = [:]
+    /// What the global limit leaves beyond all of them.
+    var spare = 0
     var published: [LinkKey: LinkLevel] = [:]
     var overrides: [Destination: LinkOverride] = [:]
     var routes: [Destination: Route] = [:]

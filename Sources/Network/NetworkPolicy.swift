@@ -4,7 +4,7 @@ package import Commands
 /// what makes no sense.
 package struct NetworkPolicy: Sendable, Equatable {
     /// Also for `unknown`.
-    package var good = PolicyRow(.run, .run, .run, .run, .run, limit: 32)
+    package var good = PolicyRow(.run, .run, .run, .run, .run, limit: 64)
     package var degraded = PolicyRow(
         .run, .run, .run, .throttle(percent: 25), .throttle(percent: 10), limit: 4)
     package var poor = PolicyRow(.run, .run, .throttle(percent: 25), .preempt, .preempt, limit: 2)
@@ -12,7 +12,7 @@ package struct NetworkPolicy: Sendable, Equatable {
     package var offline = PolicyRow(.preempt, .preempt, .preempt, .preempt, .preempt, limit: 0)
     /// At any level, while high quality is active and the link is saturated. Its limit counts for nothing.
     package var contended = PolicyRow(
-        .run, .run, .throttle(percent: 25), .throttle(percent: 10), .throttle(percent: 10), limit: 32)
+        .run, .run, .throttle(percent: 25), .throttle(percent: 10), .throttle(percent: 10), limit: 64)
     package var thresholds = LevelThresholds()
     package var preemption = PreemptionRules()
     /// Transfers at once over all links. High quality may have them all; each link then keeps one for the others.

@@ -23,6 +23,34 @@ extension EndToEndTests {
             }
         }
 
+        /// A connection that was kept belongs to a network that is gone, and says nothing of it.
+        @Test func `after a change of networks uploads go over new connections`() async throws {
+            let place = try TemporaryDirectory("networks")
+            defer { place.remove() }
+            try await NetworkBed.with(NetworkBed.Plan(.megabits(20)), in: place.path) { bed in
+                let destination = try await BedDestination(bed, in: place.path)
+                try await Installation.with(on: bed) { installation in
+                    _ = try await installation.up()
+                    let files = try (0..<4).map {
+                        try place.file("\($0).bin", [UInt8](repeating: UInt8($0), count: 20_000))
+                    }
+                    // Several connections of each worker, so that the next upload would meet one after the other.
+                    _ = try await installation.sluice(
+                        "put", files[0], files[1], files[2], files[3], "--to", "\(destination.origin)/put/", "--wait")
+                    try await bed.setAddress("10.77.0.9")
+                    let since = ContinuousClock.now
+                    let id = try await installation.sluice("put", files[0], "--to", "\(destination.origin)/put/late")
+                        .ids[0]
+                    let command = try await installation.await(
+                        id, .success, in: try installation.store(), within: .seconds(60))
+                    // An idle time-out would take 30 s, and one after the other 20.
+                    let took = (ContinuousClock.now - since).seconds
+                    #expect(took < 15, "\(took) s")
+                    #expect(command.retries == 0)
+                }
+            }
+        }
+
         private func body(_ bed: NetworkBed, _ place: TemporaryDirectory, _ loss: Loss) async throws {
             let destination = try await BedDestination(bed, in: place.path)
             try await Installation.with(on: bed) { installation in

@@ -19,9 +19,9 @@ import Testing
         let policy = NetworkPolicy()
         try policy.validate()
         let rows: [(PolicyRow, String, Int)] = [
-            (policy[.unknown], "run, run, run, run, run", 32),
-            (policy[.good], "run, run, run, run, run", 32),
-            (policy.contended, "run, run, throttle 25%, throttle 10%, throttle 10%", 32),
+            (policy[.unknown], "run, run, run, run, run", 64),
+            (policy[.good], "run, run, run, run, run", 64),
+            (policy.contended, "run, run, throttle 25%, throttle 10%, throttle 10%", 64),
             (policy[.degraded], "run, run, run, throttle 25%, throttle 10%", 4),
             (policy[.poor], "run, run, throttle 25%, preempt, preempt", 2),
             (policy[.offline], "preempt, preempt, preempt, preempt, preempt", 0),
@@ -43,7 +43,7 @@ import Testing
         )
         #expect(key { $0.offline[.background] = .run } == "network.level.offline.background")
         #expect(key { $0.good.limit = 65 } == "network.level.good.limit")
-        #expect(key { $0.degraded.limit = 33 } == "network.level.degraded.limit")
+        #expect(key { $0.degraded.limit = 65 } == "network.level.degraded.limit")
         #expect(key { $0.poor.limit = 0 } == "network.level.poor.limit")
         #expect(key { $0.offline.limit = 1 } == "network.level.offline.limit")
         #expect(key { $0.globalLimit = 0 } == "network.maxTransfers")

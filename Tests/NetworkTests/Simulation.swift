@@ -273,7 +273,7 @@ struct Simulation {
     mutating func check(_ before: [LinkKey: LinkController]) {
         for (key, link) in network.links where key.destination != nil {
             let limit = link.concurrency.limit
-            if !(1...32).contains(limit) { complain("the limit is \(limit)") }
+            if !(1...scenario.policy.good.limit).contains(limit) { complain("the limit is \(limit)") }
             guard let old = before[key]?.concurrency.limit, limit > old, before[key]?.level != .offline else {
                 continue
             }

@@ -22,7 +22,7 @@ struct UploadHarness {
     init(
         connectTimeout: Duration = .seconds(10), idleTimeout: Duration = .seconds(30), trustRoots: String? = nil,
         credentials: [Destination: Credential] = [:], lockWaits: [Duration] = [.milliseconds(1)],
-        contentRange: Set<Destination> = [], directory: TemporaryDirectory? = nil
+        contentRange: Set<Destination> = [], pathMemory: Duration = .seconds(5), directory: TemporaryDirectory? = nil
     ) throws {
         self.directory = try directory ?? TemporaryDirectory("operations")
         var configuration = HTTPConfiguration()
@@ -30,6 +30,7 @@ struct UploadHarness {
         configuration.idleTimeout = idleTimeout
         configuration.trustRootsFile = trustRoots
         configuration.lockWaits = lockWaits
+        configuration.pathMemory = pathMemory
         operation = UploadOperation(
             configuration: configuration, credentials: CredentialStore(credentials),
             resumes: ResumeRules(contentRange: contentRange))
@@ -92,11 +93,12 @@ struct UploadHarness {
 /// Runs a test with a receiver and a harness, and clears both away.
 func withReceiver(
     _ options: MisbehavingReceiver.Options = .init(), idleTimeout: Duration = .seconds(30), trustRoots: String? = nil,
+    pathMemory: Duration = .seconds(5),
     _ body: (MisbehavingReceiver, UploadHarness) async throws -> Void
 ) async throws {
     let receiver = try await MisbehavingReceiver(options)
     do {
-        let harness = try UploadHarness(idleTimeout: idleTimeout, trustRoots: trustRoots)
+        let harness = try UploadHarness(idleTimeout: idleTimeout, trustRoots: trustRoots, pathMemory: pathMemory)
         defer { harness.directory.remove() }
         try await body(receiver, harness)
     } catch {

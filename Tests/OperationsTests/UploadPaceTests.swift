@@ -108,46 +108,4 @@ import Work
             await #expect(throws: CancellationError.self) { try await task.value }
         }
     }
-
-    /// `TCP_NOTSENT_LOWAT` of this process's connections to a port of loopback, in bytes.
-    private static func unsentLimits(to port: Int) -> [CInt] {
-        (3..<CInt(1024)).compactMap { descriptor in
-            var address = sockaddr_in()
-            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let isConnected = withUnsafeMutableBytes(of: &address) { bytes in
-                getpeername(descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length) == 0
-            }
-            guard isConnected, address.sin_family == AF_INET, Int(UInt16(bigEndian: address.sin_port)) == port else {
-                return nil
-            }
-            var limit: CInt = 0
-            length = socklen_t(MemoryLayout<CInt>.size)
-            return getsockopt(descriptor, CInt(IPPROTO_TCP), 25, &limit, &length) == 0 ? limit : nil
-        }
-    }
-
-    @Test func `low quality leaves 16 KiB unsent at most, and high quality after it on the same connection more`()
-        async throws
-    {
-        try await withReceiver { receiver, harness in
-            let small = try harness.hollowFile(100_000, name: "small")
-            let large = try harness.hollowFile(64 << 20)
-            let (low, _) = try harness.execution(file: small, to: "\(receiver.origin)/low", qos: .background)
-            low.pace.set(50_000)
-            let first = Task { try await harness.run(low) }
-            try await until("the low one") { (receiver.requests(to: "/low").first?.bytes ?? 0) > 0 }
-            #expect(Self.unsentLimits(to: receiver.port) == [16 << 10])
-            low.pace.set(nil)
-            _ = try await first.value
-
-            receiver.on("/high", .slow(bytesPerSecond: 1_000_000))
-            let (high, _) = try harness.execution(file: large, to: "\(receiver.origin)/high", qos: .userInitiated)
-            let second = Task { try await harness.run(high) }
-            try await until("the high one") { (receiver.requests(to: "/high").first?.bytes ?? 0) > 0 }
-            #expect(Self.unsentLimits(to: receiver.port) == [256 << 10])
-            #expect(receiver.requests.map(\.connection) == [0, 0], "a kept connection, or this shows nothing")
-            second.cancel()
-            await #expect(throws: CancellationError.self) { try await second.value }
-        }
-    }
 }

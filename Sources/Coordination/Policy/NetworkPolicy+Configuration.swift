@@ -8,7 +8,7 @@ extension NetworkPolicy {
     /// | key | default | meaning |
     /// |---|---|---|
     /// | `network.level.<level>.<quality>` | table of the design | `run`, `throttle 25%`, `pause`, `preempt` or `cancel`; levels are `good` (also for `unknown`), `degraded`, `poor`, `offline`, and `contended` while high quality is active and the link saturated |
-    /// | `network.level.<level>.limit` | 32, 4, 2, 0 | transfers of middle and low quality at once |
+    /// | `network.level.<level>.limit` | 64, 4, 2, 0 | transfers of middle and low quality at once |
     /// | `network.threshold.poorRate`, `.degradedRate` | 256kbit, 2Mbit | rates below which a link is poor, degraded |
     /// | `network.threshold.degradedShare` | 50% | share of what it is known to carry below which it is degraded |
     /// | `network.threshold.degradedErrors`, `.poorErrors` | 20%, 50% | shares of transfers that fail for the link |

@@ -5,7 +5,10 @@ internal import NIOPosix
 internal import NIOSSL
 
 /// The connection has moved no byte either way for too long.
-struct StallError: Error {}
+struct StallError: Error {
+    /// It was a kept one that took in nothing of this request: its network is most likely gone.
+    var isOfDeadConnection = false
+}
 
 /// What the connections and transfers of one event loop know of each other. Confined to that loop.
 final class ConnectionBoard {
@@ -15,6 +18,17 @@ final class ConnectionBoard {
     /// Transfers under way; they share the memory for chunks.
     var transfers = 0
     private var leastRoundTrips = LeastRoundTrips()
+    /// Connections that are kept for the next request.
+    private var kept: [ObjectIdentifier: ConnectionWatch] = [:]
+
+    func keep(_ watch: ConnectionWatch) { kept[ObjectIdentifier(watch)] = watch }
+
+    func take(_ watch: ConnectionWatch) { kept[ObjectIdentifier(watch)] = nil }
+
+    /// One kept connection to that address turned out to be dead, and so most likely are the others.
+    func closeKept(to address: SocketAddress?) {
+        for watch in kept.values where watch.peer == address { watch.closeKept() }
+    }
 
     /// The least round trip to an address in microseconds, with one more measure of it.
     func least(_ roundTrip: Int64, to address: SocketAddress?) -> Int64 {
@@ -47,7 +61,8 @@ struct LeastRoundTrips {
 /// * measures by the peer's acknowledgements, 4 times a second, and notices a stall by them, so that slow is not taken for
 ///   dead,
 /// * tells the transfer when the channel takes more bytes, and when the response is complete,
-/// * closes a connection in mid-request with a reset, so that what the kernel still holds never reaches the peer.
+/// * closes a connection in mid-request with a reset, so that what the kernel still holds never reaches the peer,
+/// * gives up a kept connection that takes in nothing: the network has changed since, and a new one may do.
 final class ConnectionWatch: ChannelDuplexHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = HTTPClientResponsePart
@@ -56,6 +71,8 @@ final class ConnectionWatch: ChannelDuplexHandler {
 
     private let board: ConnectionBoard
     private let idleTimeout: TimeAmount
+    private let silence: TimeAmount
+    private let pathMemory: TimeAmount
     private var transfer: HTTPTransfer?
     private var context: ChannelHandlerContext?
     private var requests = 0
@@ -66,10 +83,12 @@ final class ConnectionWatch: ChannelDuplexHandler {
     private var holdsHead = false
     private var isTicking = false
     private var lastProgress = NIODeadline.now()
+    private var idleSince = NIODeadline.now()
     private var last = TCPInfo()
     /// As it stood when the request began.
     private var atStart = TCPInfo()
     private var isGentle = false
+    private var isRateLimited = false
     private var window = ScavengerWindow()
 
     /// Transfers are measured at multiples of this on the monotonic clock, and workers report soon after.
@@ -78,23 +97,27 @@ final class ConnectionWatch: ChannelDuplexHandler {
     private static let unsentLimit: CInt = 256 << 10
     /// The same for what others must be able to overtake.
     private static let gentleUnsentLimit: CInt = 16 << 10
+    /// Segments per second for who stands still, so that none waits for longer than a quarter of a second afterwards.
+    private static let leastSegments: Int64 = 4
     /// A round trip in microseconds from which on a queue is worth keeping short: no loopback and no local network.
     private static let longRoundTrip: Int64 = 5_000
 
-    init(board: ConnectionBoard, idleTimeout: TimeAmount) {
+    private init(board: ConnectionBoard, _ configuration: HTTPConfiguration) {
         self.board = board
-        self.idleTimeout = idleTimeout
+        idleTimeout = TimeAmount(configuration.idleTimeout)
+        silence = TimeAmount(configuration.silence)
+        pathMemory = TimeAmount(configuration.pathMemory)
     }
 
     /// Puts a watch into a new connection of the client. On its event loop.
-    static func install(in channel: any Channel, board: ConnectionBoard, idleTimeout: TimeAmount) throws {
+    static func install(in channel: any Channel, board: ConnectionBoard, _ configuration: HTTPConfiguration) throws {
         let pipeline = channel.pipeline.syncOperations
         let decoder = try pipeline.context(handlerType: ByteToMessageHandler<HTTPResponseDecoder>.self)
-        let watch = ConnectionWatch(board: board, idleTimeout: idleTimeout)
+        let watch = ConnectionWatch(board: board, configuration)
         try pipeline.addHandler(watch, position: .after(decoder.handler))
         // The kernel takes no more than this ahead of what it has sent: what was accepted is soon on the wire, so that
         // bandwidth and cancellation mean something.
-        limitUnsent(in: channel, to: unsentLimit)
+        TCPOptions(channel)?.limitUnsent(to: unsentLimit)
     }
 
     /// No head is longer. The client does not expect a channel that becomes full while it writes one, and traps.
@@ -108,10 +131,18 @@ final class ConnectionWatch: ChannelDuplexHandler {
         try? context.channel.syncOptions?.setOption(.writeBufferWaterMark, value: mark)
     }
 
-    /// TCP_NOTSENT_LOWAT.
-    private static func limitUnsent(in channel: any Channel, to bytes: CInt) {
-        guard let options = channel as? any SocketOptionProvider else { return }
-        _ = options.unsafeSetSocketOption(level: .tcp, name: .init(rawValue: 25), value: bytes)
+    /// Lets bbr keep to a pace as well: what it sends again goes at its own rate otherwise, and where a link has become narrow,
+    /// it fills it for seconds with what was under way (`default` kept to half of 2 Mbit/s after 2.75 s; so after 0.25 s).
+    /// Others slow down by themselves, and would be sent by timers from then on (a high upload on such a connection took
+    /// 1.15 times its time alone, and not 1.07).
+    /// - Parameter bytesPerSecond: of payload; nil: as fast as it can.
+    func limitRate(_ bytesPerSecond: Int64?) {
+        guard let options, bytesPerSecond != nil || isRateLimited, options.isBBR else { return }
+        isRateLimited = bytesPerSecond != nil
+        guard let bytesPerSecond else { return options.limitRate(to: .max) }
+        // The kernel's timer for the next segment goes by the rate of the last and is not shortened when the pace is lifted.
+        let least = Self.leastSegments * max(options.info?.segment ?? 0, 1460)
+        options.limitRate(to: UInt64(max(bytesPerSecond + bytesPerSecond / 4, least)))
     }
 
     /// Keeps what waits here and in the kernel as short as a pause, a cut or a higher transfer needs it. On loopback it
@@ -119,9 +150,16 @@ final class ConnectionWatch: ChannelDuplexHandler {
     private func becomeGentle(_ context: ChannelHandlerContext) {
         guard !isGentle else { return }
         isGentle = true
-        Self.limitUnsent(in: context.channel, to: Self.gentleUnsentLimit)
+        options?.limitUnsent(to: Self.gentleUnsentLimit)
         setWaterMark(Self.gentleWaterMark, context)
     }
+
+    var peer: SocketAddress? { context?.remoteAddress }
+
+    /// Ends it between two requests.
+    func closeKept() { context?.close(promise: nil) }
+
+    private var options: TCPOptions? { context.flatMap { TCPOptions($0.channel) } }
 
     /// Whether the channel takes more bytes without piling them up.
     var isWritable: Bool { context?.channel.isWritable ?? false }
@@ -139,11 +177,14 @@ final class ConnectionWatch: ChannelDuplexHandler {
         } else if isGentle {
             // The next measure says whether it has to be.
             isGentle = false
-            Self.limitUnsent(in: context.channel, to: Self.unsentLimit)
+            options?.limitUnsent(to: Self.unsentLimit)
         }
         setWaterMark(isGentle ? Self.gentleWaterMark : Self.waterMark, context)
-        // A connection that is used again has a past.
-        if requests > 1 { read(context) }
+        if requests > 1 {
+            if !transfer.makesWay, .now() - idleSince >= pathMemory { options?.restartBBR() }
+            // A connection that is used again has a past.
+            read()
+        }
         atStart = last
     }
 
@@ -154,6 +195,7 @@ final class ConnectionWatch: ChannelDuplexHandler {
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
         transfer = nil
+        board.take(self)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -172,7 +214,7 @@ final class ConnectionWatch: ChannelDuplexHandler {
 
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         if isBusy, mode == .all {
-            _ = (context.channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+            options?.closeWithReset()
             // TLS would write its farewell behind all that waits, and wait for the peer's: a reset waits for nobody.
             if let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self) {
                 tls.close(mode: mode, promise: promise)
@@ -189,6 +231,7 @@ final class ConnectionWatch: ChannelDuplexHandler {
         case .head(let head):
             requests += 1
             isBusy = true
+            board.take(self)
             (requestEnded, responseEnded, responseBegan) = (false, false, false)
             setWaterMark(Self.headWaterMark, context)
             holdsHead = head.headers.first(name: "content-length").map { $0 != "0" } ?? false
@@ -199,7 +242,7 @@ final class ConnectionWatch: ChannelDuplexHandler {
         case .end:
             holdsHead = false
             requestEnded = true
-            if responseEnded { isBusy = false }
+            if responseEnded { becomeIdle() }
         }
         context.write(data, promise: promise)
     }
@@ -224,13 +267,17 @@ final class ConnectionWatch: ChannelDuplexHandler {
         guard case .end = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
         responseEnded = true
         let ended = transfer
-        if requestEnded {
-            isBusy = false
-            transfer = nil
-        }
+        if requestEnded { becomeIdle() }
         // The next request may be written to this connection before this call returns.
         context.fireChannelRead(data)
         ended?.responseEnded()
+    }
+
+    private func becomeIdle() {
+        isBusy = false
+        transfer = nil
+        idleSince = .now()
+        board.keep(self)
     }
 
     // MARK: Stalls
@@ -250,37 +297,41 @@ final class ConnectionWatch: ChannelDuplexHandler {
         isTicking = false
         guard let context, isBusy else { return }
         let before = last
-        read(context)
+        read()
         if last.acknowledged != before.acknowledged || last.received != before.received { noteProgress() }
         if let transfer {
             transfer.observed(last, since: atStart)
             if last.roundTrip > Self.longRoundTrip { becomeGentle(context) }
             if transfer.makesWay { scavenge(context) }
         }
-        let allowance = idleTimeout + (transfer?.extraPatience ?? .zero)
+        let waited = NIODeadline.now() - lastProgress
         if let transfer, transfer.isHeldBack {
             noteProgress()
-        } else if .now() - lastProgress >= allowance {
-            context.fireErrorCaught(StallError())
-            return
+        } else if isSilent, waited >= max(silence, .microseconds(8 * last.roundTrip)) {
+            board.closeKept(to: peer)
+            noteDeath()
+            return context.fireErrorCaught(StallError(isOfDeadConnection: true))
+        } else if waited >= idleTimeout + (transfer?.extraPatience ?? .zero) {
+            return context.fireErrorCaught(StallError())
         }
         scheduleTick(context)
+    }
+
+    /// A kept connection has taken in nothing of this request, which may be sent again over another.
+    private var isSilent: Bool {
+        requests > 1 && !responseBegan && last.acknowledged == atStart.acknowledged
+            && transfer?.mayBeSentAgain == true
     }
 
     private func scavenge(_ context: ChannelHandlerContext) {
         let least = board.least(last.leastRoundTrip, to: context.remoteAddress)
         guard window.update(roundTrip: last.roundTrip, leastRoundTrip: least, unacknowledged: last.unacknowledged),
-            let bytes = window.bytes, let options = context.channel as? any SocketOptionProvider
+            let bytes = window.bytes
         else { return }
-        _ = options.unsafeSetSocketOption(level: .socket, name: .so_sndbuf, value: CInt(bytes))
+        options?.setSendBuffer(CInt(bytes))
     }
 
     /// Bytes count when the peer's kernel has acknowledged them: what this host has merely buffered is no progress, and a
     /// full buffer that drains slowly is no stall.
-    private func read(_ context: ChannelHandlerContext) {
-        guard let provider = context.channel as? any SocketOptionProvider else { return }
-        let reading: EventLoopFuture<TCPInfo> = provider.unsafeGetSocketOption(
-            level: .tcp, name: .init(rawValue: 11))
-        reading.assumeIsolated().whenSuccess { self.last = $0 }
-    }
+    private func read() { if let info = options?.info { last = info } }
 }

@@ -32,7 +32,9 @@ struct HTTPRecord: Sendable {
     /// A kept connection was closed by the peer, who may have seen some of the request.
     var lostKeptConnection: Bool {
         // What this side has ended says nothing of the peer.
-        head == nil && keptConnectionEnded && !(error is Failure || error is StallError || error is CancellationError)
+        let isOurs = error is Failure || error is CancellationError
+        let isStall = (error as? StallError).map { !$0.isOfDeadConnection } ?? false
+        return head == nil && keptConnectionEnded && !isOurs && !isStall
     }
 
     /// The connection was gone before the first byte.
@@ -140,6 +142,9 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         !record.sentAll && (isReading || paceTimer != nil || execution.pace.bytesPerSecond == 0)
     }
 
+    /// What came of it there does not matter.
+    var mayBeSentAgain: Bool { execution.command.idempotent }
+
     /// Others may have to overtake it.
     var makesWay: Bool { execution.command.qos.serviceClass == .low }
 
@@ -183,7 +188,14 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         watch?.attach(self)
         if watch != nil { board.value.transfers += 1 }
         if size == start { sentAll() }
-        execution.pace.whenChanged { [weak self, loop] in loop.execute { [weak self] in self?.pump() } }
+        watch?.limitRate(execution.pace.bytesPerSecond)
+        execution.pace.whenChanged { [weak self, loop] in
+            loop.execute { [weak self] in
+                guard let self else { return }
+                if !isFinished { watch?.limitRate(execution.pace.bytesPerSecond) }
+                pump()
+            }
+        }
     }
 
     private func sentAll() {

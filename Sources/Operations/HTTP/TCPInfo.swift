@@ -5,8 +5,10 @@ struct TCPInfo: Sendable {
 
     init() {}
 
-    /// Bytes under way: tcpi_unacked, in packets, times tcpi_snd_mss.
-    var unacknowledged: Int64 { Int64(field(24) as UInt32) * Int64(field(16) as UInt32) }
+    /// tcpi_snd_mss: bytes that a packet carries.
+    var segment: Int64 { Int64(field(16) as UInt32) }
+    /// Bytes under way: tcpi_unacked, in packets, times ``segment``.
+    var unacknowledged: Int64 { Int64(field(24) as UInt32) * segment }
     /// tcpi_rtt: the smoothed round trip in microseconds.
     var roundTrip: Int64 { Int64(field(68) as UInt32) }
     /// tcpi_bytes_acked.

@@ -26,7 +26,9 @@ extension Scenario {
         ) { stage in
             try await stage.startSluice()
             let destination = isShared ? 2 : 1
-            let alone = try await stage.alone(of: bytes, to: destination)
+            let period = 10.0
+            let turns = max(1, Int((stage.seconds - 5) / period))
+            let alone = try await stage.alone(of: bytes, times: min(turns, 5), every: period, to: destination)
             // None of the eight ends before the run does.
             let large = Int(link.payloadCeiling * (stage.seconds + 60))
             try await stage.submit(
@@ -36,8 +38,8 @@ extension Scenario {
             }
             stage.start()
             var times: [Double] = []
-            for turn in 0..<max(1, Int((stage.seconds - 5) / 10)) {
-                try await stage.until(second: 5 + Double(turn) * 10)
+            for turn in 0..<turns {
+                try await stage.until(second: 5 + Double(turn) * period)
                 stage.mark("high")
                 let id = try await stage.submit(of: bytes, .userInteractive, kind: "high", to: destination)[0]
                 times.append(try await stage.time(of: id))

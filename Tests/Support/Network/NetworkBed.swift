@@ -228,6 +228,15 @@ package final class NetworkBed: Sendable {
         }
     }
 
+    /// Gives the client another address, as another network does: what goes on with the old one is lost in silence.
+    package func setAddress(_ address: String) async throws {
+        try await run(in: .client, "ip", "address", "add", "\(address)/32", "dev", "sluice0")
+        try await run(
+            in: .client, "ip", "route", "replace", "default", "dev", "sluice0", "src", address, "congctl",
+            plan.congestion)
+        try await run(in: .client, "ip", "address", "del", "10.77.0.1/32", "dev", "sluice0")
+    }
+
     /// Takes the client's interface down, with its route, or up again.
     package func setInterface(_ isUp: Bool) async throws {
         try await run(in: .client, "ip", "link", "set", "sluice0", isUp ? "up" : "down")
