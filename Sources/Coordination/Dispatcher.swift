@@ -18,6 +18,8 @@ package struct Dispatcher: Sendable {
         package var key: ReadyKey
         package var afterTurn: Int64
         package var limit: Int
+
+        var source: BacklogCursors.Source { BacklogCursors.Source(shard: shard, key: key) }
     }
 
     private struct InHand: Sendable {
@@ -27,28 +29,6 @@ package struct Dispatcher: Sendable {
         var suspect: Bool
         /// Nil once claimed.
         var offeredAt: Int64?
-    }
-
-    private struct Cursor: Sendable {
-        var afterTurn: Int64 = 0
-        var isReading = false
-        /// What was read found no place behind better ones.
-        var wasRefused = false
-        /// Rows to read at a time, where the last were such that nobody can run.
-        var stride = 0
-        /// Everything from the start was such.
-        var isBarren = false
-    }
-
-    /// Up to where nobody can run anything, and when that was read.
-    private struct Barren: Sendable {
-        var upTo: Int64
-        var since: Int64
-    }
-
-    private struct Source: Hashable {
-        var shard: Int
-        var key: ReadyKey
     }
 
     package let shardCount: Int
@@ -61,20 +41,13 @@ package struct Dispatcher: Sendable {
     package private(set) var locked: Set<Int> = []
     private var pausedDestinations: [(destination: Destination?, qualities: UInt8)] = []
     private var inHand: [CommandID: InHand] = [:]
-    /// Where to read on; what has been read to its end has no cursor.
-    private var cursors: [Source: Cursor] = [:]
-    /// What a sweep need not read again: a backlog of a type whose workers have gone may be long.
-    private var barren: [Source: Barren] = [:]
+    private var backlog = BacklogCursors()
     private(set) var inFlight = InFlight()
     /// When the last that ran of a class was sent back to wait.
     var releasedAt: [ReadyQueue.Group: Int64] = [:]
 
     /// Offers not claimed by then are forgotten, and may go elsewhere.
     package static let patience: Int64 = 2_000_000_000
-    /// What nobody can run is read again so often, in case something else has come to stand among it.
-    package static let barrenPatience: Int64 = 60_000_000_000
-    /// Rows to read at a time of what nobody can run.
-    private static let longestStride = 4096
 
     package init(shardCount: Int, window: Int = 256, links: LinkGovernors = LinkGovernors()) {
         self.shardCount = shardCount
@@ -87,11 +60,7 @@ package struct Dispatcher: Sendable {
     // MARK: Seats
 
     package mutating func greet(_ record: SeatRecord) {
-        if !record.types.allSatisfy(canRun) {
-            barren = [:]
-            // What they have passed over is read again.
-            cursors = cursors.filter { !$0.value.isBarren }
-        }
+        if !record.types.allSatisfy(canRun) { backlog.forgetBarren() }
         seats[record.seat] = record
     }
 
@@ -109,7 +78,7 @@ package struct Dispatcher: Sendable {
         if !added.isEmpty {
             let count = shardCount
             queue.removeAll { added.contains($0.id.shard(of: count)) }
-            cursors = cursors.filter { !added.contains($0.key.shard) }
+            backlog.remove(shards: added)
             // Who was offered one of them has refused it, or will.
             letGo(now: now) { $1.offeredAt != nil && added.contains($0.shard(of: count)) }
         }
@@ -131,7 +100,7 @@ package struct Dispatcher: Sendable {
     package mutating func insert(_ commands: [ReadyCommand], now: Int64) {
         for command in commands where inHand[command.id] == nil && isWanted(command) {
             links.meet(command.destination, now: now)
-            if let out = queue.insert(command) { lookAgain(shard: out.id.shard(of: shardCount), out) }
+            if let out = queue.insert(command) { backlog.left(out, shard: out.id.shard(of: shardCount)) }
         }
     }
 
@@ -151,30 +120,7 @@ package struct Dispatcher: Sendable {
     /// - Parameter due: the first turn of what has become due since; it may stand anywhere.
     package mutating func found(_ keys: Set<ReadyKey>, shard: Int, due: Int64? = nil, now: Int64) {
         guard !locked.contains(shard) else { return }
-        barren = barren.filter { source, barren in
-            if source.shard != shard { return true }
-            let isRecent = keys.contains(source.key) && now - barren.since <= Self.barrenPatience
-            // The minute begins with a reading from the start.
-            if !isRecent { cursors[source]?.isBarren = false }
-            return isRecent
-        }
-        for key in keys {
-            let source = Source(shard: shard, key: key)
-            if cursors[source] == nil {
-                cursors[source] = Cursor(afterTurn: barren[source]?.upTo ?? 0, isBarren: true)
-            }
-            if let due { readAgain(source, from: due) }
-        }
-    }
-
-    /// Lets a source be read from a turn on, also where it is being read further on at this moment.
-    private mutating func readAgain(_ source: Source, from turn: Int64) {
-        let before = max(turn - 1, 0)
-        var cursor = cursors[source] ?? Cursor(afterTurn: .max)
-        guard before < cursor.afterTurn else { return }
-        cursor.afterTurn = before
-        cursor.isBarren = false
-        cursors[source] = cursor
+        backlog.found(keys, shard: shard, due: due, now: now)
     }
 
     /// What to read now: for every destination and class that runs low.
@@ -188,17 +134,16 @@ package struct Dispatcher: Sendable {
         queue.limit = max(smallestLimit, windows / max(queue.groupCount, 1))
         let limit = queue.limit
         var refills: [Refill] = []
-        for (source, cursor) in cursors where !cursor.isReading && !isPaused(source.key) {
-            let serviceClass = source.key.qos.serviceClass
-            let count = queue.count(source.key.destination, serviceClass)
+        for opening in backlog.openings where !isPaused(opening.source.key) {
+            let key = opening.source.key
+            let count = queue.count(key.destination, key.qos.serviceClass)
             // A quality that has nothing here may stand before all that is here.
-            guard count <= limit / 2 || queue.count(of: source.key) == 0 && !cursor.wasRefused else { continue }
+            guard count <= limit / 2 || queue.count(of: key) == 0 && !opening.wasRefused else { continue }
             // The shards share what is missing; a shard alone may fill it.
-            let share = max((limit - count) / min(shardCount, 8), limit / 32, cursor.stride, 1)
+            let share = max((limit - count) / min(shardCount, 8), limit / 32, opening.stride, 1)
             refills.append(
-                Refill(shard: source.shard, key: source.key, afterTurn: cursor.afterTurn, limit: share))
-            cursors[source]?.isReading = true
-            cursors[source]?.wasRefused = false
+                Refill(shard: opening.source.shard, key: key, afterTurn: opening.afterTurn, limit: share))
+            backlog.begin(opening.source)
         }
         return refills
     }
@@ -206,47 +151,27 @@ package struct Dispatcher: Sendable {
     /// What a refill brought.
     package mutating func refilled(_ refill: Refill, _ commands: [ReadyCommand], now: Int64) {
         links.meet(refill.key.destination, now: now)
-        let source = Source(shard: refill.shard, key: refill.key)
-        guard var cursor = cursors[source] else { return }
-        cursor.isReading = false
-        let wasMoved = cursor.afterTurn != refill.afterTurn
-        pass(commands, of: source, &cursor, now: now)
-        var others: [ReadyCommand] = []
-        defer { for command in others { lookAgain(shard: command.id.shard(of: shardCount), command) } }
+        guard backlog.contains(refill.source) else { return }
+        var through: Int64?
+        var isRefused = false
+        var out: [ReadyCommand] = []
         for command in commands {
-            if inHand[command.id] == nil, isWanted(command), let out = queue.insert(command) {
-                if out.id == command.id {
-                    cursor.wasRefused = true
-                    cursors[source] = cursor
-                    return
-                }
-                others.append(out)
+            if inHand[command.id] == nil, isWanted(command), let other = queue.insert(command) {
+                isRefused = other.id == command.id
+                if isRefused { break }
+                out.append(other)
             }
-            if !wasMoved { cursor.afterTurn = max(cursor.afterTurn, command.turn) }
+            through = command.turn
         }
-        cursors[source] = commands.count < refill.limit && !wasMoved ? nil : cursor
-    }
-
-    /// Goes faster through what nobody can run, and remembers how far it reaches from the start.
-    private mutating func pass(_ commands: [ReadyCommand], of source: Source, _ cursor: inout Cursor, now: Int64) {
-        let passed = commands.prefix { !canRun($0.type) }
-        cursor.stride = passed.count < commands.count ? 0 : min(2 * commands.count, Self.longestStride)
-        guard cursor.isBarren else { return }
-        cursor.isBarren = passed.count == commands.count
-        guard let last = passed.last else { return }
-        barren[source] = Barren(upTo: last.turn, since: barren[source]?.since ?? now)
+        let barren = commands.prefix { !canRun($0.type) }.count
+        backlog.end(
+            refill.source, afterTurn: refill.afterTurn, rows: commands, barren: barren, through: through,
+            isRefused: isRefused, isEnd: commands.count < refill.limit, now: now)
+        for command in out { backlog.left(command, shard: command.id.shard(of: shardCount)) }
     }
 
     /// The read failed; the sweep will try again.
-    package mutating func refillFailed(_ refill: Refill) {
-        cursors[Source(shard: refill.shard, key: refill.key)] = nil
-    }
-
-    private mutating func lookAgain(shard: Int, _ command: ReadyCommand) {
-        let source = Source(shard: shard, key: ReadyKey(destination: command.destination, qos: command.qos))
-        if barren[source]?.upTo ?? 0 >= command.turn { barren[source] = nil }
-        readAgain(source, from: command.turn)
-    }
+    package mutating func refillFailed(_ refill: Refill) { backlog.fail(refill.source) }
 
     // MARK: What happens to commands
 
@@ -280,7 +205,7 @@ package struct Dispatcher: Sendable {
         guard links.heldBack != before else { return false }
         evictPaused()
         let opened = before.subtracting(links.heldBack)
-        rereadFromStart { opened.contains($0) }
+        backlog.restart { opened.contains($0) }
         return !opened.isEmpty
     }
 
@@ -289,16 +214,10 @@ package struct Dispatcher: Sendable {
         pausedDestinations = pauses
         evictPaused()
         let dispatcher = self
-        rereadFromStart { !dispatcher.isPaused($0) }
+        backlog.restart { !dispatcher.isPaused($0) }
         self.pauses = pauses.map {
             ControlState.Pause(group: $0.destination.map { Offers.group(of: $0) } ?? 0, qualities: $0.qualities)
         }
-    }
-
-    /// What was put out of memory is older than what was read last.
-    private mutating func rereadFromStart(where isMeant: (ReadyKey) -> Bool) {
-        barren = barren.filter { !isMeant($0.key.key) }
-        for source in cursors.keys where isMeant(source.key) { readAgain(source, from: 0) }
     }
 
     private mutating func evictPaused() {

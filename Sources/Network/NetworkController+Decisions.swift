@@ -136,14 +136,17 @@ extension NetworkController {
         }
         let high = transfers.values.count { $0.sample.qos.serviceClass == .high }
         share(max(policy.globalLimit - high, 1), among: active)
-        spare = max(policy.globalLimit - high - active.reduce(0) { $0 + places[$1, default: 0] }, 0)
+        spare = max(policy.globalLimit - high - active.map(demand).reduce(0, +), 0)
+    }
+
+    /// Places of its own that a link has a use for.
+    private func demand(of key: LinkKey) -> Int {
+        let wanted = waiting[key]?.reduce(0) { $0 + ($1.key.serviceClass == .high ? 0 : $1.value) } ?? 0
+        return min(places[key, default: 0], (views[key]?.inFlight ?? 0) + wanted)
     }
 
     private mutating func share(_ total: Int, among keys: [LinkKey]) {
-        let demands = keys.map { key -> Int in
-            let wanted = waiting[key]?.reduce(0) { $0 + ($1.key.serviceClass == .high ? 0 : $1.value) } ?? 0
-            return min(places[key, default: 0], (views[key]?.inFlight ?? 0) + wanted)
-        }
+        let demands = keys.map(demand)
         // Where all get what they ask for, what comes before the next tick may go as well.
         guard demands.reduce(0, +) > total else { return }
         for (key, share) in zip(keys, SlotSharing.shares(of: total, demands: demands)) {

@@ -1,6 +1,5 @@
 package import Commands
 internal import DequeModule
-internal import HeapModule
 package import Wire
 
 /// Who may begin: a worker's places, the offers that wait for one, and what is held. Pure; times are passed in.
@@ -22,22 +21,6 @@ package struct Places: Sendable {
         package init() {}
     }
 
-    private struct Waiting: Sendable, Comparable {
-        var offer: Offers.Offer
-        var arrived: Int64
-
-        static func == (left: Self, right: Self) -> Bool { left.offer.id == right.offer.id }
-        static func < (left: Self, right: Self) -> Bool {
-            (left.offer.order, left.offer.turn, left.offer.id) < (right.offer.order, right.offer.turn, right.offer.id)
-        }
-    }
-
-    /// Offers that wait for the same: a destination's, and its suspects apart, because they let others pass.
-    private struct Line: Hashable, Sendable {
-        var group: UInt32
-        var suspect: Bool
-    }
-
     private enum Phase: Sendable { case claiming, claimed, executing, ending }
 
     private struct Held: Sendable {
@@ -56,9 +39,7 @@ package struct Places: Sendable {
 
     package let concurrency: Int
     package private(set) var state = WorkerState()
-    /// By class.
-    private var waiting = [[Line: Heap<Waiting>]](repeating: [:], count: ServiceClass.allCases.count)
-    private var waitingIDs: Set<CommandID> = []
+    private var waiting = WaitingOffers()
     private var held: [CommandID: Held] = [:]
     /// Claimed and not begun, in the order of their claims.
     private var claimedHigh: Deque<CommandID> = []
@@ -107,7 +88,7 @@ package struct Places: Sendable {
 
     /// Claims made before a place is free, at the present rate of completions.
     package var ahead: Int { min(Int(rate * 2 * min(commitTime, Self.longestCommit)), Self.mostAhead) }
-    package var waitingCount: Int { waitingIDs.count }
+    package var waitingCount: Int { waiting.count }
     package var heldCount: Int { held.count }
 
     // MARK: Offers
@@ -119,16 +100,9 @@ package struct Places: Sendable {
         state.seen = max(state.seen, offers.first + Int64(offers.offers.count) - 1)
         for offer in offers.offers {
             let isPaused = pauses.contains { $0.covers(group: offer.group, qos: offer.qos) }
-            if state.phase == .draining || isPaused || held[offer.id] != nil || !waitingIDs.insert(offer.id).inserted {
+            if state.phase == .draining || isPaused || held[offer.id] != nil || !waiting.insert(offer, now: now) {
                 state.resolved += 1
-                continue
             }
-            let serviceClass = offer.qos.serviceClass.rawValue
-            let line = Line(group: offer.group, suspect: offer.suspect)
-            // Taken out and put back: changing it in its place costs three allocations.
-            var heap = waiting[serviceClass].removeValue(forKey: line) ?? Heap()
-            heap.insert(Waiting(offer: offer, arrived: now))
-            waiting[serviceClass][line] = heap
         }
     }
 
@@ -186,15 +160,8 @@ package struct Places: Sendable {
 
     package mutating func forgetAll() { forget { _ in true } }
 
-    private mutating func forget(where condition: (Waiting) -> Bool) {
-        for serviceClass in waiting.indices {
-            for (line, heap) in waiting[serviceClass] where heap.unordered.contains(where: condition) {
-                let kept = heap.unordered.filter { !condition($0) }
-                for gone in heap.unordered where condition(gone) { waitingIDs.remove(gone.offer.id) }
-                state.resolved += Int64(heap.count - kept.count)
-                waiting[serviceClass][line] = kept.isEmpty ? nil : Heap(kept)
-            }
-        }
+    private mutating func forget(where condition: (WaitingOffers.Waiting) -> Bool) {
+        state.resolved += Int64(waiting.remove(where: condition))
     }
 
     // MARK: The life of an execution
@@ -289,7 +256,7 @@ package struct Places: Sendable {
     private mutating func popOther() -> CommandID? {
         func mayBegin(_ id: CommandID) -> Bool {
             guard let group = held[id]?.group, executingInGroup[group, default: 0] >= share else { return true }
-            return !(claimedInGroup.keys.contains { $0 != group } || othersWait(besides: group))
+            return !(claimedInGroup.keys.contains { $0 != group } || waiting.hasOthers(than: group))
         }
         guard let first = claimedOthers.first else { return nil }
         guard let index = mayBegin(first) ? 0 : claimedOthers.firstIndex(where: mayBegin) else { return nil }
@@ -318,7 +285,7 @@ package struct Places: Sendable {
 
     private mutating func takeNext(_ decision: inout Decision, now: Int64) -> Offers.Offer? {
         if heldHigh < 2 * concurrency - executingOthers + ahead, let offer = take(.high, now: now) { return offer }
-        if !waiting[ServiceClass.high.rawValue].isEmpty, let victim = youngestLow() {
+        if !waiting.isEmpty(.high), let victim = youngestLow() {
             held[victim]?.isPreempted = true
             decision.preempts.append(victim)
         }
@@ -328,47 +295,27 @@ package struct Places: Sendable {
 
     /// The first of a class by order, passing over a destination that has its share and over suspects behind others.
     private mutating func take(_ serviceClass: ServiceClass, now: Int64) -> Offers.Offer? {
-        let lines = waiting[serviceClass.rawValue]
-        guard !lines.isEmpty else { return nil }
-        var best: Waiting?
-        var bestLine: Line?
+        guard !waiting.isEmpty(serviceClass) else { return nil }
         var isContested: Bool?
-        for (line, heap) in lines {
-            guard let first = heap.min else { continue }
-            if line.suspect && suspects >= (ahead == 0 || isSuspectLong(now) ? 1 : mostSuspects) { continue }
-            if serviceClass != .high, inGroup[line.group, default: 0] >= share + ahead {
-                let contested = isContested ?? self.othersWait(besides: line.group)
-                isContested = contested
-                if contested { continue }
-            }
-            if let known = best, known < first { continue }
-            best = first
-            bestLine = line
+        let next = waiting.first(serviceClass) { line in
+            if line.suspect && suspects >= (ahead == 0 || isSuspectLong(now) ? 1 : mostSuspects) { return true }
+            guard serviceClass != .high, inGroup[line.group, default: 0] >= share + ahead else { return false }
+            let contested = isContested ?? waiting.hasOthers(than: line.group)
+            isContested = contested
+            return contested
         }
-        guard let best, let bestLine, var heap = waiting[serviceClass.rawValue].removeValue(forKey: bestLine) else {
-            return nil
-        }
-        heap.removeMin()
-        if !heap.isEmpty { waiting[serviceClass.rawValue][bestLine] = heap }
-        waitingIDs.remove(best.offer.id)
-        hold(best.offer, now: now)
-        return best.offer
+        guard let next else { return nil }
+        waiting.removeFirst(next)
+        hold(next, now: now)
+        return next
     }
 
     /// Places of middle and low quality that one destination may hold while others wait: three quarters, at least one.
     private var share: Int { max(concurrency * 3 / 4, 1) }
 
-    private func othersWait(besides group: UInt32) -> Bool {
-        for serviceClass in [ServiceClass.middle, .low] {
-            if waiting[serviceClass.rawValue].contains(where: { $0.key.group != group }) { return true }
-        }
-        return false
-    }
-
     private func youngestLow() -> CommandID? {
         let preempted = held.values.count { $0.isPreempted && $0.phase == .executing }
-        let wanted = waiting[ServiceClass.high.rawValue].values.reduce(0) { $0 + $1.count }
-        guard executingHigh + executingOthers >= 2 * concurrency, preempted < wanted else { return nil }
+        guard executingHigh + executingOthers >= 2 * concurrency, preempted < waiting.count(.high) else { return nil }
         return held.filter {
             $0.value.isLow && $0.value.phase == .executing && $0.value.preemptible && !$0.value.isPreempted
         }

@@ -16,6 +16,8 @@ import Testing
         /// As the coordinator holds it: no writer checkpoints.
         private let lock: FileLock?
 
+        let log = Recorder()
+
         init(
             shards: Int, retention: Duration = .seconds(86_400),
             abandoned: @escaping @Sendable ([UInt8]) -> Void = { _ in }
@@ -24,9 +26,13 @@ import Testing
             let directory = DataDirectory(path: "\(place.path)/data")
             store = try SQLiteStore(directory: directory, create: true, shardCount: shards)
             lock = try FileLock.attempt(directory.lock("checkpoint"))
+            let log = log
             keeper = StoreKeeper(
-                store: store, retention: retention, abandoned: abandoned, logger: Logger(label: "keeper"))
+                store: store, retention: retention, abandoned: abandoned,
+                logger: Logger(label: "keeper") { _ in RecordingHandler(recorder: log) })
         }
+
+        func shard(_ number: Int) -> String { DataDirectory(path: "\(place.path)/data").shard(number) }
 
         deinit {
             keeper.close()
@@ -38,6 +44,59 @@ import Testing
             let drafts = Array(repeating: draft, count: count)
             return try store.submit(drafts, allowUnknownTypes: true, now: .now).map { try $0.get().id }
         }
+    }
+
+    /// What was logged.
+    private final class Recorder: Sendable {
+        private let lines = Mutex<[String]>([])
+        var messages: [String] { lines.withLock { $0 } }
+        func add(_ line: String) { lines.withLock { $0.append(line) } }
+    }
+
+    private struct RecordingHandler: LogHandler {
+        let recorder: Recorder
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.info
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) { recorder.add("\(event.message)") }
+    }
+
+    @Test func `of a locked shard it speaks once, and again when it is locked anew`() async throws {
+        let rig = try Rig(shards: 2)
+        _ = try rig.submit(20)
+        let probe = try SQLiteProbe(rig.shard(1))
+        let (keeper, store, log) = (rig.keeper, rig.store, rig.log)
+        try probe.run("BEGIN IMMEDIATE")
+        try await until("a word of it") {
+            keeper.round()
+            return !log.messages.isEmpty
+        }
+        // Two rounds of everybody's turns, which the other shard's checkpoints tell.
+        for turn in 0..<2 {
+            _ = try rig.submit(20)
+            try await until("turn \(turn)") {
+                keeper.round()
+                return store.walSize(shard: 0) == 0
+            }
+        }
+        #expect(log.messages.count == 1 && log.messages.allSatisfy { $0.contains("is kept locked") }, "\(log.messages)")
+        try probe.run("COMMIT")
+        try await until("its checkpoint") {
+            keeper.round()
+            return store.walSize(shard: 1) == 0
+        }
+        _ = try rig.submit(20)
+        try probe.run("BEGIN IMMEDIATE")
+        try await until("another word") {
+            keeper.round()
+            return log.messages.count == 2
+        }
+        try probe.run("COMMIT")
     }
 
     @Test func `every shard is checkpointed in its turn`() async throws {

@@ -109,7 +109,9 @@ import Work
     func `bbr begins anew on a connection that was idle for long, but for low quality`(
         memory: Int, qos: Commands.QualityOfService, isAnew: Bool
     ) async throws {
-        try await withReceiver(pathMemory: .seconds(memory)) { receiver, harness in
+        var configuration = HTTPConfiguration()
+        configuration.pathMemory = .seconds(memory)
+        try await withReceiver(configuration: configuration) { receiver, harness in
             receiver.on("/a", .slow(bytesPerSecond: 4_000_000))
             let file = try harness.hollowFile(2_000_000)
             let (first, _) = try harness.execution(file: file, to: "\(receiver.origin)/a")

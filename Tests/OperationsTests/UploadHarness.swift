@@ -22,15 +22,15 @@ struct UploadHarness {
     init(
         connectTimeout: Duration = .seconds(10), idleTimeout: Duration = .seconds(30), trustRoots: String? = nil,
         credentials: [Destination: Credential] = [:], lockWaits: [Duration] = [.milliseconds(1)],
-        contentRange: Set<Destination> = [], pathMemory: Duration = .seconds(5), directory: TemporaryDirectory? = nil
+        contentRange: Set<Destination> = [], configuration: HTTPConfiguration = HTTPConfiguration(),
+        directory: TemporaryDirectory? = nil
     ) throws {
         self.directory = try directory ?? TemporaryDirectory("operations")
-        var configuration = HTTPConfiguration()
+        var configuration = configuration
         configuration.connectTimeout = connectTimeout
         configuration.idleTimeout = idleTimeout
         configuration.trustRootsFile = trustRoots
         configuration.lockWaits = lockWaits
-        configuration.pathMemory = pathMemory
         operation = UploadOperation(
             configuration: configuration, credentials: CredentialStore(credentials),
             resumes: ResumeRules(contentRange: contentRange))
@@ -93,12 +93,12 @@ struct UploadHarness {
 /// Runs a test with a receiver and a harness, and clears both away.
 func withReceiver(
     _ options: MisbehavingReceiver.Options = .init(), idleTimeout: Duration = .seconds(30), trustRoots: String? = nil,
-    pathMemory: Duration = .seconds(5),
+    configuration: HTTPConfiguration = HTTPConfiguration(),
     _ body: (MisbehavingReceiver, UploadHarness) async throws -> Void
 ) async throws {
     let receiver = try await MisbehavingReceiver(options)
     do {
-        let harness = try UploadHarness(idleTimeout: idleTimeout, trustRoots: trustRoots, pathMemory: pathMemory)
+        let harness = try UploadHarness(idleTimeout: idleTimeout, trustRoots: trustRoots, configuration: configuration)
         defer { harness.directory.remove() }
         try await body(receiver, harness)
     } catch {

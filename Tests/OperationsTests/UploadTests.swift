@@ -123,44 +123,6 @@ import Work
         }
     }
 
-    @Test func `uses a connection again`() async throws {
-        try await withReceiver { receiver, harness in
-            let file = try harness.directory.file("a", sample(1000))
-            for _ in 0..<20 { _ = try await harness.upload(file: file, to: "\(receiver.origin)/a") }
-            #expect(receiver.requests.count == 20)
-            // On a busy machine one may be idle for longer than it is kept.
-            #expect(receiver.connections < 10)
-        }
-    }
-
-    @Test func `survives a connection that was closed while it was idle`() async throws {
-        try await withReceiver { receiver, harness in
-            // Each answer is followed by a close that was not announced: the next request may meet it half-way.
-            receiver.on("/a", .answerAndClose)
-            let file = try harness.directory.file("a", sample(1000))
-            for _ in 0..<50 {
-                let result = try await harness.upload(file: file, to: "\(receiver.origin)/a")
-                #expect(result["status"]?.integer == 201)
-            }
-        }
-    }
-
-    /// A kept connection that closes may have closed before the request came; who may be executed once does not try.
-    @Test(arguments: [true, false])
-    func `sends again what a kept connection has swallowed, if that may be`(isIdempotent: Bool) async throws {
-        try await withReceiver { receiver, harness in
-            receiver.on("/b", .close(.body))
-            let file = try harness.directory.file("a", sample(1000))
-            _ = try await harness.upload(file: file, to: "\(receiver.origin)/a")
-            let (execution, _) = try harness.execution(
-                file: file, to: "\(receiver.origin)/b", idempotent: isIdempotent)
-            let failure = await #expect(throws: Failure.self) { try await harness.run(execution) }
-            #expect(failure?.ambiguous == true)
-            let count = receiver.requests(to: "/b").count
-            #expect(isIdempotent ? count > 1 : count == 1, "\(count) requests")
-        }
-    }
-
     @Test func `sends 64 files at once`() async throws {
         try await withReceiver { receiver, harness in
             let bytes = sample(600_000)

@@ -120,6 +120,50 @@ import Testing
         try probe.run("COMMIT")
     }
 
+    /// One thread of the coordinator's does these, and of a worker's that begins or ends, shard after shard.
+    enum Upkeep: String, CaseIterable {
+        case prune, dueTimes, deadlines, sessionBegins, sessionEnds
+    }
+
+    @Test(arguments: Upkeep.allCases)
+    func `upkeep waits for a locked shard for a second and no more`(_ upkeep: Upkeep) throws {
+        let place = try SQLitePlace()
+        let store = try place.store(shards: 1)
+        let begin = Timestamp.now
+        let late = Timestamp(milliseconds: begin.milliseconds + 60_000)
+        let draft = CommandDraft.noop.with {
+            $0.notBefore = Timestamp(milliseconds: begin.milliseconds + 10_000)
+            $0.deadline = Timestamp(milliseconds: begin.milliseconds + 20_000)
+        }
+        let ids = try store.submit([draft, draft], allowUnknownTypes: false, now: begin).map { try $0.get().id }
+        _ = try store.cancel(ids[0], reason: "not wanted", now: begin)
+        try store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 2, bootID: "b"))
+
+        func act() throws(StoreError) -> Int {
+            switch upkeep {
+            case .prune: return try store.prune(shard: 0, before: late, statuses: [.cancelled], limit: 10).count
+            case .dueTimes: return try store.promoteDue(shard: 0, now: late, limit: 10).promoted
+            case .deadlines: return try store.expire(shard: 0, now: late, limit: 10).cancelled.count
+            case .sessionBegins:
+                try store.open(Session(seat: 2, epoch: 1, pid: 1, startTime: 2, bootID: "b"), shard: 0)
+                return try store.sessions().count - 1
+            case .sessionEnds:
+                try store.close(seat: 1, epoch: 1)
+                return try 1 - store.sessions().count
+            }
+        }
+        let probe = try SQLiteProbe(place.data.shard(0))
+        try probe.run("BEGIN IMMEDIATE")
+        let start = ContinuousClock.now
+        let done: Int? = try? act()
+        // Who ends leaves its session to the coordinator's reaper.
+        #expect(done == (upkeep == .sessionEnds ? 0 : nil))
+        let elapsed = ContinuousClock.now - start
+        #expect(elapsed > .seconds(0.9) && elapsed < .seconds(8), "\(elapsed)")
+        try probe.run("COMMIT")
+        #expect(try act() == 1)
+    }
+
     /// Whether a thread of this process has found a lock taken, and taken naps.
     private static func isWaiting(_ name: String) -> Bool { naps(ofThread: name) >= 3 }
 

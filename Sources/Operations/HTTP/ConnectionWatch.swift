@@ -75,7 +75,10 @@ final class ConnectionWatch: ChannelDuplexHandler {
     private let pathMemory: TimeAmount
     private var transfer: HTTPTransfer?
     private var context: ChannelHandlerContext?
-    private var requests = 0
+    /// As long as it lasts, and afterwards.
+    private(set) var peer: SocketAddress?
+    /// It was there before its request: it has been used, or it was made and not needed then.
+    private var isKept = false
     private var isBusy = false
     private var requestEnded = false
     private var responseEnded = false
@@ -97,8 +100,10 @@ final class ConnectionWatch: ChannelDuplexHandler {
     private static let unsentLimit: CInt = 256 << 10
     /// The same for what others must be able to overtake.
     private static let gentleUnsentLimit: CInt = 16 << 10
+    /// A connection that is made for a request has it within this.
+    private static let moment: TimeAmount = .milliseconds(100)
     /// Segments per second for who stands still, so that none waits for longer than a quarter of a second afterwards.
-    private static let leastSegments: Int64 = 4
+    private static let leastSegments: UInt64 = 4
     /// A round trip in microseconds from which on a queue is worth keeping short: no loopback and no local network.
     private static let longRoundTrip: Int64 = 5_000
 
@@ -140,9 +145,10 @@ final class ConnectionWatch: ChannelDuplexHandler {
         guard let options, bytesPerSecond != nil || isRateLimited, options.isBBR else { return }
         isRateLimited = bytesPerSecond != nil
         guard let bytesPerSecond else { return options.limitRate(to: .max) }
+        let allowed = UInt64(max(bytesPerSecond, 0))
         // The kernel's timer for the next segment goes by the rate of the last and is not shortened when the pace is lifted.
-        let least = Self.leastSegments * max(options.info?.segment ?? 0, 1460)
-        options.limitRate(to: UInt64(max(bytesPerSecond + bytesPerSecond / 4, least)))
+        let least = Self.leastSegments * UInt64(max(options.info?.segment ?? 0, 1460))
+        options.limitRate(to: max(allowed + allowed / 4, least))
     }
 
     /// Keeps what waits here and in the kernel as short as a pause, a cut or a higher transfer needs it. On loopback it
@@ -154,10 +160,8 @@ final class ConnectionWatch: ChannelDuplexHandler {
         setWaterMark(Self.gentleWaterMark, context)
     }
 
-    var peer: SocketAddress? { context?.remoteAddress }
-
     /// Ends it between two requests.
-    func closeKept() { context?.close(promise: nil) }
+    func closeKept() { if let context { reset(context, promise: nil) } }
 
     private var options: TCPOptions? { context.flatMap { TCPOptions($0.channel) } }
 
@@ -180,17 +184,16 @@ final class ConnectionWatch: ChannelDuplexHandler {
             options?.limitUnsent(to: Self.unsentLimit)
         }
         setWaterMark(isGentle ? Self.gentleWaterMark : Self.waterMark, context)
-        if requests > 1 {
-            if !transfer.makesWay, .now() - idleSince >= pathMemory { options?.restartBBR() }
-            // A connection that is used again has a past.
-            read()
-        }
-        atStart = last
+        if !transfer.makesWay, .now() - idleSince >= pathMemory { options?.restartBBR() }
     }
 
     // MARK: Life
 
-    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        peer = context.remoteAddress
+        board.keep(self)
+    }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
@@ -209,19 +212,24 @@ final class ConnectionWatch: ChannelDuplexHandler {
     }
 
     private func noteDeath() {
-        if isBusy, requests > 1, !responseBegan { transfer?.keptConnectionEnded() }
+        guard isBusy, isKept, !responseBegan else { return }
+        transfer?.keptConnectionEnded()
+        board.closeKept(to: peer)
     }
 
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         if isBusy, mode == .all {
-            options?.closeWithReset()
-            // TLS would write its farewell behind all that waits, and wait for the peer's: a reset waits for nobody.
-            if let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self) {
-                tls.close(mode: mode, promise: promise)
-                return
-            }
+            reset(context, promise: promise)
+        } else {
+            context.close(mode: mode, promise: promise)
         }
-        context.close(mode: mode, promise: promise)
+    }
+
+    private func reset(_ context: ChannelHandlerContext, promise: EventLoopPromise<Void>?) {
+        options?.closeWithReset()
+        // TLS would write its farewell behind all that waits, and wait for the peer's: a reset waits for nobody.
+        let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self)
+        (tls ?? context).close(promise: promise)
     }
 
     // MARK: Request
@@ -229,13 +237,17 @@ final class ConnectionWatch: ChannelDuplexHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
         case .head(let head):
-            requests += 1
+            if .now() - idleSince >= Self.moment { isKept = true }
             isBusy = true
             board.take(self)
             (requestEnded, responseEnded, responseBegan) = (false, false, false)
             setWaterMark(Self.headWaterMark, context)
             holdsHead = head.headers.first(name: "content-length").map { $0 != "0" } ?? false
             board.latest = self
+            peer = context.remoteAddress ?? peer
+            // A connection that is used again has a past.
+            read()
+            atStart = last
             noteProgress()
             scheduleTick(context)
         case .body: holdsHead = false
@@ -275,6 +287,7 @@ final class ConnectionWatch: ChannelDuplexHandler {
 
     private func becomeIdle() {
         isBusy = false
+        isKept = true
         transfer = nil
         idleSince = .now()
         board.keep(self)
@@ -307,8 +320,7 @@ final class ConnectionWatch: ChannelDuplexHandler {
         let waited = NIODeadline.now() - lastProgress
         if let transfer, transfer.isHeldBack {
             noteProgress()
-        } else if isSilent, waited >= max(silence, .microseconds(8 * last.roundTrip)) {
-            board.closeKept(to: peer)
+        } else if isSilent, waited >= silence {
             noteDeath()
             return context.fireErrorCaught(StallError(isOfDeadConnection: true))
         } else if waited >= idleTimeout + (transfer?.extraPatience ?? .zero) {
@@ -319,12 +331,12 @@ final class ConnectionWatch: ChannelDuplexHandler {
 
     /// A kept connection has taken in nothing of this request, which may be sent again over another.
     private var isSilent: Bool {
-        requests > 1 && !responseBegan && last.acknowledged == atStart.acknowledged
+        isKept && !responseBegan && last.acknowledged == atStart.acknowledged
             && transfer?.mayBeSentAgain == true
     }
 
     private func scavenge(_ context: ChannelHandlerContext) {
-        let least = board.least(last.leastRoundTrip, to: context.remoteAddress)
+        let least = board.least(last.leastRoundTrip, to: peer)
         guard window.update(roundTrip: last.roundTrip, leastRoundTrip: least, unacknowledged: last.unacknowledged),
             let bytes = window.bytes
         else { return }

@@ -26,10 +26,10 @@ struct HTTPRecord: Sendable {
     /// Why the request ended early, where it did.
     var error: (any Error)?
 
-    /// A kept connection had been closed by the peer, who most likely saw nothing of the request.
+    /// A kept connection was closed by the peer or given up, and most likely nobody saw anything of the request.
     var metStaleConnection: Bool { lostKeptConnection && !wasUnderWay }
 
-    /// A kept connection was closed by the peer, who may have seen some of the request.
+    /// A kept connection was closed by the peer or given up, and somebody may have seen some of the request.
     var lostKeptConnection: Bool {
         // What this side has ended says nothing of the peer.
         let isOurs = error is Failure || error is CancellationError
@@ -142,7 +142,7 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         !record.sentAll && (isReading || paceTimer != nil || execution.pace.bytesPerSecond == 0)
     }
 
-    /// What came of it there does not matter.
+    /// Its command may be executed twice.
     var mayBeSentAgain: Bool { execution.command.idempotent }
 
     /// Others may have to overtake it.

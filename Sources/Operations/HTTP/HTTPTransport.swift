@@ -19,8 +19,8 @@ package struct HTTPConfiguration: Sendable, Equatable {
     /// The same for requests that may be sent once only. Below the 5 s after which many servers close theirs: such a request
     /// must not meet a connection that is just being closed, as nobody knows what came of it.
     package var keepAliveOnce: Duration = .seconds(4)
-    /// How long a kept connection may take in nothing of a request that may be sent again, or 8 round trips where they last
-    /// longer; then its network is taken for gone, and another connection for the request.
+    /// How long a kept connection may take in nothing of a request that may be sent again; then its network is taken for
+    /// gone, and another connection for the request.
     package var silence: Duration = .seconds(5)
     /// For so long after a request a connection's congestion control is taken to know its path.
     package var pathMemory: Duration = .seconds(5)

@@ -11,7 +11,7 @@ struct UploadRequests: Sendable {
     let credential: (name: String, value: String)?
     let transport: HTTPTransport
 
-    /// Kept connections that one execution may find closed.
+    /// Kept connections that one request may find closed.
     private static let connectionsTried = 4
 
     /// Sends one request and waits for its end; again where a kept connection turned out to be closed. The rest of a file

@@ -97,8 +97,9 @@ extension SQLiteStore {
         _ drafts: [CommandDraft], _ batches: [[Pending]], patience: [Duration], allowUnknownTypes: Bool, now: Timestamp
     ) -> [(Int, Outcome)] {
         // Nobody waits behind those who have to wait.
+        let isLocked = shards.map { $0.isLocked ? 1 : 0 }
         let busy = batches.indices.filter { !batches[$0].isEmpty }
-            .sorted { (shards[$0].isLocked ? 1 : 0, patience[$0]) < (shards[$1].isLocked ? 1 : 0, patience[$1]) }
+            .sorted { (isLocked[$0], patience[$0]) < (isLocked[$1], patience[$1]) }
         let insert = { @Sendable [self] (shard: Int) -> Outcome in
             Outcome { () throws(StoreError) in
                 try shards[shard].checkRoom(patience: patience[shard])
