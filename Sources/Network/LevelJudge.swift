@@ -14,6 +14,8 @@ package struct LevelJudge: Sendable {
     private var lastEvidence: Int64
     /// Seconds of evidence for a worse level, the mildest of what it was for, and the last of it.
     private var worseFor = 0.0
+    /// Seconds of silence in the middle of it.
+    private var silentFor = 0.0
     private var mildest = LinkLevel.offline
     private var worseEvidence = LevelEvidence.none
     private var betterFor = 0.0
@@ -60,9 +62,10 @@ package struct LevelJudge: Sendable {
         count(tick)
         let entering = candidate(tick, rate: tick.rate, expected: expected, queueDelay: queueDelay, factor: 1)
         guard let entering else {
-            // A silence in the middle of what speaks for a worse level speaks for it too.
-            if tick.flowing > 0, tick.rate == 0, worseFor >= thresholds.enterAfter.seconds / 2 {
-                worsen(by: tick, now: now)
+            // A silence in the middle of what speaks for a worse level speaks for it too, but no louder than that.
+            if tick.flowing > 0, tick.rate == 0, worseFor > 0 {
+                silentFor += tick.duration
+                worsen(now: now)
             }
             if now - lastEvidence > thresholds.unknownAfter.nanoseconds { become(.unknown, .none, now: now) }
             return
@@ -74,10 +77,12 @@ package struct LevelJudge: Sendable {
             betterFor = 0
             mildest = min(mildest, entering.level)
             worseEvidence = entering.evidence
-            worsen(by: tick, now: now)
+            worseFor += tick.duration
+            worsen(now: now)
             return
         }
         worseFor = 0
+        silentFor = 0
         mildest = .offline
         let rate = min(tick.rate, estimate ?? tick.rate)
         let leaving = candidate(
@@ -124,13 +129,15 @@ package struct LevelJudge: Sendable {
         startOver()
     }
 
-    private mutating func worsen(by tick: LinkTick, now: Int64) {
-        worseFor += tick.duration
-        if worseFor >= thresholds.enterAfter.seconds { become(mildest, worseEvidence, now: now) }
+    private mutating func worsen(now: Int64) {
+        if worseFor + min(silentFor, worseFor) >= thresholds.enterAfter.seconds {
+            become(mildest, worseEvidence, now: now)
+        }
     }
 
     private mutating func startOver() {
         worseFor = 0
+        silentFor = 0
         betterFor = 0
         mildest = .offline
     }

@@ -122,6 +122,21 @@ import Testing
         #expect(judge.level == .degraded)
     }
 
+    /// A quarter of a second of it, and what was in the queue is lost: half a second goes by before more is acknowledged.
+    @Test func `a silence counts for as much as what it stands in the middle of`() {
+        var judge = judge(at: .good)
+        feed(&judge, 0.25, tick(2 * megabit), from: 3)
+        feed(&judge, 0.5, tick(0), from: 3.25)
+        #expect(judge.level == .good)
+        feed(&judge, 0.25, tick(megabit), from: 3.75)
+        #expect(judge.level == .degraded)
+
+        judge = self.judge(at: .good)
+        feed(&judge, 0.25, tick(2 * megabit), from: 3)
+        feed(&judge, 1.5, tick(0), from: 3.25)
+        #expect(judge.level == .good)
+    }
+
     @Test func `a late first byte with a flat round trip is the server`() {
         var judge = LevelJudge(now: 0)
         var one = tick(20_000, flowing: 0, srtt: 0.05)
