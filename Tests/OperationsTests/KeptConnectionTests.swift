@@ -71,6 +71,43 @@ import Work
         }
     }
 
+    @Test func `who is cancelled leaves the others alone`() async throws {
+        try await withReceiver { receiver, harness in
+            let kept = try await Self.keep(3, to: receiver.origin, receiver, harness)
+            let file = try harness.directory.file("b", sample(1000))
+            receiver.on("/b", .hang(.head))
+            let (execution, _) = try harness.execution(file: file, to: "\(receiver.origin)/b")
+            let task = Task { try await harness.run(execution) }
+            try await until("the request") { !receiver.requests(to: "/b").isEmpty }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            try await until("the end of the connection") { receiver.requests(to: "/b").first?.ended != nil }
+            _ = try await harness.upload(file: file, to: "\(receiver.origin)/c")
+            let used = receiver.requests(to: "/c").map(\.connection)
+            #expect(used.count == 1 && kept.isSuperset(of: used), "\(used)")
+        }
+    }
+
+    /// Uploads so many files at once, so that each has a connection of its own. - Returns: the numbers of these.
+    private static func keep(
+        _ count: Int, to origin: String, _ receiver: MisbehavingReceiver, _ harness: UploadHarness
+    ) async throws -> Set<Int> {
+        let file = try harness.hollowFile(1_000_000)
+        let executions = try (0..<count).map { _ in
+            try harness.execution(file: file, to: "\(origin)/a").execution
+        }
+        for execution in executions { execution.pace.set(20_000) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for execution in executions { group.addTask { _ = try await harness.run(execution) } }
+            try await until("all requests") { receiver.requests.count == count }
+            for execution in executions { execution.pace.set(nil) }
+            try await group.waitForAll()
+        }
+        let kept = Set(receiver.requests.map(\.connection))
+        #expect(kept.count == count)
+        return kept
+    }
+
     @Test(arguments: [false, true])
     func `where one turns out to be dead, the others are not tried`(isEncrypted: Bool) async throws {
         var options = MisbehavingReceiver.Options()
@@ -80,20 +117,8 @@ import Work
         let roots = try directory.file("roots.pem", Array(TestIdentity.selfSigned.certificate.utf8))
         try await withReceiver(options, trustRoots: isEncrypted ? roots : nil) { receiver, harness in
             let origin = isEncrypted ? "https://localhost:\(receiver.port)" : receiver.origin
-            let file = try harness.hollowFile(1_000_000)
-            let executions = try (0..<6).map { _ in
-                try harness.execution(file: file, to: "\(origin)/a").execution
-            }
-            for execution in executions { execution.pace.set(20_000) }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for execution in executions { group.addTask { _ = try await harness.run(execution) } }
-                // All at once, so that each has a connection of its own.
-                try await until("six requests") { receiver.requests.count == 6 }
-                for execution in executions { execution.pace.set(nil) }
-                try await group.waitForAll()
-            }
-            let kept = Set(receiver.requests.map(\.connection))
-            #expect(kept.count == 6)
+            let kept = try await Self.keep(6, to: origin, receiver, harness)
+            let file = try harness.directory.file("b", sample(1000))
             receiver.on("/b", .reset(.head), .answer(201))
             _ = try await harness.upload(file: file, to: "\(origin)/b")
             #expect(receiver.requests(to: "/b").map { kept.contains($0.connection) } == [true, false])

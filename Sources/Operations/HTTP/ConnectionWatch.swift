@@ -80,6 +80,8 @@ final class ConnectionWatch: ChannelDuplexHandler {
     /// It was there before its request: it has been used, or it was made and not needed then.
     private var isKept = false
     private var isBusy = false
+    /// This side has closed it, which says nothing of the network.
+    private var isClosing = false
     private var requestEnded = false
     private var responseEnded = false
     private var responseBegan = false
@@ -214,10 +216,11 @@ final class ConnectionWatch: ChannelDuplexHandler {
     private func noteDeath() {
         guard isBusy, isKept, !responseBegan else { return }
         transfer?.keptConnectionEnded()
-        board.closeKept(to: peer)
+        if !isClosing { board.closeKept(to: peer) }
     }
 
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        isClosing = true
         if isBusy, mode == .all {
             reset(context, promise: promise)
         } else {
