@@ -123,6 +123,10 @@ import Testing
         try await until("the checkpoint") { store.walSize(shard: 0) == 0 }
     }
 
+    @Test func `what has ended is kept for a week`() {
+        #expect(CoordinatorConfiguration().retention == .seconds(7 * 24 * 60 * 60))
+    }
+
     @Test func `prunes what has ended long ago, and hands over what never succeeded`() async throws {
         let abandoned = Mutex(0)
         let rig = try Rig(shards: 2, retention: .zero) { _ in abandoned.withLock { $0 += 1 } }

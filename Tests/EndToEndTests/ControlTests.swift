@@ -43,12 +43,19 @@ extension EndToEndTests {
                 let file = try installation.place.file("zeros", [])
                 #expect(truncate(file, 100_000_000) == 0)
                 let coordinator = try await installation.coordinator()
-                _ = try await installation.worker()
+                let worker = try await installation.worker()
                 _ = try await installation.sluice(
                     "put", file, "--to", "\(receiver.origin)/low", "--protocol", "put", "--qos", "background")
                 func received() -> Int { receiver.requests(to: "/low").last?.bytes ?? 0 }
                 try await until("the first bytes") { received() > 100_000 }
                 coordinator.signal(SIGSTOP)
+                let stopped = Timestamp.now
+                let silence = try await awaited("its word") {
+                    installation.logged(
+                        "The coordinator is silent; nothing new is claimed until it is back.", by: worker)
+                }
+                // Five seconds after its last word, which was said within the second before.
+                #expect((.seconds(3.9)...(.seconds(8))).contains(silence - stopped), "\(silence - stopped)")
                 // Before, 10 kB took 5 ms.
                 try await until("the safe rate") {
                     let (before, since) = (received(), ContinuousClock.now)

@@ -5,7 +5,9 @@ import Testing
 
 extension EndToEndTests {
     /// The test bed itself: what is measured on a wrong link is worth nothing.
-    @Suite(.enabled(if: NetworkBed.obstacleOfPackets == nil, "\(NetworkBed.obstacleOfPackets ?? "")"))
+    @Suite(
+        .enabled(if: NetworkBed.obstacleOfPackets == nil, "\(NetworkBed.obstacleOfPackets ?? "")"),
+        .enabled(if: isAvailable(program("curl") != nil), "curl is not installed"))
     struct NetworkBedTests {
         /// Bodies that arrive as a share of what full packets carry. It may be above 1: what came behind a lost packet is
         /// handed over when that has been sent again.
@@ -13,7 +15,7 @@ extension EndToEndTests {
 
         /// Four and more: one flow alone leaves a gap after a loss, which is TCP's doing and not the link's (0.79 of the rate
         /// in one of four runs on a busy machine).
-        @Test(arguments: [4, 16], ["cubic", "bbr"])
+        @Test(arguments: [4, 16], NetworkBed.congestionControls)
         func `flows share exactly the link's rate`(flows: Int, congestion: String) async throws {
             let link = EmulatedLink.megabits(20)
             try await Rig.with(NetworkBed.Plan(link, congestion: congestion)) { rig in
@@ -71,7 +73,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `so much is lost as was asked for`() async throws {
+        @Test(.enabled(if: NetworkBed.congestionControls.contains("bbr"), "this kernel has no bbr"))
+        func `so much is lost as was asked for`() async throws {
             let lossy = EmulatedLink.megabits(20, roundTrip: .milliseconds(10), loss: 0.05)
             try await Rig.with(NetworkBed.Plan(lossy, congestion: "bbr")) { rig in
                 let upload = try rig.upload("/a", bytes: 5_000_000)

@@ -75,6 +75,13 @@ package final class NetworkBed: Sendable {
     package static let obstacleOfPackets: String? =
         obstacle ?? (access("/dev/net/tun", R_OK | W_OK) == 0 ? nil : "/dev/net/tun may not be opened")
 
+    /// cubic and bbr, as far as this kernel has them: nobody loads a module from within a user namespace.
+    package static let congestionControls: [String] = {
+        let names = contents(of: "/proc/sys/net/ipv4/tcp_available_congestion_control") ?? []
+        let known = String(decoding: names, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        return ["cubic", "bbr"].filter { name in isAvailable(known.contains { $0 == name }) }
+    }()
+
     /// - Parameters:
     ///   - directory: an existing one, for logs and sockets.
     ///   - bin: where the program LinkEmulator is; beside this one when nil.

@@ -1,0 +1,73 @@
+import Commands
+import Foundation
+import Store
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    /// `sluice up`, its children, and what becomes of them.
+    struct UpTests {
+        /// Coordinator and workers, as `sluice status` says.
+        private static func children(_ installation: Installation) async throws -> [Int32] {
+            let coordinator = try await installation.status()?["coordinator"]?["pid"]?.integer
+            return try await installation.workers() + [coordinator].compactMap { $0.map { Int32($0) } }
+        }
+
+        /// A process that has ended may wait for somebody to ask how.
+        private static func runs(_ pid: Int32) -> Bool {
+            let facts = String(decoding: contents(of: "/proc/\(pid)/stat") ?? [], as: UTF8.self)
+            let state = facts.split(separator: ")").last?.split(separator: " ").first
+            return state.map { $0 != "Z" && $0 != "X" } ?? false
+        }
+
+        @Test func `where it is killed, its workers drain, and nobody is left`() async throws {
+            try await Installation.with { installation in
+                let up = try await installation.up(workers: 2)
+                let middle = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":1500}"#)
+                    .ids[0]
+                let low = try await installation.sluice(
+                    "submit", "noop", "--payload", #"{"milliseconds":60000}"#, "--qos", "background"
+                ).ids[0]
+                let store = try installation.store()
+                for id in [middle, low] { try await installation.await(id, .sent, in: store) }
+                let children = try await Self.children(installation)
+                #expect(children.count == 3)
+                for worker in try await installation.workers() {
+                    let line = contents(of: "/proc/\(worker)/cmdline")?.split(separator: 0).map {
+                        String(decoding: $0, as: UTF8.self)
+                    }
+                    let words = try #require(line)
+                    #expect(zip(words, words.dropFirst()).contains { $0 == "--grace" && $1 == "25000ms" }, "\(words)")
+                }
+                up.signal(SIGKILL)
+                _ = await up.end
+                let released = try await installation.await(low, .new, in: store, within: .seconds(20))
+                #expect(released.retries == 0)
+                try await installation.await(middle, .success, in: store, within: .seconds(20))
+                try await until("the end of them all") { !children.contains(where: Self.runs) }
+                #expect(try store.sessions().isEmpty)
+            }
+        }
+
+        @Test func `a child that dies five times in ten seconds stops the whole, which says which and how`()
+            async throws
+        {
+            try await Installation.with { installation in
+                let up = try installation.start("up", "--workers", "1")
+                var killed: Set<Int32> = []
+                while killed.count < 5 {
+                    let worker = try await awaited("worker number \(killed.count + 1)") {
+                        if let ending = up.ending { throw Missed("it ended: \(ending)\n\(up.errors)") }
+                        return try await installation.workers().first { !killed.contains($0) }
+                    }
+                    killed.insert(worker)
+                    kill(worker, SIGKILL)
+                }
+                let ended = try await installation.finished(up, within: .seconds(40))
+                #expect(ended.code == 70, "\(ended.ending)")
+                #expect(ended.errors.contains("worker-1 died 5 times in 10"), "\(ended.errors)")
+                #expect(try await installation.status()?["coordinator"]?["pid"] == nil)
+            }
+        }
+    }
+}
