@@ -65,13 +65,8 @@ extension EndToEndTests {
             try await Installation.with { installation in
                 _ = try await installation.coordinator()
                 let worker = try await installation.worker("--grace", "20s")
-                let middle = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":1500}"#)
-                    .ids[0]
-                let low = try await installation.sluice(
-                    "submit", "noop", "--payload", #"{"milliseconds":60000}"#, "--qos", "background"
-                ).ids[0]
+                let (middle, low) = try await installation.submitLongNoops()
                 let store = try installation.store()
-                for id in [middle, low] { try await installation.await(id, .sent, in: store) }
                 worker.signal(SIGTERM)
                 #expect(try await worker.end(within: .seconds(30)) == .exited(0))
                 #expect(try store.command(middle)?.status == .success)

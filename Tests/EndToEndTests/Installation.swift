@@ -133,10 +133,12 @@ final class Installation: Sendable {
     }
 
     /// A destination that does as it is told; it stops when the test ends.
-    func receiver(hashes: Bool = true, port: Int = 0) async throws -> MisbehavingReceiver {
+    /// - Parameter buffer: SO_RCVBUF of its connections; nil: as the system likes, which is megabytes on loopback.
+    func receiver(hashes: Bool = true, port: Int = 0, buffer: Int32? = nil) async throws -> MisbehavingReceiver {
         var options = MisbehavingReceiver.Options()
         options.port = port
         options.hashes = hashes
+        options.receiveBuffer = buffer
         let receiver = try await MisbehavingReceiver(options)
         receivers.withLock { $0.append(receiver) }
         return receiver
@@ -241,6 +243,19 @@ final class Installation: Sendable {
             guard let command = try store.command(id) else { throw Missed("\(id) is not there") }
             return statuses.contains(command.status) ? command : nil
         }
+    }
+
+    /// Submits a no-op of middle quality that takes 1.5 s and one of low quality that takes a minute, and waits until both
+    /// are executed.
+    func submitLongNoops() async throws -> (middle: CommandID, low: CommandID) {
+        func submit(_ milliseconds: Int, _ qos: String) async throws -> CommandID {
+            let payload = #"{"milliseconds":\#(milliseconds)}"#
+            return try #require(try await sluice("submit", "noop", "--payload", payload, "--qos", qos).ids.first)
+        }
+        let (middle, low) = (try await submit(1500, "default"), try await submit(60_000, "background"))
+        let store = try store()
+        for id in [middle, low] { try await self.await(id, .sent, in: store) }
+        return (middle, low)
     }
 
     /// Waits until everything has ended.

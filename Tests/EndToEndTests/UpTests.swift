@@ -23,13 +23,8 @@ extension EndToEndTests {
         @Test func `where it is killed, its workers drain, and nobody is left`() async throws {
             try await Installation.with { installation in
                 let up = try await installation.up(workers: 2)
-                let middle = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":1500}"#)
-                    .ids[0]
-                let low = try await installation.sluice(
-                    "submit", "noop", "--payload", #"{"milliseconds":60000}"#, "--qos", "background"
-                ).ids[0]
+                let (middle, low) = try await installation.submitLongNoops()
                 let store = try installation.store()
-                for id in [middle, low] { try await installation.await(id, .sent, in: store) }
                 let children = try await Self.children(installation)
                 #expect(children.count == 3)
                 for worker in try await installation.workers() {

@@ -44,15 +44,23 @@ import Work
         String(decoding: contents(of: "/proc/sys/net/ipv4/tcp_allowed_congestion_control") ?? [], as: UTF8.self)
             .split(whereSeparator: \.isWhitespace).map(String.init))
 
+    /// Begins a low upload to `/low` and gives its connection that congestion control.
+    private static func begin(
+        _ file: String, with congestion: String, _ receiver: MisbehavingReceiver, _ harness: UploadHarness
+    ) async throws -> (execution: Execution, task: Task<Void, any Error>) {
+        receiver.on("/low", .slow(bytesPerSecond: 1_000_000))
+        let (low, _) = try harness.execution(file: file, to: "\(receiver.origin)/low", qos: .background)
+        let task = Task { _ = try await harness.run(low) }
+        try await until("its first bytes") { (receiver.requests(to: "/low").first?.bytes ?? 0) > 0 }
+        setCongestionControl(congestion, to: receiver.port)
+        return (low, task)
+    }
+
     @Test(.enabled(if: congestionControls.contains("bbr"), "this kernel has no bbr for everybody"))
     func `bbr keeps to the pace as well, and the next request on the connection has its own`() async throws {
         try await withReceiver { receiver, harness in
-            receiver.on("/low", .slow(bytesPerSecond: 1_000_000))
             let file = try harness.hollowFile(4_000_000)
-            let (low, _) = try harness.execution(file: file, to: "\(receiver.origin)/low", qos: .background)
-            let first = Task { try await harness.run(low) }
-            try await until("its first bytes") { (receiver.requests(to: "/low").first?.bytes ?? 0) > 0 }
-            Self.setCongestionControl("bbr", to: receiver.port)
+            let (low, first) = try await Self.begin(file, with: "bbr", receiver, harness)
             low.pace.set(400_000)
             // A quarter more, for heads and what is sent again.
             try await until("the pace") { Self.rateLimits(to: receiver.port) == [500_000] }
@@ -73,12 +81,8 @@ import Work
 
     @Test func `others keep to the pace by themselves, and are sent by no timer afterwards`() async throws {
         try await withReceiver { receiver, harness in
-            receiver.on("/low", .slow(bytesPerSecond: 1_000_000))
             let file = try harness.hollowFile(4_000_000)
-            let (low, _) = try harness.execution(file: file, to: "\(receiver.origin)/low", qos: .background)
-            let first = Task { try await harness.run(low) }
-            try await until("its first bytes") { (receiver.requests(to: "/low").first?.bytes ?? 0) > 0 }
-            Self.setCongestionControl("reno", to: receiver.port)
+            let (low, first) = try await Self.begin(file, with: "reno", receiver, harness)
             low.pace.set(400_000)
             let before = receiver.requests(to: "/low").first?.bytes ?? 0
             try await until("more at that pace") {

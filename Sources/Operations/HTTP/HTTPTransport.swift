@@ -13,8 +13,8 @@ package struct HTTPConfiguration: Sendable, Equatable {
     package var connectTimeout: Duration = .seconds(10)
     /// How long no byte may move either way.
     package var idleTimeout: Duration = .seconds(30)
-    /// How long an unused connection is kept: who comes back within it saves the handshake and slow start (of 2.5 MB at
-    /// 20 Mbit/s and 50 ms with bbr, 1.27 and not 1.14 s), and most servers keep theirs for a minute or more.
+    /// How long an unused connection is kept: who comes back within it saves the handshake and slow start (2.5 MB at
+    /// 20 Mbit/s and 50 ms with bbr take 1.14 s and not 1.32), and most servers keep theirs for a minute or more.
     package var keepAlive: Duration = .seconds(60)
     /// The same for requests that may be sent once only. Below the 5 s after which many servers close theirs: such a request
     /// must not meet a connection that is just being closed, as nobody knows what came of it.

@@ -66,11 +66,3 @@ struct UploadRequests: Sendable {
         return headers
     }
 }
-
-extension HTTPRecord {
-    /// The number of the final response; nil where none came.
-    var status: Int? { head.map { Int($0.status.code) } }
-
-    /// The first header of that name in the final response.
-    func header(_ name: String) -> String? { head?.headers.first(name: name) }
-}
