@@ -185,7 +185,9 @@ package struct ConcurrencyController: Sendable {
         holdTime = tuning.shortestHold
         self.usual = nil
         if isAbove {
-            move(to: min(max(2 * limit, remembered), highest))
+            remembered = max(2 * limit, remembered)
+            isCapped = remembered > highest
+            move(to: min(remembered, highest))
             phase = .slowStart(base: nil)
         } else if isLossy {
             // As many as the same share each makes up for; slow start goes on from there.

@@ -156,6 +156,20 @@ import Testing
         #expect(controller.limit == good)
     }
 
+    @Test func `a link that recovers before its level does gets its limit back with the level`() {
+        var controller = ConcurrencyController()
+        run(&controller, seconds: 40) { tick(Double(min($0, 16)) * 10, transfers: $0) }
+        let good = controller.limit
+        #expect(good >= 14)
+        // The fall is seen first, and the level caps what is left.
+        run(&controller, seconds: 2, from: 40) { tick(3, transfers: $0) }
+        run(&controller, seconds: 20, from: 42, highest: 4) { tick(3, transfers: $0) }
+        run(&controller, seconds: 4, from: 62, highest: 4) { tick(Double(min($0, 16)) * 10, transfers: $0) }
+        #expect(controller.limit == 4)
+        run(&controller, seconds: 0.5, from: 66) { tick(Double(min($0, 16)) * 10, transfers: $0) }
+        #expect(controller.limit == good)
+    }
+
     @Test func `a destination that pushes back gets fewer at once, and not as many for longer each time`() {
         var controller = ConcurrencyController()
         run(&controller, seconds: 2) { tick(Double($0) * 10, transfers: $0) }

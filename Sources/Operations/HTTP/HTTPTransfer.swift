@@ -67,6 +67,8 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
     private var connection = TransferMeter.Connection()
     /// Bytes of the body that are known to be acknowledged.
     private var acknowledged: Int64 = 0
+    /// Bytes of it that the peer has, those behind a hole too.
+    private var delivered: Int64 = 0
     private var requestEnded: NIODeadline?
 
     init(
@@ -174,6 +176,7 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         // A slow pace goes on over several looks.
         if paceTimer != nil { execution.waitedForPace() }
         acknowledge(min(now.acknowledged - before.acknowledged, offset - start))
+        deliver(min(now.delivered - before.delivered, offset - start))
     }
 
     /// In microseconds.
@@ -181,9 +184,15 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
 
     private func acknowledge(_ bytes: Int64) {
         guard bytes > acknowledged else { return }
-        execution.transferred(Int(bytes - acknowledged))
         acknowledged = bytes
         execution.progress(offset: start + bytes, total: size)
+        deliver(bytes)
+    }
+
+    private func deliver(_ bytes: Int64) {
+        guard bytes > delivered else { return }
+        execution.transferred(Int(bytes - delivered))
+        delivered = bytes
     }
 
     private func begin(_ writer: HTTPClient.Body.StreamWriter) -> EventLoopFuture<Void> {

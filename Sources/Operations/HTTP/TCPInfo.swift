@@ -13,6 +13,10 @@ struct TCPInfo: Sendable {
     var roundTrip: Int64 { Int64(field(68) as UInt32) }
     /// tcpi_bytes_acked.
     var acknowledged: Int64 { Int64(clamping: field(120) as UInt64) }
+    /// Bytes that the peer says it has: ``acknowledged``, and behind a hole tcpi_sacked packets. Where packets are lost the
+    /// first alone stands still and then leaps: eight transfers with bbr at 20 Mbit/s showed 12 to 26 Mbit/s in a quarter of a
+    /// second.
+    var delivered: Int64 { acknowledged + Int64(field(28) as UInt32) * segment }
     /// tcpi_bytes_received.
     var received: Int64 { Int64(clamping: field(128) as UInt64) }
     /// tcpi_min_rtt, in microseconds; all ones before the first.

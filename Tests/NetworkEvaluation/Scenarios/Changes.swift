@@ -151,6 +151,10 @@ extension Scenario {
         stage.record.set(
             "recovered to 80 % after (s)",
             traffic.recovery(to: fast.payloadCeiling * 0.8, after: back, within: end - back - 1))
+        stage.record.samples.append(
+            ("limit", stage.linkEvents().filter { $0.link != "*" }.compactMap { $0.limit.map(Double.init) }))
+        stage.record.set("requests at once", traffic.concurrency(from: stage.begin + 5, to: dropped))
+        stage.record.set("requests at once after", traffic.concurrency(from: back + 5, to: end))
         stage.note(traffic, kinds: ["low"])
     }
 }
