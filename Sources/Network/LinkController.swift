@@ -8,9 +8,7 @@ package struct LinkController: Sendable {
     package private(set) var judge: LevelJudge
     package var probe = OfflineProbe()
     package var isForcedOffline = false
-    package private(set) var lastTick = LinkTick() { didSet { rateBefore = oldValue.rate } }
-    /// Of the tick before that.
-    private var rateBefore = 0.0
+    package private(set) var lastTick = LinkTick()
     var planner = PreemptionPlanner()
     var meter: LinkMeter
     /// When it last had a transfer or a command that waits.
@@ -39,14 +37,12 @@ package struct LinkController: Sendable {
     /// Bytes per second to plan with: the estimate, or the reference of the last coordinator.
     package func capacity(now: Int64) -> Double? { estimator.estimate ?? estimator.reference(now: now) }
 
-    /// The link is full: in one of two ticks it carried four fifths of what its transfers should get, or nothing is known of
-    /// it. One alone does not tell: where packets are lost, what comes behind the hole is acknowledged in the next (eight
-    /// transfers with bbr at 20 Mbit/s: 12 to 26 in a quarter of a second; seen). Of an uplink nothing is known before all that
-    /// share it wait in a queue, and then it has an estimate.
+    /// The link is full: it carries four fifths of what its transfers should get, or nothing is known of it. Of an uplink
+    /// nothing is known before all that share it wait in a queue, and then it has an estimate.
     package func isSaturated(now: Int64) -> Bool {
         guard let estimate = estimator.estimate else { return key.destination != nil }
         let reference = estimator.reference(now: now) ?? estimate
-        return max(lastTick.rate, rateBefore) >= 0.8 * min(estimate, reference)
+        return lastTick.rate >= 0.8 * min(estimate, reference)
     }
 
     /// Its transfers wait in a queue somewhere: a fifth of the round trip longer than the least, and 10 ms.
