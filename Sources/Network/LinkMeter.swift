@@ -19,6 +19,9 @@ struct LinkMeter: Sendable {
     private var inFlightBefore = 0
     private var sent = 0.0
     private var resent = 0.0
+    /// Both by the second. A slow link at 5 % of loss carries 40 packets in a tick, and one tick in nine without a loss.
+    private var sentRate = MovingAverage(halfLife: 0.5)
+    private var resentRate = MovingAverage(halfLife: 0.5)
 
     private static let longest = 4.0
 
@@ -79,7 +82,9 @@ struct LinkMeter: Sendable {
         tick.srtt = Self.median(view.srtts)
         tick.minRTT = view.leastRTT
         tick.timeToFirstByte = Self.median(view.firstBytes)
-        tick.loss = resent / max(sent + resent, 1)
+        sentRate.add(sent / elapsed, duration: elapsed)
+        resentRate.add(resent / elapsed, duration: elapsed)
+        if let sent = sentRate.value, let resent = resentRate.value { tick.loss = resent / max(sent + resent, 1) }
         tick.completed = completed
         tick.failed = failed
         inFlightBefore = view.inFlight

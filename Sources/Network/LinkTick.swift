@@ -23,7 +23,7 @@ package struct LinkTick: Sendable, Equatable {
     /// Median of the smoothed round trips and least round trip known, in seconds.
     package var srtt: Double?
     package var minRTT: Double?
-    /// Share of the bytes that were sent again.
+    /// Share of the bytes that were sent again, half of it of the last half second.
     package var loss = 0.0
     /// Median time to the first byte of the response, in seconds.
     package var timeToFirstByte: Double?

@@ -29,6 +29,19 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `bench latency tells of the median, the tail and the worst, in this order`() async throws {
+            try await Installation.with { installation in
+                let place = try installation.place.directory("bench")
+                let finished = try await installation.sluice(
+                    "bench", "latency", "--directory", place, "--json", within: .seconds(120))
+                let report = try JSONValue(parsing: Array(finished.output.split(separator: "\n")[0].utf8))
+                let figures = try #require(report["figures"]?.elements).filter { $0["unit"]?.string == "ms" }
+                let values = figures.compactMap { $0["value"]?.double }
+                #expect(values.count == 3 && values == values.sorted() && values[0] > 0, "\(finished.output)")
+                #expect(try FileManager.default.contentsOfDirectory(atPath: place).isEmpty)
+            }
+        }
+
         @Test(arguments: zip([SIGTERM, SIGINT], [143, 130]))
         func `a bench that is told to end does so while it waits for its processes`(signal: Int32, code: Int32)
             async throws

@@ -34,6 +34,38 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `the first word of another coordinator has the rates that people set`() async throws {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver(hashes: false)
+                receiver.on("/slow", .slow(bytesPerSecond: 200_000))
+                let file = try installation.place.file("zeros", [])
+                #expect(truncate(file, 100_000_000) == 0)
+                let coordinator = try await installation.coordinator()
+                _ = try await installation.worker()
+                _ = try await installation.sluice("put", file, "--to", "\(receiver.origin)/slow", "--protocol", "put")
+                try await until("the first bytes") { receiver.requests(to: "/slow").first?.bytes ?? 0 > 0 }
+                let ear = try await ControlEar.listening(in: "\(installation.data)/run")
+                func isLimited(_ state: ControlState) -> Bool {
+                    QualityOfService.allCases.allSatisfy { qos in
+                        state.paces.contains { $0.qos == qos && $0.bytesPerSecond <= 100_000 }
+                    }
+                }
+                let set = try await installation.sluice("network", "set", receiver.origin, "--max-rate", "100kB")
+                #expect(set.code == 0, "\(set.errors)")
+                try await until("the rate") { await ear.heard.last.map(isLimited) ?? false }
+                let before = try #require(await ear.incarnations.last)
+                coordinator.signal(SIGKILL)
+                _ = await coordinator.end
+                _ = try await installation.coordinator()
+                try await until("three words of the other one") {
+                    await ear.incarnations.count { $0 > before } >= 3
+                }
+                let words = zip(await ear.incarnations, await ear.heard).filter { $0.0 > before }
+                #expect(words.allSatisfy { isLimited($0.1) }, "\(words.map { $0.1.paces })")
+                await ear.close()
+            }
+        }
+
         @Test func `low quality falls to a safe rate while the coordinator is silent, and is let go again`()
             async throws
         {
@@ -80,6 +112,8 @@ private actor ControlEar {
     /// What was said, and the numbers that it bore.
     private(set) var heard: [ControlState] = []
     private(set) var sequences: [Int64] = []
+    /// Of the coordinators that said it.
+    private(set) var incarnations: [Int64] = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -111,6 +145,7 @@ private actor ControlEar {
             guard case .success((let head, .control(let state))) = frame else { continue }
             heard.append(state)
             sequences.append(head.sequence)
+            incarnations.append(head.epoch)
         }
     }
 

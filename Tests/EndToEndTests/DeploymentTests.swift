@@ -78,14 +78,51 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `the completions of bash are a script that bash can read, and know the subcommands`() async throws {
+        @Test func `the README's command installs completions that bash can read and that know the subcommands`()
+            async throws
+        {
             try await Installation.with { installation in
-                let made = try await installation.sluice("--generate-completion-script", "bash")
-                #expect(made.code == 0, "\(made.errors)")
-                for word in ["put", "submit", "requalify", "--to"] { #expect(made.output.contains(word), "\(word)") }
-                let script = try installation.place.file("sluice.bash", Array(made.output.utf8))
+                let readme = String(decoding: contents(of: "\(Installation.repository)/README.md") ?? [], as: UTF8.self)
+                let blocks = readme.components(separatedBy: "```sh\n").dropFirst()
+                let block = try #require(blocks.first { $0.contains("--generate-completion-script") })
+                let command = try #require(block.components(separatedBy: "```").first)
+                let home = try installation.place.directory("home")
+                let path = "\(Installation.bin):/usr/bin:/bin"
+                let made = try await installation.run(
+                    program: "/bin/bash", ["-c", command], environment: ["HOME": home, "PATH": path])
+                #expect(made.code == 0 && made.errors.isEmpty, "\(made.errors)")
+                let script = "\(home)/.local/share/bash-completion/completions/sluice"
+                let words = String(decoding: contents(of: script) ?? [], as: UTF8.self)
+                for word in ["put", "submit", "requalify", "--to"] { #expect(words.contains(word), "\(word)") }
                 let read = try await installation.run(program: "/bin/bash", ["-n", script])
                 #expect(read.code == 0 && read.errors.isEmpty, "\(read.errors)")
+            }
+        }
+
+        @Test func `doctor finds a sound data directory sound, shard by shard`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.up()
+                #expect(try await installation.sluice("submit", "noop", "--wait").code == 0)
+                let checked = try await installation.sluice("doctor", "--json")
+                #expect(checked.code == 0, "\(checked.output)")
+                let findings = try checked.lines.map { try JSONValue(parsing: $0.utf8) }
+                #expect(
+                    !findings.contains { ["warning", "broken"].contains($0["state"]?.string) }, "\(checked.output)")
+                let shards = findings.filter { $0["check"]?.string?.hasPrefix("shard") == true }
+                #expect(shards.count == 8 && shards.allSatisfy { $0["state"]?.string == "ok" }, "\(checked.output)")
+            }
+        }
+
+        @Test func `a service logs in the format that it is told`() async throws {
+            try await Installation.with { installation in
+                for format in ["json", "text"] {
+                    let coordinator = try installation.start("coordinator", "--log-format", format)
+                    let line = try await awaited("its first line") { coordinator.errors.split(separator: "\n").first }
+                    let parsed = try? JSONValue(parsing: line.utf8)
+                    #expect((parsed?["message"]?.string?.isEmpty == false) == (format == "json"), "\(line)")
+                    coordinator.signal(SIGTERM)
+                    #expect(try await coordinator.end(within: .seconds(10)) == .exited(0))
+                }
             }
         }
     }

@@ -136,6 +136,31 @@ extension EndToEndTests {
             }
         }
 
+        @Test(arguments: zip(["--success", "--cancel"], [CommandStatus.success, .cancelled]))
+        func `who knows what came of a command in doubt says so, and it is not sent again`(
+            word: String, status: CommandStatus
+        ) async throws {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                receiver.on("/post", .close(.body), .answer(201))
+                _ = try await installation.up()
+                let store = try installation.store()
+                let source = try installation.place.file("file", noise(1000))
+                let id = try await installation.sluice(
+                    "put", source, "--to", "\(receiver.origin)/post", "--method", "POST"
+                )
+                .ids[0]
+                try await installation.await(id, .inDoubt, in: store)
+                #expect(try await installation.sluice("resolve", "\(id)", word).code == 0)
+                #expect(try store.command(id)?.status == status)
+                // It is settled, and a second verdict is told so.
+                let again = try await installation.sluice("resolve", "\(id)", "--retry")
+                #expect(again.code == 1 && (again.output + again.errors).contains("nothing to resolve"), "\(again)")
+                #expect(try await installation.sluice("submit", "noop", "--wait").code == 0)
+                #expect(receiver.requests(to: "/post").count == 1)
+            }
+        }
+
         @Test func `a destination that fails at first is tried again, and Retry-After is heeded`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()
