@@ -54,8 +54,8 @@ package struct ConcurrencyController: Sendable {
     /// Usual goodput at this limit.
     private var usual: Double?
     private var holdTime: Double
-    /// It stands where the level or the policy holds it, and goes back when they let it.
-    private var isCapped = false
+    /// Where the level or the policy held it last, although more were good; it goes back when they let it.
+    private var cappedAt: Int?
     private var triesUp = true
     private var settling = 0.0
     private var window = Span()
@@ -93,7 +93,8 @@ package struct ConcurrencyController: Sendable {
         let highest = max(min(highest, open(now: now)), 1)
         if limit > highest {
             remembered = max(remembered, limit)
-            isCapped = true
+            cappedAt = highest
+            usual = nil
             move(to: highest)
             hold(for: holdTime)
         }
@@ -104,12 +105,14 @@ package struct ConcurrencyController: Sendable {
             return
         }
         guard tick.isSaturated(at: limit) else { return }
-        if isCapped, highest > limit {
-            isCapped = remembered > highest
-            move(to: min(remembered, highest))
+        if let at = cappedAt, highest > at {
+            cappedAt = remembered > highest ? highest : nil
+            usual = nil
+            move(to: min(max(remembered, limit), highest))
             hold(for: holdTime)
             return
         }
+        if isLowering, tick.fewest > limit { return }
         if detectsChange(tick, highest: highest, isLossy: isLossy) { return }
         if settling > 0 {
             settling -= tick.duration
@@ -135,6 +138,8 @@ package struct ConcurrencyController: Sendable {
             lasts = limit >= barrier.limit ? min(barrier.lasts * 2, Self.longestBarrier) : barrier.lasts
         }
         barrier = Barrier(limit: limit, at: now, lasts: lasts)
+        remembered = 0
+        cappedAt = nil
         backOff()
     }
 
@@ -156,10 +161,18 @@ package struct ConcurrencyController: Sendable {
         usual = nil
     }
 
-    /// The link is back: slow start from half of what was good.
+    /// The link is back, with as many as were good: from half of them four fifths of its goodput took more than 3 s
+    /// (simulated).
+    package mutating func resume() {
+        restart()
+        move(to: max(2, remembered))
+    }
+
+    /// Another link is there: slow start from half of what was good.
     package mutating func restart() {
         remembered = max(remembered, limit)
         move(to: max(2, remembered / 2))
+        cappedAt = nil
         phase = .slowStart(base: nil)
         usual = nil
         holdTime = tuning.shortestHold
@@ -167,6 +180,14 @@ package struct ConcurrencyController: Sendable {
 
     /// As another coordinator left it.
     package mutating func restore(limit: Int) { self.limit = max(limit, 1) }
+
+    /// A trial with fewer, which says nothing before those that are too many have ended.
+    private var isLowering: Bool {
+        switch phase {
+        case .back, .down: true
+        case .hold, .slowStart, .up: false
+        }
+    }
 
     /// The highest that no push-back forbids.
     private func open(now: Int64) -> Int {
@@ -189,9 +210,8 @@ package struct ConcurrencyController: Sendable {
         holdTime = tuning.shortestHold
         self.usual = nil
         if isAbove {
-            remembered = max(2 * limit, remembered)
-            isCapped = remembered > highest
-            move(to: min(remembered, highest))
+            cappedAt = remembered > highest ? highest : nil
+            move(to: min(max(2 * limit, remembered), highest))
             phase = .slowStart(base: nil)
         } else if isLossy {
             // As many as the same share each makes up for; slow start goes on from there.
@@ -210,9 +230,10 @@ package struct ConcurrencyController: Sendable {
         switch phase {
         case .slowStart(let base):
             if let base, mean <= base * tuning.slowStartGain || limit >= highest {
-                if !isCapped { remembered = 0 }
+                if cappedAt == nil { remembered = 0 }
                 if mean < base * tuning.keepUp, previous < limit {
                     phase = .back(base: mean)
+                    usual = nil
                     (previous, limit) = (limit, previous)
                     move(to: limit)
                 } else {

@@ -91,7 +91,7 @@ package struct LinkController: Sendable {
 
     /// The link answers again.
     package mutating func reopened(now: Int64) {
-        concurrency.restart()
+        concurrency.resume()
         judge.reset(now: now)
         meter.idle(now: now)
     }

@@ -20,10 +20,11 @@ struct LinkMeter: Sendable {
     private var sent = 0.0
     private var resent = 0.0
     /// Both by the second. A slow link at 5 % of loss carries 40 packets in a tick, and one tick in nine without a loss.
-    private var sentRate = MovingAverage(halfLife: 0.5)
-    private var resentRate = MovingAverage(halfLife: 0.5)
+    private var sentRate = average
+    private var resentRate = average
 
     private static let longest = 4.0
+    private static let average = MovingAverage(halfLife: 0.5)
 
     init(now: Int64) {
         openedAt = now
@@ -48,8 +49,12 @@ struct LinkMeter: Sendable {
 
     mutating func cover(_ span: Int64, worker: Int64) { parts[worker, default: Part()].span += span.seconds }
 
-    /// Nothing is in flight: silence counts from the next transfer on.
-    mutating func idle(now: Int64) { lastBytes = now }
+    /// Nothing is in flight: silence counts from the next transfer on, and what was lost is of another time.
+    mutating func idle(now: Int64) {
+        lastBytes = now
+        sentRate = Self.average
+        resentRate = Self.average
+    }
 
     /// Closes the tick, if it is long enough and all workers with transfers have reported.
     mutating func close(_ view: LinkView, isAwaited: Bool, baseRTT: Double?, now: Int64) -> LinkTick? {

@@ -36,7 +36,7 @@ package struct LinkTick: Sendable, Equatable {
     /// 50 ms gets 1.9 of 20 Mbit/s at 1 % and 0.7 at 5 %, sixteen get 19 and 13 (measured): so that many are right, and
     /// what single ones got before says nothing of the link.
     package func isLossy(queueDelay: Double?) -> Bool {
-        loss > 0.01 && queueDelay.map { $0 < max(0.02, 0.25 * (minRTT ?? 0)) } ?? false
+        rate > 0 && loss > 0.01 && queueDelay.map { $0 < max(0.02, 0.25 * (minRTT ?? 0)) } ?? false
     }
 
     /// The limit is what holds it back: as many as it allows at both ends; or, while others wait, nearly so, because between

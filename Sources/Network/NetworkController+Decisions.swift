@@ -18,8 +18,20 @@ extension NetworkController {
             let governed = Governed(key: key, level: level, own: own, above: above)
             decisions.allowances[key] = govern(governed, pacing: &decisions.pacing, now: now)
         }
+        limitUnseen(&decisions.pacing)
         decisions.orders = orders.values.sorted { $0.id < $1.id }
         return decisions
+    }
+
+    /// A rate that somebody set holds from the first word of a coordinator on, before a worker has told of the transfers.
+    private func limitUnseen(_ pacing: inout [Pacing]) {
+        for destination in Set(overrides.keys).union(policy.destinations.keys).sorted(by: { $0.text < $1.text }) {
+            for direction in Direction.allCases {
+                let key = LinkKey(destination, direction)
+                guard links[key] == nil, let rate = maxRate(of: key) else { continue }
+                pacing += QualityOfService.allCases.map { Pacing(key: key, qos: $0, bytesPerSecond: rate) }
+            }
+        }
     }
 
     /// The level that counts for a link: its own, or that of the uplink above it, where that is worse.

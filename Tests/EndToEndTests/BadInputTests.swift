@@ -188,8 +188,10 @@ extension EndToEndTests {
             try await Installation.with { installation in
                 let here = installation.place.path
                 let source = try installation.place.file("source", Array("before".utf8))
-                let put = try await installation.sluice("put", source, "--to", "file://\(here)/copy")
-                let id = try #require(put.ids.first)
+                let put = try installation.start("put", source, "--to", "file://\(here)/copy", "--wait")
+                let id = try await awaited("its id") {
+                    put.output.split(separator: "\n").first.flatMap { CommandID($0) }
+                }
                 _ = try installation.place.file("source", Array("after, and longer".utf8))
                 _ = try await installation.up()
                 let command = try await installation.await(
@@ -197,6 +199,8 @@ extension EndToEndTests {
                 #expect(command.status == .tooManyTimes)
                 #expect(command.reason?.contains("changed") == true, "\(command.reason ?? "")")
                 #expect(contents(of: "\(here)/copy") == nil)
+                #expect(try await put.end(within: .seconds(20)) == .exited(1))
+                #expect(put.errors.contains("changed"), "\(put.errors)")
             }
         }
 

@@ -34,7 +34,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `the first word of another coordinator has the rates that people set`() async throws {
+        @Test func `each word of another coordinator has the rates that people set`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver(hashes: false)
                 receiver.on("/slow", .slow(bytesPerSecond: 200_000))

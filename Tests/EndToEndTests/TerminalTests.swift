@@ -74,6 +74,31 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a link is seen on a terminal, in watch and with its last minutes in network`() async throws {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                receiver.on("/in/film", .slow(bytesPerSecond: 400_000))
+                let source = try installation.place.file("film", [UInt8](repeating: 7, count: 8_000_000))
+                _ = try await installation.up()
+                _ = try await installation.sluice("put", source, "--to", "\(receiver.origin)/in/")
+                let screen = try Pseudoterminal(columns: 80, rows: 24)
+                _ = try installation.start("watch", terminal: screen)
+                try await until("the link's line") {
+                    screen.screen.contains { $0.hasPrefix(receiver.origin) && $0.contains("/s  1 of ") }
+                }
+                try expect(screen.screen, fits: 80, 24)
+                try await until("a sparkline") {
+                    let terminal = try Pseudoterminal(columns: 60, rows: 24)
+                    let network = try installation.start("network", terminal: terminal)
+                    #expect(try await network.end(within: .seconds(20)) == .exited(0))
+                    let lines = terminal.output.split(whereSeparator: \.isNewline).map(String.init)
+                    try expect(lines, fits: 60, 24)
+                    return lines.contains { $0.hasPrefix(receiver.origin) }
+                        && lines.contains { $0.contains { "▁▂▃▄▅▆▇█".contains($0) } }
+                }
+            }
+        }
+
         @Test func `Ctrl-C on the terminal of up drains, and its workers finish what they run`() async throws {
             try await Installation.with { installation in
                 let terminal = try Pseudoterminal()

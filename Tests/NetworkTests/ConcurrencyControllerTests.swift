@@ -168,6 +168,45 @@ import Testing
         #expect(controller.limit == 4)
         run(&controller, seconds: 0.5, from: 66) { tick(Double(min($0, 16)) * 10, transfers: $0) }
         #expect(controller.limit == good)
+        // And stays there: that more come now is its own doing, and no change of the link.
+        run(&controller, seconds: 4, from: 66.5) { tick(Double(min($0, 16)) * 10, transfers: $0) }
+        #expect(controller.limit == good)
+    }
+
+    @Test func `a rise at the highest is no cap that undoes what comes after`() {
+        var controller = ConcurrencyController()
+        run(&controller, seconds: 20, highest: 6) { tick(Double($0) * 10, transfers: $0) }
+        #expect(controller.limit == 6)
+        run(&controller, seconds: 5, from: 20, highest: 6) { tick(Double($0) * 20, transfers: $0) }
+        #expect(controller.limit == 6)
+        controller.pushedBack(now: 25 * second)
+        #expect(controller.limit == 4)
+        run(&controller, seconds: 4, from: 25, highest: 6) { tick(Double($0) * 20, transfers: $0) }
+        #expect(controller.limit == 4)
+    }
+
+    @Test func `what slow start takes for no gain is tried back, and given again where it was one`() {
+        var controller = ConcurrencyController()
+        // Four that begin together have no pauses between one and the next yet.
+        func goodput(_ limit: Int, _ time: Double) -> Double { time < 2 ? 89 : limit < 8 ? 80 : 88 }
+        var seen: [Int] = []
+        for step in 0..<40 {
+            let time = Double(step) / 4
+            run(&controller, seconds: 0.25, from: time) { tick(goodput($0, time), transfers: $0) }
+            if seen.last != controller.limit { seen.append(controller.limit) }
+        }
+        #expect(seen == [4, 8, 4, 8])
+    }
+
+    @Test func `a trial with fewer waits until there are fewer`() {
+        var controller = ConcurrencyController()
+        run(&controller, seconds: 3.5) { tick(100, transfers: $0) }
+        #expect(controller.phase == .back(base: 100) && controller.limit == 4)
+        // Eight long ones go on.
+        run(&controller, seconds: 20, from: 3.5) { _ in tick(100, transfers: 8) }
+        #expect(controller.phase == .back(base: 100))
+        run(&controller, seconds: 4, from: 23.5) { tick(70, transfers: $0) }
+        #expect(controller.limit == 8)
     }
 
     @Test func `a destination that pushes back gets fewer at once, and not as many for longer each time`() {
@@ -196,12 +235,17 @@ import Testing
         }
     }
 
-    @Test func `a link that is back starts from half of what was good`() {
+    @Test func `another link starts from half of what was good, and one that is back from all of it`() {
         var controller = ConcurrencyController()
         run(&controller, seconds: 20) { tick(Double(min($0, 16)) * 10, transfers: $0) }
         let good = controller.limit
+        // While it is away nothing may run but a probe.
+        run(&controller, seconds: 1, from: 20, highest: 1) { tick(10, transfers: $0) }
         controller.restart()
+        #expect(controller.limit == good / 2 && controller.phase == .slowStart(base: nil))
+        run(&controller, seconds: 0.5, from: 21) { tick(Double(min($0, 16)) * 10, transfers: $0) }
         #expect(controller.limit == good / 2)
-        #expect(controller.phase == .slowStart(base: nil))
+        controller.resume()
+        #expect(controller.limit == good && controller.phase == .slowStart(base: nil))
     }
 }

@@ -226,10 +226,14 @@ import Work
             let result = try await harness.upload(file: file, to: "https://localhost:\(receiver.port)/a")
             #expect(result["status"]?.integer == 201)
             #expect(receiver.requests.first?.isWhole == true)
-            // Resolved by every system; the certificate does not name it.
-            let failure = try await harness.failure(file: file, to: "https://localhost.localdomain:\(receiver.port)/a")
-            #expect(failure.fault == .final || failure.reason.contains("cannot be resolved"), "\(failure.reason)")
-            #expect(receiver.requests.count == 1)
+        }
+        // The certificate names 127.0.0.1.
+        options.host = "127.0.0.2"
+        try await withReceiver(options, trustRoots: roots) { receiver, harness in
+            let file = try harness.directory.file("a", [1])
+            let failure = try await harness.failure(file: file, to: "https://127.0.0.2:\(receiver.port)/a")
+            #expect(failure.fault == .final, "\(failure.reason)")
+            #expect(receiver.requests.isEmpty)
         }
     }
 

@@ -18,21 +18,27 @@ import Work
     func `refuses a source that changed since it was submitted`(_ change: Change) async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.directory.file("a", sample(1000))
+            var before = stat()
+            #expect(stat(file, &before) == 0)
             let (execution, _) = try harness.execution(file: file, to: "\(receiver.origin)/a")
             switch change {
+            // The size alone.
             case .longer:
                 let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
                 try handle.seekToEnd()
                 try handle.write(contentsOf: Data([1]))
                 try handle.close()
+                giveTime(of: before, to: file)
             case .sameSize:
                 let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
                 try handle.write(contentsOf: Data(sample(1000).reversed()))
                 try handle.close()
                 setTime(file, seconds: 1)
+            // The inode alone.
             case .replaced:
-                _ = try harness.directory.file("b", sample(1000))
-                #expect(rename("\(harness.directory.path)/b", file) == 0)
+                let other = try harness.directory.file("b", sample(1000))
+                giveTime(of: before, to: other)
+                #expect(rename(other, file) == 0)
             case .touched: setTime(file, seconds: 2)
             case .removed: unlink(file)
             case .directory:
@@ -46,6 +52,10 @@ import Work
             #expect(failure.reason.contains(file))
             #expect(receiver.requests.isEmpty)
         }
+    }
+
+    private func giveTime(of facts: stat, to file: String) {
+        #expect(utimensat(AT_FDCWD, file, [facts.st_atim, facts.st_mtim], 0) == 0)
     }
 
     private func setTime(_ file: String, seconds: Int) {

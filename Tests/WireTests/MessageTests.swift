@@ -1,9 +1,22 @@
 import Commands
+import Foundation
 import TestSupport
 import Testing
 import Wire
 
 struct MessageTests {
+    @Test func `the protocol page has each message with its number`() throws {
+        let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let page = try String(contentsOf: sources.appending(path: "Sources/Wire/PROTOCOL.md"), encoding: .utf8)
+        var random = SeededRandom.announced("page")
+        for message in Samples.all(&random) {
+            let name = "\(message)".prefix { $0 != "(" }
+            let number = message.encoded(Samples.head(&random))[1]
+            #expect(page.contains("**\(name) (\(number))**"), "\(name) (\(number))")
+        }
+    }
+
     @Test func `reads back every message that it writes`() throws {
         var random = SeededRandom.announced("messages")
         for _ in 0..<500 {

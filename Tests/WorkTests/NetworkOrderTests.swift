@@ -98,6 +98,32 @@ import Wire
         await bench.close()
     }
 
+    @Test func `what waits for a place is not claimed while the coordinator is silent, and is when it is back`()
+        async throws
+    {
+        let (gate, opening) = AsyncStream<Void>.makeStream()
+        let waits = Scripted(
+            type: "a",
+            body: { _ in
+                for await _ in gate {}
+                return nil
+            })
+        let bench = try Bench([waits], concurrency: 1)
+        let (running, waiting) = (try bench.submit("a"), try bench.submit("a"))
+        bench.offer(running, "a")
+        try await bench.reach(.sent, running)
+        bench.offer(waiting, "a")
+        bench.executor.coordinatorIsSilent()
+        opening.finish()
+        try await bench.reach(.success, running)
+        try await until("a free place") { bench.executor.workerState.free == 1 }
+        #expect(try bench.kept(waiting).claim == 0)
+        bench.executor.control(control(nil))
+        bench.offer(waiting, "a")
+        try await bench.reach(.success, waiting)
+        await bench.close()
+    }
+
     @Test(arguments: [ControlState.Order.Verb.cut, .cancel])
     func `an order stops the execution that it means, and no later one`(_ verb: ControlState.Order.Verb) async throws {
         let (stream, continuation) = AsyncStream<Int64?>.makeStream()

@@ -2,8 +2,8 @@ import TestSupport
 
 /// When which process is killed or stopped. A seed repeats it.
 struct FaultSchedule: Sendable {
-    struct Fault: Sendable {
-        enum Kind: Sendable {
+    struct Fault: Sendable, Equatable {
+        enum Kind: Sendable, Equatable {
             case kill
             /// SIGSTOP; then SIGCONT after so long, or never.
             case stop(resumeAfter: Duration?)

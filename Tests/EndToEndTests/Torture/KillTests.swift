@@ -12,6 +12,14 @@ extension EndToEndTests {
     struct KillTests {
         static let kills = ProcessInfo.processInfo.environment["SLUICE_KILLS"].flatMap(Int.init) ?? 100
 
+        @Test func `a seed repeats its schedule of faults, and another has another`() {
+            func faults(_ seed: UInt64) -> [FaultSchedule.Fault] {
+                var random = SeededRandom(seed: seed)
+                return FaultSchedule(kills: 100, workers: Torture.workers, using: &random).faults
+            }
+            #expect(faults(7) == faults(7) && faults(7) != faults(8))
+        }
+
         @Test func `a hundred kills lose nothing and double nothing`() async throws {
             var random = SeededRandom.announced("kill test")
             let schedule = FaultSchedule(kills: Self.kills, workers: Torture.workers, using: &random)
@@ -41,6 +49,7 @@ extension EndToEndTests {
                 #expect(torture.stops >= Self.kills / 20)
                 #expect(ledger.entries.count >= 20 * Self.kills)
                 #expect(ledger.entries.values.contains { $0.cancelled > 0 })
+                #expect(ledger.entries.values.contains { $0.retried > 0 } || Self.kills < 50)
                 #expect(ledger.entries.values.contains { $0.kind == .poison })
                 #expect(receiver.requests.contains { $0.method == "POST" })
             }

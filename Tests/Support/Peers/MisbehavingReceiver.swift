@@ -16,6 +16,7 @@ package final class MisbehavingReceiver: Sendable {
         package var receiveBuffer: Int32?
         package var threads = 1
 
+        package var host = "127.0.0.1"
         /// 0: any that is free.
         package var port = 0
 
@@ -54,7 +55,7 @@ package final class MisbehavingReceiver: Sendable {
             bootstrap = bootstrap.serverChannelOption(.socketOption(.so_rcvbuf), value: SocketOptionValue(size))
         }
         do {
-            server = try await bootstrap.bind(host: "127.0.0.1", port: options.port).get()
+            server = try await bootstrap.bind(host: options.host, port: options.port).get()
         } catch {
             try? await group.shutdownGracefully()
             throw error

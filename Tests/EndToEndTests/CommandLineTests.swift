@@ -1,0 +1,124 @@
+import Commands
+import Foundation
+import Store
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    /// What people type, and what they get.
+    struct CommandLineTests {
+        @Test func `whatever changes something says so in JSON, a line for each`() async throws {
+            try await Installation.with { installation in
+                let ids = try await installation.sluice(
+                    "submit", "noop", "-", input: #"{"payload":{}}"# + "\n" + #"{"payload":{}}"# + "\n"
+                ).ids
+                let (one, other) = (try #require(ids.first).description, try #require(ids.last).description)
+                let changes: [(arguments: [String], code: Int32, lines: Int, done: Bool?)] = [
+                    (["requalify", one, other, "--qos", "utility"], 0, 2, true), (["cancel", one], 0, 1, true),
+                    (["retry", one], 0, 1, true), (["resolve", other, "--success"], 1, 1, false),
+                    (["pause", "--qos", "utility"], 0, 1, nil), (["resume", "--qos", "utility"], 0, 1, nil),
+                ]
+                for change in changes {
+                    let made = try await installation.run(
+                        program: "\(Installation.bin)/sluice", change.arguments + ["--json"])
+                    #expect(made.code == change.code, "\(change.arguments): \(made.errors)")
+                    let lines = try made.lines.map { try JSONValue(parsing: $0.utf8) }
+                    #expect(lines.count == change.lines, "\(made.output)")
+                    for line in lines { #expect(line["done"]?.bool == change.done, "\(made.output)") }
+                }
+            }
+        }
+
+        @Test func `status has all counts, and no coordinator where none runs`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.sluice("submit", "noop")
+                let status = try #require(try await installation.status())
+                #expect(status["coordinator"] == .null)
+                for name in CommandStatus.allCases.map(\.name) {
+                    #expect(status["counts"]?[name]?.integer == (name == "new" ? 1 : 0), "\(name)")
+                }
+            }
+        }
+
+        @Test func `who waits without a coordinator is told so once, and waits on`() async throws {
+            try await Installation.with { installation in
+                let waiting = try installation.start("submit", "noop", "--wait")
+                try await until("its word") { waiting.errors.contains("nothing is running yet") }
+                // It looks once a second.
+                let later = ContinuousClock.now + .seconds(2.5)
+                try await until("its next looks") { ContinuousClock.now > later }
+                #expect(waiting.ending == nil)
+                _ = try await installation.up()
+                #expect(try await waiting.end(within: .seconds(30)) == .exited(0))
+                #expect(
+                    waiting.errors.components(separatedBy: "nothing is running yet").count == 2, "\(waiting.errors)")
+            }
+        }
+
+        @Test func `a header arrives, and its secret is printed nowhere`() async throws {
+            try await Installation.with { installation in
+                let secret = "s3cr3t-of-the-test"
+                let receiver = try await installation.receiver()
+                let up = try await installation.up()
+                let file = try installation.place.file("file", [1, 2, 3])
+                let put = try await installation.sluice(
+                    "put", file, "--to", "\(receiver.origin)/x?signature=\(secret)", "--header",
+                    "Authorization: Bearer \(secret)", "--header", "X-Tag: nightly", "--wait")
+                let id = try #require(put.ids.first, "\(put.errors)").description
+                let headers = try #require(receiver.requests.last).headers
+                for (name, value) in [("authorization", "Bearer \(secret)"), ("x-tag", "nightly")] {
+                    #expect(headers.contains { $0.name.lowercased() == name && $0.value == value }, "\(headers)")
+                }
+                for arguments in [["status", id], ["explain", id], ["list"], ["status"], ["network"], ["doctor"]] {
+                    for form in [[], ["--json"]] {
+                        let shown = try await installation.run(
+                            program: "\(Installation.bin)/sluice", arguments + form)
+                        #expect(shown.code == 0, "\(arguments + form): \(shown.errors)")
+                        #expect(!(shown.output + shown.errors).contains(secret), "\(arguments + form)")
+                    }
+                }
+                #expect(!up.errors.contains(secret))
+                #expect(try await installation.sluice("status", id).output.contains("nightly"))
+            }
+        }
+
+        @Test func `a list is of one destination, and a retry limit is kept to`() async throws {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                receiver.on("/x", .answer(500))
+                let file = try installation.place.file("file", [1, 2, 3])
+                let limited = try await installation.sluice(
+                    "put", file, "--to", "\(receiver.origin)/x", "--retry-limit", "0"
+                ).ids
+                _ = try await installation.sluice("put", file, "--to", "http://other.example/x", "--not-before", "1h")
+                let listed = try await installation.sluice("list", "--json", "--destination", receiver.origin)
+                let ids = try listed.lines.map { try JSONValue(parsing: $0.utf8)["id"]?.string }
+                #expect(ids == limited.map(\.description), "\(listed.output)")
+                _ = try await installation.up()
+                let id = try #require(limited.first)
+                try await installation.await(id, .tooManyTimes, in: try installation.store())
+                #expect(receiver.requests.count == 1)
+            }
+        }
+
+        @Test func `prune leaves what ended within a week`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.sluice("submit", "noop", "--not-before", "1h")
+                let store = try installation.store()
+                var ids: [CommandID] = []
+                for days in [8, 6] as [Int64] {
+                    let then = Timestamp.now + .seconds(-days * 86_400)
+                    let draft = CommandDraft(
+                        type: "noop", payload: Array("{}".utf8), destination: .none, idempotent: true)
+                    let id = try store.submit([draft], allowUnknownTypes: false, now: then)[0].get().id
+                    _ = try store.cancel(id, reason: "a test", now: then)
+                    ids.append(id)
+                }
+                #expect(try await installation.sluice("prune").code == 0)
+                #expect(try store.command(ids[0]) == nil)
+                #expect(try store.command(ids[1])?.status == .cancelled)
+                #expect(try store.counts()[.new] == 1)
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import Commands
+import Foundation
+import Glibc
+import Sluice
+import Store
+import TestSupport
+import Testing
+import Wire
+import ZeroMQ
+
+extension EndToEndTests {
+    /// A real worker, and a coordinator that says what the test wants.
+    struct WorkerWireTests {
+        @Test func `a worker tells of its transfers four times a second, and the newest control is the truth`()
+            async throws
+        {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                receiver.on("/slow", .slow(bytesPerSecond: 300_000))
+                let file = try installation.place.file("zeros", [])
+                #expect(truncate(file, 50_000_000) == 0)
+                let id = try #require(
+                    try await installation.sluice(
+                        "put", file, "--to", "\(receiver.origin)/slow", "--protocol", "put"
+                    ).ids.first)
+                let coordinator = try await PlayedCoordinator.started(in: "\(installation.data)/run")
+                _ = try installation.start("worker")
+                let seat = try await awaited("a worker's hello") { await coordinator.seat }
+                #expect(seat.number == 0)
+
+                try await coordinator.greet()
+                let command = try #require(try installation.store().command(id))
+                let group = Offers.group(of: command.destination)
+                let offer = Offers.Offer(id: id, type: "upload", qos: .default, suspect: false, group: group, order: 1)
+                // Its socket connects a moment after the greeting.
+                try await until("room for the offer") { try await coordinator.offer(offer) }
+                try await until("four reports of its bytes") { await coordinator.reports(of: id).count >= 4 }
+
+                // The rhythm, over two seconds: a report each quarter, and no more of them.
+                let since = ContinuousClock.now
+                let before = await coordinator.reports(of: id).count
+                try await until("eight more") { await coordinator.reports(of: id).count >= before + 8 }
+                let took = (ContinuousClock.now - since).seconds
+                #expect((1.2...5).contains(took), "\(took) s for eight")
+
+                var paused = ControlState()
+                paused.paces = [.init(group: group, direction: .up, qos: .default, bytesPerSecond: 0)]
+                try await coordinator.say(paused, sequence: 10)
+                try await until("the pause") { await coordinator.reports(of: id).last?.pacing == .paused }
+                // An older word that nothing is paused, and one of a coordinator that was there before.
+                try await coordinator.say(ControlState(), sequence: 9)
+                try await coordinator.say(ControlState(), sequence: 90, incarnation: PlayedCoordinator.incarnation - 1)
+                let count = await coordinator.reports(of: id).count
+                try await until("four more reports") { await coordinator.reports(of: id).count >= count + 4 }
+                #expect(await coordinator.reports(of: id).suffix(4).allSatisfy { $0.pacing == .paused })
+                try await coordinator.say(ControlState(), sequence: 11)
+                try await until("its going on") { await coordinator.reports(of: id).last?.pacing == .free }
+                await coordinator.close()
+            }
+        }
+    }
+}
+
+/// Binds what a coordinator binds.
+private actor PlayedCoordinator {
+    static let incarnation: Int64 = 1000
+
+    private let loop: PollLoop
+    private let context: Context
+    private let run: String
+    private let control: Socket
+    private let heard: Socket
+    private var offers: PushSocket?
+    private(set) var seat: (number: Int, epoch: Int64)?
+    private var transfers: [Transfers] = []
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// A noncopyable socket that is there later.
+    private final class PushSocket {
+        let socket: Socket
+        init(_ socket: consuming Socket) { self.socket = socket }
+    }
+
+    private init(loop: PollLoop, context: Context, run: String) throws {
+        self.loop = loop
+        self.context = context
+        self.run = run
+        control = try Socket(.publish, context: context, loop: loop)
+        try control.bind(.ipc(path: "\(run)/control.sock"))
+        heard = try Socket(.subscribe, context: context, loop: loop)
+        try heard.subscribe()
+        try heard.bind(.ipc(path: "\(run)/reports.sock"))
+    }
+
+    static func started(in run: String) async throws -> PlayedCoordinator {
+        let context = try Context()
+        let loop = try PollLoop(name: "played")
+        let played = try await loop.run { Result { try PlayedCoordinator(loop: loop, context: context, run: run) } }
+            .get()
+        await played.start()
+        return played
+    }
+
+    private func start() {
+        loop.whenReadable(heard) { [weak self] in self?.assumeIsolated { $0.receive() } }
+    }
+
+    private func receive() {
+        while let frame = try? heard.receive({ bytes in
+            Result { () throws(WireError) in try Message.decode(bytes) }
+        }) {
+            guard case .success(let (head, message)) = frame else { continue }
+            switch message {
+            case .hello: seat = (head.seat, head.epoch)
+            case .transfers(let body): transfers.append(body)
+            default: break
+            }
+        }
+    }
+
+    /// Its worker may be offered something from now on.
+    func greet() throws {
+        guard let seat else { return }
+        let socket = try Socket(.push, context: context, loop: loop)
+        try socket.bind(.ipc(path: "\(run)/worker-\(seat.number).sock"))
+        offers = PushSocket(socket)
+        var state = ControlState()
+        state.greeted = [.init(seat: seat.number, epoch: seat.epoch)]
+        try say(state, sequence: 1)
+    }
+
+    /// - Returns: whether there was somebody who takes it.
+    func offer(_ offer: Offers.Offer) throws -> Bool {
+        let head = FrameHead(seat: seat?.number ?? 0, epoch: Self.incarnation, sequence: 1)
+        return try offers?.socket.send(Message.offers(Offers(first: 1, offers: [offer])).encoded(head)) ?? false
+    }
+
+    func say(_ state: ControlState, sequence: Int64, incarnation: Int64 = incarnation) throws {
+        _ = try control.send(Message.control(state).encoded(FrameHead(epoch: incarnation, sequence: sequence)))
+    }
+
+    /// What was reported of it, in order.
+    func reports(of id: CommandID) -> [Transfers.Transfer] {
+        transfers.compactMap { $0.transfers.first { $0.id == id } }
+    }
+
+    nonisolated func close() async {
+        loop.stop()
+        await loop.stopped()
+    }
+}
