@@ -20,7 +20,7 @@ package enum LinkRows {
                 link.destination, link.direction, link.level, count(link.limit), count(link.inFlight),
                 count(link.highInFlight), speed(link.goodput ?? link.rate), speed(link.reference),
                 link.srtt.map { "\(Figures.decimal($0, digits: 0)) ms" } ?? "-", link.since?.description ?? "-",
-                why(link),
+                parts(of: link).joined(separator: "; "),
             ])
         }
         return table.lines
@@ -71,13 +71,18 @@ package enum LinkRows {
 
     /// The reason, what lifts it, and since when.
     private static func why(_ link: LinkReading) -> String {
+        var parts = parts(of: link)
+        if let since = link.since, !parts.isEmpty { parts.append("since \(since)") }
+        return parts.joined(separator: "; ")
+    }
+
+    private static func parts(of link: LinkReading) -> [String] {
         var parts: [String] = []
         if link.isForced { parts.append("held offline by a person") }
         if let reason = link.reason, !reason.isEmpty { parts.append(reason) }
         if let remedy = link.remedy { parts.append("lifted by \(remedy)") }
         if let probe = link.nextProbe { parts.append("next probe at \(time(probe))") }
-        if let since = link.since, !parts.isEmpty { parts.append("since \(since)") }
-        return parts.joined(separator: "; ")
+        return parts
     }
 
     private static func time(_ time: Timestamp) -> Substring { time.description.dropFirst(11).prefix(8) }

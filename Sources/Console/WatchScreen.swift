@@ -86,7 +86,8 @@ package enum WatchScreen {
             let rows = LinkRows.panel(link, columns: columns)
             let isLast = index == state.links.count - 1
             if lines.count + rows.count + (isLast ? 0 : 1) > room {
-                return lines + ["and \(state.links.count - index) more links: see “sluice network”"]
+                let rest = index == 0 ? "\(state.links.count) links" : "and \(state.links.count - index) more links"
+                return lines + ["\(rest): see “sluice network”"]
             }
             lines += rows
         }

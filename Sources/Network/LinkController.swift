@@ -137,8 +137,11 @@ package struct LinkController: Sendable {
             return ("set offline by a person", "sluice network set \(key.name) --level auto", forcedSince)
         }
         if probe.state != .open {
-            let wait = probe.nextProbe.map { "the next in \(MeasureText.time(max($0 - now, 0).seconds))" }
-            return (probe.reason ?? "offline", "a probe that succeeds; \(wait ?? "one is under way")", probe.since)
+            let isProbing = probe.nextProbe == nil
+            return (
+                probe.reason ?? "offline", "a probe that succeeds" + (isProbing ? "; one is under way" : ""),
+                probe.since
+            )
         }
         if isFixed, judge.level == .unknown {
             return ("so many transfers as were set or this machine takes, whatever the goodput", nil, judge.since)

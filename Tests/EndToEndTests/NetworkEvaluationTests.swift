@@ -47,7 +47,7 @@ extension EndToEndTests {
                         ("level after (s)", 0...3), ("low obeys after (s)", 0...3), ("cancelled after (s)", 0...3),
                         ("explain names the level", 1...1),
                     ]),
-                Form(scenario: "drop-low-only", seconds: 30, figures: [("link used (%)", 70...102)]),
+                Form(scenario: "drop-low-only", seconds: 30, figures: [("link used (%)", 70...115)]),
             ]),
             Round(forms: [
                 Form(
