@@ -12,7 +12,7 @@ package struct ConcurrencyController: Sendable {
     package enum Phase: Sendable, Equatable {
         /// Doubling; `base` is the goodput before the last step, nil before the first is known.
         case slowStart(base: Double?)
-        /// Slow start's last step has gained nothing; trying what was before it once more. The goodput then was of transfers
+        /// Slow start's last step had gained nothing; trying what was before it once more. The goodput then was of transfers
         /// that all began together, without the pauses between one and the next (four with bbr at 100 Mbit/s: 89 at first
         /// and then 80; eight: 87 to 90 and then 93; measured).
         case back(base: Double)
@@ -57,6 +57,8 @@ package struct ConcurrencyController: Sendable {
     /// Where the level or the policy held it last, although more were good; it goes back when they let it.
     private var cappedAt: Int?
     private var triesUp = true
+    /// Where slow start's last step began that gained nothing.
+    private var doubted: Int?
     private var settling = 0.0
     private var window = Span()
     private var outside = Span()
@@ -231,14 +233,8 @@ package struct ConcurrencyController: Sendable {
         case .slowStart(let base):
             if let base, mean <= base * tuning.slowStartGain || limit >= highest {
                 if cappedAt == nil { remembered = 0 }
-                if mean < base * tuning.keepUp, previous < limit {
-                    phase = .back(base: mean)
-                    usual = nil
-                    (previous, limit) = (limit, previous)
-                    move(to: limit)
-                } else {
-                    hold(for: tuning.shortestHold)
-                }
+                if mean < base * tuning.keepUp, previous < limit { doubted = previous }
+                hold(for: tuning.shortestHold)
             } else if limit >= highest {
                 hold(for: tuning.shortestHold)
             } else {
@@ -272,7 +268,12 @@ package struct ConcurrencyController: Sendable {
         // Who has refused before refuses each one beyond.
         let step = barrier == nil ? max(1, (limit + 2) / 4) : 1
         previous = limit
-        if triesUp, limit < highest {
+        if let before = doubted, before < limit {
+            doubted = nil
+            phase = .back(base: usual)
+            self.usual = nil
+            move(to: before)
+        } else if triesUp, limit < highest {
             phase = .up(base: usual)
             move(to: min(limit + step, highest))
         } else if limit > 1 {

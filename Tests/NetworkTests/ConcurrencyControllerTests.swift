@@ -190,7 +190,7 @@ import Testing
         // Four that begin together have no pauses between one and the next yet.
         func goodput(_ limit: Int, _ time: Double) -> Double { time < 2 ? 89 : limit < 8 ? 80 : 88 }
         var seen: [Int] = []
-        for step in 0..<40 {
+        for step in 0..<60 {
             let time = Double(step) / 4
             run(&controller, seconds: 0.25, from: time) { tick(goodput($0, time), transfers: $0) }
             if seen.last != controller.limit { seen.append(controller.limit) }
@@ -200,12 +200,12 @@ import Testing
 
     @Test func `a trial with fewer waits until there are fewer`() {
         var controller = ConcurrencyController()
-        run(&controller, seconds: 3.5) { tick(100, transfers: $0) }
+        run(&controller, seconds: 11) { tick(100, transfers: $0) }
         #expect(controller.phase == .back(base: 100) && controller.limit == 4)
         // Eight long ones go on.
-        run(&controller, seconds: 20, from: 3.5) { _ in tick(100, transfers: 8) }
+        run(&controller, seconds: 20, from: 11) { _ in tick(100, transfers: 8) }
         #expect(controller.phase == .back(base: 100))
-        run(&controller, seconds: 4, from: 23.5) { tick(70, transfers: $0) }
+        run(&controller, seconds: 4, from: 31) { tick(70, transfers: $0) }
         #expect(controller.limit == 8)
     }
 
