@@ -16,8 +16,9 @@ package struct ConcurrencyController: Sendable {
         /// that all began together, without the pauses between one and the next (four with bbr at 100 Mbit/s: 89 at first
         /// and then 80; eight: 87 to 90 and then 93; measured).
         case back(base: Double)
-        /// Waiting for so many seconds of evidence before the next trial.
-        case hold(left: Double)
+        /// Waiting for so many seconds of evidence before the next trial; `doubting` is where slow start's last step began,
+        /// where it gained nothing.
+        case hold(left: Double, doubting: Int? = nil)
         case up(base: Double)
         case down(base: Double)
     }
@@ -57,8 +58,6 @@ package struct ConcurrencyController: Sendable {
     /// Where the level or the policy held it last, although more were good; it goes back when they let it.
     private var cappedAt: Int?
     private var triesUp = true
-    /// Where slow start's last step began that gained nothing.
-    private var doubted: Int?
     private var settling = 0.0
     private var window = Span()
     private var outside = Span()
@@ -233,8 +232,8 @@ package struct ConcurrencyController: Sendable {
         case .slowStart(let base):
             if let base, mean <= base * tuning.slowStartGain || limit >= highest {
                 if cappedAt == nil { remembered = 0 }
-                if mean < base * tuning.keepUp, previous < limit { doubted = previous }
-                hold(for: tuning.shortestHold)
+                let gainedNothing = mean < base * tuning.keepUp && previous < limit
+                phase = .hold(left: tuning.shortestHold, doubting: gainedNothing ? previous : nil)
             } else if limit >= highest {
                 hold(for: tuning.shortestHold)
             } else {
@@ -245,9 +244,13 @@ package struct ConcurrencyController: Sendable {
         case .back(let base):
             if mean * tuning.keepUp < base { move(to: min(previous, highest)) }
             hold(for: tuning.shortestHold)
-        case .hold(let left):
+        case .hold(let left, let doubted):
             usual = usual.map { 0.7 * $0 + 0.3 * mean } ?? mean
-            if left > time { phase = .hold(left: left - time) } else { tryAnother(highest: highest) }
+            if left > time {
+                phase = .hold(left: left - time, doubting: doubted)
+            } else {
+                tryAnother(highest: highest, doubted: doubted)
+            }
         case .up(let base):
             if mean > base * tuning.keepUp {
                 keep(mean)
@@ -263,13 +266,12 @@ package struct ConcurrencyController: Sendable {
         }
     }
 
-    private mutating func tryAnother(highest: Int) {
+    private mutating func tryAnother(highest: Int, doubted: Int?) {
         guard let usual else { return }
         // Who has refused before refuses each one beyond.
         let step = barrier == nil ? max(1, (limit + 2) / 4) : 1
         previous = limit
         if let before = doubted, before < limit {
-            doubted = nil
             phase = .back(base: usual)
             self.usual = nil
             move(to: before)

@@ -297,6 +297,19 @@ import Testing
         #expect((49_000...51_000).contains(rig.pace(rig.run(5, ["a": 2_000_000]), .utility) ?? 0), "the floor")
     }
 
+    @Test func `a rate of a person or of the policy is said before anything is known of the link`() {
+        var policy = NetworkPolicy()
+        policy.destinations[destination("b")] = DestinationLimits(maxRate: 300_000)
+        var network = NetworkController(policy: policy, seed: 1)
+        network.override(destination("a"), LinkOverride(maxRate: 200_000), now: 0)
+        let pacing = network.tick(now: 0).pacing
+        for (name, rate) in [("a", 200_000), ("b", 300_000)] as [(String, Int64)] {
+            let own = pacing.filter { $0.key == LinkKey(destination(name), .up) }
+            #expect(Set(own.map(\.qos)) == Set(QualityOfService.allCases), "\(own)")
+            #expect(own.allSatisfy { $0.bytesPerSecond == rate }, "\(own)")
+        }
+    }
+
     @Test func `another main uplink begins from nothing, and by itself`() {
         var rig = NetworkRig()
         rig.transfers = [sample(1), sample(2, to: "b")]
