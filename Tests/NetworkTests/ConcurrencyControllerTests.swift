@@ -118,7 +118,7 @@ import Testing
 
     @Test func `a fall lowers the limit within two seconds, and recovery comes back to it at once`() {
         var controller = ConcurrencyController()
-        run(&controller, seconds: 40) { tick(Double(min($0, 16)) * 10, transfers: $0) }
+        run(&controller, seconds: 30) { tick(Double(min($0, 16)) * 10, transfers: $0) }
         let good = controller.limit
         #expect(good >= 14)
         run(&controller, seconds: 2, from: 40) { tick(3, transfers: $0) }
@@ -158,7 +158,7 @@ import Testing
 
     @Test func `a link that recovers before its level does gets its limit back with the level`() {
         var controller = ConcurrencyController()
-        run(&controller, seconds: 40) { tick(Double(min($0, 16)) * 10, transfers: $0) }
+        run(&controller, seconds: 30) { tick(Double(min($0, 16)) * 10, transfers: $0) }
         let good = controller.limit
         #expect(good >= 14)
         // The fall is seen first, and the level caps what is left.
