@@ -113,8 +113,8 @@ package struct ConcurrencyController: Sendable {
             hold(for: holdTime)
             return
         }
-        if isLowering, tick.fewest > limit { return }
         if detectsChange(tick, highest: highest, isLossy: isLossy) { return }
+        if isLowering, tick.fewest > limit { return }
         if settling > 0 {
             settling -= tick.duration
             return

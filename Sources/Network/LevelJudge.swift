@@ -84,7 +84,7 @@ package struct LevelJudge: Sendable {
         worseFor = 0
         silentFor = 0
         mildest = .offline
-        let rate = min(tick.rate, estimate ?? tick.rate)
+        let rate = tick.flowing > 0 ? min(tick.rate, estimate ?? tick.rate) : tick.rate
         let leaving = candidate(
             tick, rate: rate, expected: expected, queueDelay: queueDelay, factor: thresholds.leaveFactor)
         guard let leaving, leaving.level < level else {
@@ -162,7 +162,9 @@ package struct LevelJudge: Sendable {
             let threshold = isPoor ? thresholds.poorErrors : thresholds.degradedErrors
             return (isPoor ? .poor : .degraded, .errors(share: errors, threshold: threshold))
         }
-        guard tick.flowing > 0 else { return latency(tick, factor: factor) }
+        guard tick.flowing > 0 else {
+            return latency(tick, factor: factor) ?? passed(tick, expected: expected, factor: factor)
+        }
         // Silence is for the probe to judge: where it is short, nothing has happened.
         guard tick.rate > 0 else { return nil }
         if Double(tick.stalled) >= thresholds.poorStalls * Double(tick.flowing) && tick.stalled > 0, !isFull {
@@ -188,6 +190,21 @@ package struct LevelJudge: Sendable {
             return (.degraded, .queue(measured: queueDelay, threshold: queue))
         }
         return (.good, .goodput(measured: rate, threshold: max(share, fixed), reference: expected))
+    }
+
+    /// Transfers that each end within a tick: what they carried is the least that the link can, so it speaks for a better level
+    /// or not at all. Without it the few that a worse level lets through, once they are so quick, would never lift it.
+    private func passed(
+        _ tick: LinkTick, expected: Double?, factor: Double
+    ) -> (level: LinkLevel, evidence: LevelEvidence)? {
+        guard level > .good, tick.completed > 0 else { return nil }
+        let usual = max((expected ?? 0) * thresholds.degradedShare, Double(thresholds.degradedRate))
+        if tick.rate >= usual * factor {
+            return (.good, .goodput(measured: tick.rate, threshold: usual, reference: expected))
+        }
+        let poor = Double(thresholds.poorRate)
+        guard level == .poor, tick.rate >= poor * factor else { return nil }
+        return (.degraded, .goodput(measured: tick.rate, threshold: poor, reference: nil))
     }
 
     /// Of small requests only the round trip says something of the network; the first byte is the server's.

@@ -86,7 +86,8 @@ package struct LinkController: Sendable {
     /// others wait, fewer are our own doing, and 5 of 50 Mbit/s is no more of a recovery because one transfer has it all.
     private func judgedFlows(_ tick: LinkTick, highest: Int) -> Int {
         let isOurs = judge.level > .good && tick.isAwaited && !tick.isSteered && !tick.hasHigh
-        return isOurs && tick.flowing > 0 ? max(tick.flowing, highest) : tick.flowing
+        let flows = tick.flowing > 0 ? tick.flowing : tick.most
+        return isOurs ? max(flows, highest) : flows
     }
 
     /// The link answers again.

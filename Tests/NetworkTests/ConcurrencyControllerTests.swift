@@ -128,6 +128,19 @@ import Testing
         #expect(controller.limit >= good)
     }
 
+    @Test func `a rise is seen while those that a trial with fewer waits for still run`() {
+        var controller = ConcurrencyController()
+        run(&controller, seconds: 2, highest: 4) { tick(10, transfers: $0) }
+        for step in 0..<Int64(120) where controller.limit == 4 {
+            controller.add(tick(10, transfers: 4), highest: 4, baseRTT: 0.05, now: 2 * second + step * quarter)
+        }
+        #expect(controller.limit < 4)
+        for step in 1...Int64(4) {
+            controller.add(tick(100, transfers: 4), highest: 4, baseRTT: 0.05, now: 40 * second + step * quarter)
+        }
+        #expect(controller.limit == 4)
+    }
+
     @Test func `a fall by loss is answered with more, not fewer`() {
         var controller = ConcurrencyController()
         run(&controller, seconds: 20) { tick(100, transfers: $0) }

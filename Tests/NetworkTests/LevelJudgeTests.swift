@@ -54,6 +54,23 @@ import Testing
         Row(from: .poor, rate: 100, entered: [(.degraded, 3), (.good, 6)]),
     ]
 
+    @Test func `transfers that each end within a tick lift a level and lower none`() {
+        var short = tick(30 * megabit, transfers: 1, flowing: 0, srtt: nil, minRTT: nil)
+        short.completed = 1
+        var poor = judge(at: .poor)
+        #expect(feed(&poor, 10, short, from: 3).map(\.0) == [.degraded])
+        #expect(poor.remedy != nil)
+        short.rate = 70 * megabit
+        #expect(feed(&poor, 10, short, from: 13).map(\.0) == [.good])
+        // The least that a link can is no evidence against it.
+        short.rate = 0.1 * megabit
+        #expect(feed(&poor, 10, short, from: 23).isEmpty)
+        short.completed = 0
+        short.rate = 70 * megabit
+        poor = judge(at: .poor)
+        #expect(feed(&poor, 10, short, from: 3).isEmpty)
+    }
+
     @Test(arguments: rows) func `enters and leaves`(row: Row) {
         var judge = judge(at: row.from)
         #expect(judge.level == row.from)
