@@ -107,15 +107,9 @@ import Work
 
     @Test(
         .enabled(if: congestionControls.contains("bbr"), "this kernel has no bbr for everybody"),
-        arguments: [
-            (0, Commands.QualityOfService.userInitiated, true), (60, .userInitiated, false), (0, .background, false),
-        ])
-    func `bbr begins anew on a connection that was idle for long, but for low quality`(
-        memory: Int, qos: Commands.QualityOfService, isAnew: Bool
-    ) async throws {
-        var configuration = HTTPConfiguration()
-        configuration.pathMemory = .seconds(memory)
-        try await withReceiver(configuration: configuration) { receiver, harness in
+        arguments: [Commands.QualityOfService.userInitiated, .background])
+    func `bbr begins anew with each request on a kept connection`(qos: Commands.QualityOfService) async throws {
+        try await withReceiver { receiver, harness in
             receiver.on("/a", .slow(bytesPerSecond: 4_000_000))
             let file = try harness.hollowFile(2_000_000)
             let (first, _) = try harness.execution(file: file, to: "\(receiver.origin)/a")
@@ -132,7 +126,7 @@ import Work
             let held = Task { try await harness.run(second) }
             // The limit of what stands still comes after that.
             try await until("the pause") { Self.rateLimits(to: receiver.port) != [-1] }
-            #expect(Self.knownRates(to: receiver.port) == [isAnew ? 0 : known])
+            #expect(Self.knownRates(to: receiver.port) == [0])
             second.pace.set(nil)
             _ = try await held.value
             #expect(receiver.requests.map(\.connection) == [0, 0], "a kept connection, or this shows nothing")

@@ -26,7 +26,6 @@ final class ConnectionWatch: ChannelDuplexHandler {
     private let board: ConnectionBoard
     private let idleTimeout: TimeAmount
     private let silence: TimeAmount
-    private let pathMemory: TimeAmount
     private var transfer: HTTPTransfer?
     private var context: ChannelHandlerContext?
     /// As long as it lasts, and afterwards.
@@ -67,7 +66,6 @@ final class ConnectionWatch: ChannelDuplexHandler {
         self.board = board
         idleTimeout = TimeAmount(configuration.idleTimeout)
         silence = TimeAmount(configuration.silence)
-        pathMemory = TimeAmount(configuration.pathMemory)
     }
 
     /// Puts a watch into a new connection of the client. On its event loop.
@@ -140,7 +138,7 @@ final class ConnectionWatch: ChannelDuplexHandler {
             options?.limitUnsent(to: Self.unsentLimit)
         }
         setWaterMark(isGentle ? Self.gentleWaterMark : Self.waterMark, context)
-        if !transfer.makesWay, .now() - idleSince >= pathMemory { options?.restartBBR() }
+        if isKept { options?.restartBBR() }
     }
 
     // MARK: Life

@@ -22,8 +22,6 @@ package struct HTTPConfiguration: Sendable, Equatable {
     /// How long a kept connection may take in nothing of a request that may be sent again; then its network is taken for
     /// gone, and another connection for the request.
     package var silence: Duration = .seconds(5)
-    /// For so long after a request a connection's congestion control is taken to know its path.
-    package var pathMemory: Duration = .seconds(5)
     /// Connections per scheme, host and port.
     package var connectionsPerHost = 1024
     /// Pauses before an upload that its destination has locked is asked for again. A server that noticed the end of a
