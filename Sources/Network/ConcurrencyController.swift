@@ -86,7 +86,7 @@ package struct ConcurrencyController: Sendable {
     /// - Parameters:
     ///   - highest: what the level and the policy allow.
     ///   - baseRTT: least round trip in seconds.
-    ///   - isLossy: what holds transfers back is loss, so a fall is answered with more.
+    ///   - isLossy: what holds transfers back is loss, so a fall is answered with more, and fewer are not tried.
     ///   - mayRise: false where a queue has grown so long that more transfers would only lengthen it.
     package mutating func add(
         _ tick: LinkTick, highest: Int, baseRTT: Double?, isLossy: Bool = false, mayRise: Bool = true, now: Int64
@@ -109,8 +109,10 @@ package struct ConcurrencyController: Sendable {
         if let at = cappedAt, highest > at {
             cappedAt = remembered > highest ? highest : nil
             usual = nil
+            let isKnown = remembered > limit
             move(to: min(max(remembered, limit), highest))
-            hold(for: holdTime)
+            // Who was held back from the first second on knows no better limit.
+            phase = isKnown || barrier != nil ? .hold(left: holdTime) : .slowStart(base: nil)
             return
         }
         if detectsChange(tick, highest: highest, isLossy: isLossy) { return }
@@ -122,12 +124,14 @@ package struct ConcurrencyController: Sendable {
         let stretch = min(max((baseRTT ?? 0) / 0.25, 1), 4)
         window.add(tick.rate, tick.duration)
         var needed = tuning.window
-        if case .slowStart = phase { needed = tuning.slowStartWindow }
+        if isStarting { needed = tuning.slowStartWindow }
         guard window.duration >= needed * stretch else { return }
+        // It is not slow start that has found this limit, so it goes on when more are allowed.
+        if isStarting, limit >= highest { cappedAt = highest }
         let mean = window.mean
         let time = window.duration
         window = Span()
-        decide(mean, time: time, highest: mayRise ? highest : min(highest, limit))
+        decide(mean, time: time, highest: mayRise ? highest : min(highest, limit), isLossy: isLossy)
     }
 
     /// The destination said 429 or 503: less at once, and not so many again for 30 s, which doubles to 2 min.
@@ -182,6 +186,8 @@ package struct ConcurrencyController: Sendable {
     /// As another coordinator left it.
     package mutating func restore(limit: Int) { self.limit = max(limit, 1) }
 
+    private var isStarting: Bool { if case .slowStart = phase { true } else { false } }
+
     /// A trial with fewer, which says nothing before those that are too many have ended.
     private var isLowering: Bool {
         switch phase {
@@ -227,7 +233,7 @@ package struct ConcurrencyController: Sendable {
         return true
     }
 
-    private mutating func decide(_ mean: Double, time: Double, highest: Int) {
+    private mutating func decide(_ mean: Double, time: Double, highest: Int, isLossy: Bool) {
         switch phase {
         case .slowStart(let base):
             if let base, mean <= base * tuning.slowStartGain || limit >= highest {
@@ -249,7 +255,7 @@ package struct ConcurrencyController: Sendable {
             if left > time {
                 phase = .hold(left: left - time, doubting: doubted)
             } else {
-                tryAnother(highest: highest, doubted: doubted)
+                tryAnother(highest: highest, doubted: doubted, isLossy: isLossy)
             }
         case .up(let base):
             if mean > base * tuning.keepUp {
@@ -266,19 +272,19 @@ package struct ConcurrencyController: Sendable {
         }
     }
 
-    private mutating func tryAnother(highest: Int, doubted: Int?) {
+    private mutating func tryAnother(highest: Int, doubted: Int?, isLossy: Bool) {
         guard let usual else { return }
         // Who has refused before refuses each one beyond.
         let step = barrier == nil ? max(1, (limit + 2) / 4) : 1
         previous = limit
-        if let before = doubted, before < limit {
+        if let before = doubted, before < limit, !isLossy {
             phase = .back(base: usual)
             self.usual = nil
             move(to: before)
-        } else if triesUp, limit < highest {
+        } else if triesUp || isLossy, limit < highest {
             phase = .up(base: usual)
             move(to: min(limit + step, highest))
-        } else if limit > 1 {
+        } else if limit > 1, !isLossy {
             phase = .down(base: usual)
             move(to: max(limit - step, 1))
         } else {

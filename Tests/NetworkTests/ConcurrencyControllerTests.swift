@@ -156,6 +156,20 @@ import Testing
         #expect(most == 32)
     }
 
+    @Test func `under loss fewer are not tried, and more where they gain`() {
+        func limits(_ isLossy: Bool, _ rate: (Int) -> Double) -> [Int] {
+            var controller = ConcurrencyController(initial: 8)
+            return (0..<Int64(480)).map { step in
+                let one = tick(rate(controller.limit), transfers: controller.limit)
+                controller.add(one, highest: 32, baseRTT: 0.05, isLossy: isLossy, now: step * quarter)
+                return controller.limit
+            }
+        }
+        #expect(limits(true) { _ in 100 }.min() == 8)
+        #expect(limits(true) { 100 + 4 * Double(min($0, 20)) }.last ?? 0 >= 20)
+        #expect(limits(false) { _ in 100 }.min() ?? 8 < 8, "or this shows nothing")
+    }
+
     @Test func `a level caps it and gives it back`() {
         var controller = ConcurrencyController()
         run(&controller, seconds: 20) { tick(Double(min($0, 16)) * 10, transfers: $0) }
@@ -167,6 +181,16 @@ import Testing
         #expect(controller.limit <= 4)
         run(&controller, seconds: 0.5, from: 30) { tick(Double($0) * 10, transfers: $0) }
         #expect(controller.limit == good)
+    }
+
+    @Test func `a link that was slow from its first second on begins slow start when its level lets it`() {
+        var controller = ConcurrencyController()
+        run(&controller, seconds: 30, highest: 4) { _ in tick(2, transfers: 4) }
+        #expect(controller.limit <= 4)
+        run(&controller, seconds: 5, from: 30, highest: 4) { tick(Double(min($0, 16)) * 10, transfers: $0) }
+        #expect(controller.limit == 4)
+        run(&controller, seconds: 8, from: 35) { tick(Double(min($0, 16)) * 10, transfers: $0) }
+        #expect(controller.limit >= 16)
     }
 
     @Test func `a link that recovers before its level does gets its limit back with the level`() {
