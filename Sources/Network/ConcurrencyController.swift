@@ -4,7 +4,7 @@
 /// quarter (slow start), then holds, and from time to time tries a quarter more or a quarter fewer. The closest in
 /// production are MongoDB 7's throughput probing and the plateau controller of huggingface.js. Limiters on duration
 /// (Netflix Gradient2, Vegas, Envoy) do not fit, because a transfer's duration grows with its size and with the limit.
-/// Loss is no signal: under 5 % of it more transfers are what helps.
+/// Loss is no signal: under 5 % of it more transfers are what helps, so fewer are not tried meanwhile.
 ///
 /// The limit never rises without saturation: only after ticks in which it was what held transfers back. Ticks with high
 /// quality in flight, or in which transfers were paced or paused, say nothing and are left out.
@@ -86,7 +86,7 @@ package struct ConcurrencyController: Sendable {
     /// - Parameters:
     ///   - highest: what the level and the policy allow.
     ///   - baseRTT: least round trip in seconds.
-    ///   - isLossy: what holds transfers back is loss, so a fall is answered with more, and fewer are not tried.
+    ///   - isLossy: what holds transfers back is loss, so a fall is answered with more.
     ///   - mayRise: false where a queue has grown so long that more transfers would only lengthen it.
     package mutating func add(
         _ tick: LinkTick, highest: Int, baseRTT: Double?, isLossy: Bool = false, mayRise: Bool = true, now: Int64
@@ -131,7 +131,7 @@ package struct ConcurrencyController: Sendable {
         let mean = window.mean
         let time = window.duration
         window = Span()
-        decide(mean, time: time, highest: mayRise ? highest : min(highest, limit), isLossy: isLossy)
+        decide(mean, time: time, highest: mayRise ? highest : min(highest, limit), hasLoss: tick.hasLoss)
     }
 
     /// The destination said 429 or 503: less at once, and not so many again for 30 s, which doubles to 2 min.
@@ -233,7 +233,7 @@ package struct ConcurrencyController: Sendable {
         return true
     }
 
-    private mutating func decide(_ mean: Double, time: Double, highest: Int, isLossy: Bool) {
+    private mutating func decide(_ mean: Double, time: Double, highest: Int, hasLoss: Bool) {
         switch phase {
         case .slowStart(let base):
             if let base, mean <= base * tuning.slowStartGain || limit >= highest {
@@ -255,7 +255,7 @@ package struct ConcurrencyController: Sendable {
             if left > time {
                 phase = .hold(left: left - time, doubting: doubted)
             } else {
-                tryAnother(highest: highest, doubted: doubted, isLossy: isLossy)
+                tryAnother(highest: highest, doubted: doubted, hasLoss: hasLoss)
             }
         case .up(let base):
             if mean > base * tuning.keepUp {
@@ -272,19 +272,19 @@ package struct ConcurrencyController: Sendable {
         }
     }
 
-    private mutating func tryAnother(highest: Int, doubted: Int?, isLossy: Bool) {
+    private mutating func tryAnother(highest: Int, doubted: Int?, hasLoss: Bool) {
         guard let usual else { return }
         // Who has refused before refuses each one beyond.
         let step = barrier == nil ? max(1, (limit + 2) / 4) : 1
         previous = limit
-        if let before = doubted, before < limit, !isLossy {
+        if let before = doubted, before < limit {
             phase = .back(base: usual)
             self.usual = nil
             move(to: before)
-        } else if triesUp || isLossy, limit < highest {
+        } else if triesUp || hasLoss, limit < highest {
             phase = .up(base: usual)
             move(to: min(limit + step, highest))
-        } else if limit > 1, !isLossy {
+        } else if limit > 1, !hasLoss {
             phase = .down(base: usual)
             move(to: max(limit - step, 1))
         } else {

@@ -32,11 +32,14 @@ package struct LinkTick: Sendable, Equatable {
 
     package init() {}
 
-    /// What holds the transfers back is loss: more than 1 % of it, and no queue that would explain it. A cubic transfer of
+    /// More than 1 %, whoever makes it.
+    package var hasLoss: Bool { rate > 0 && loss > 0.01 }
+
+    /// What holds the transfers back is loss, and no queue that would explain it. A cubic transfer of
     /// 50 ms gets 1.9 of 20 Mbit/s at 1 % and 0.7 at 5 %, sixteen get 19 and 13 (measured): so that many are right, and
     /// what single ones got before says nothing of the link.
     package func isLossy(queueDelay: Double?) -> Bool {
-        rate > 0 && loss > 0.01 && queueDelay.map { $0 < max(0.02, 0.25 * (minRTT ?? 0)) } ?? false
+        hasLoss && queueDelay.map { $0 < max(0.02, 0.25 * (minRTT ?? 0)) } ?? false
     }
 
     /// The limit is what holds it back: as many as it allows at both ends; or, while others wait, nearly so, because between

@@ -157,17 +157,18 @@ import Testing
     }
 
     @Test func `under loss fewer are not tried, and more where they gain`() {
-        func limits(_ isLossy: Bool, _ rate: (Int) -> Double) -> [Int] {
+        func limits(loss: Double, _ rate: (Int) -> Double) -> [Int] {
             var controller = ConcurrencyController(initial: 8)
             return (0..<Int64(480)).map { step in
-                let one = tick(rate(controller.limit), transfers: controller.limit)
-                controller.add(one, highest: 32, baseRTT: 0.05, isLossy: isLossy, now: step * quarter)
+                var one = tick(rate(controller.limit), transfers: controller.limit)
+                one.loss = loss
+                controller.add(one, highest: 32, baseRTT: 0.05, now: step * quarter)
                 return controller.limit
             }
         }
-        #expect(limits(true) { _ in 100 }.min() == 8)
-        #expect(limits(true) { 100 + 4 * Double(min($0, 20)) }.last ?? 0 >= 20)
-        #expect(limits(false) { _ in 100 }.min() ?? 8 < 8, "or this shows nothing")
+        #expect(limits(loss: 0.05) { _ in 100 }.suffix(400).min() == 8)
+        #expect(limits(loss: 0.05) { 100 + 4 * Double(min($0, 20)) }.last ?? 0 >= 20)
+        #expect(limits(loss: 0.005) { _ in 100 }.suffix(400).min() ?? 8 < 8, "or this shows nothing")
     }
 
     @Test func `a level caps it and gives it back`() {
