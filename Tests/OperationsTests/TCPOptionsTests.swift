@@ -144,8 +144,6 @@ import Work
             let first = Task { try await harness.run(low) }
             try await until("the low one") { (receiver.requests(to: "/low").first?.bytes ?? 0) > 0 }
             #expect(Self.unsentLimits(to: receiver.port) == [16 << 10])
-            // Few packets under way: their time-outs are not doubled (TCP_THIN_LINEAR_TIMEOUTS).
-            #expect(Self.options(CInt(IPPROTO_TCP), 16, to: receiver.port) == [1])
             low.pace.set(nil)
             _ = try await first.value
 

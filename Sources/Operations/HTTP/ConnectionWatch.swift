@@ -111,7 +111,6 @@ final class ConnectionWatch: ChannelDuplexHandler {
         guard !isGentle else { return }
         isGentle = true
         options?.limitUnsent(to: Self.gentleUnsentLimit)
-        options?.keepTimeoutsEven()
         setWaterMark(Self.gentleWaterMark, context)
     }
 

@@ -23,13 +23,6 @@ struct TCPOptions {
         _ = provider.unsafeSetSocketOption(level: .socket, name: .so_sndbuf, value: bytes)
     }
 
-    /// TCP_THIN_LINEAR_TIMEOUTS: a time-out is not doubled before the sixth while fewer than four packets are under way. None
-    /// of so few comes back to tell of a loss, and beside a queue that others keep full several are lost in a row: 5, 10 and
-    /// 20 s of silence in ten minutes, and at 30 s a connection is given up.
-    func keepTimeoutsEven() {
-        _ = provider.unsafeSetSocketOption(level: .tcp, name: .init(rawValue: 16), value: CInt(1))
-    }
-
     /// SO_MAX_PACING_RATE in bytes per second; all ones: none.
     func limitRate(to bytesPerSecond: UInt64) {
         _ = provider.unsafeSetSocketOption(level: .socket, name: .init(rawValue: 47), value: bytesPerSecond)
