@@ -78,8 +78,11 @@ package enum LinkRows {
 
     private static func parts(of link: LinkReading) -> [String] {
         var parts: [String] = []
-        if link.isForced { parts.append("held offline by a person") }
-        if let reason = link.reason, !reason.isEmpty { parts.append(reason) }
+        if let reason = link.reason, !reason.isEmpty {
+            parts.append(reason)
+        } else if link.isForced {
+            parts.append("held offline by a person")
+        }
         if let remedy = link.remedy { parts.append("lifted by \(remedy)") }
         if let probe = link.nextProbe { parts.append("next probe at \(time(probe))") }
         return parts

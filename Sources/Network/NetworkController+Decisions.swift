@@ -281,7 +281,8 @@ extension NetworkController {
             goodput: link.estimator.estimate, reference: link.estimator.reference(now: now),
             srtt: link.lastTick.srtt, baseRTT: link.estimator.baseRTT,
             reason: isAbove ? "the uplink \(worst.key.name): \(explanation.reason)" : explanation.reason,
-            remedy: explanation.remedy, since: explanation.since, nextProbe: link.probe.nextProbe)
+            remedy: explanation.remedy, since: explanation.since,
+            nextProbe: link.isForcedOffline ? nil : link.probe.nextProbe)
     }
 
     /// Which gate of the link holds a quality back; nil where none does.

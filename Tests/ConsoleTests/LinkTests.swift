@@ -92,6 +92,9 @@ import Testing
         #expect(lines.count == 3)
         #expect(lines[1].contains("degraded") && lines[1].contains("lifted by 15.6 Mbit/s for 3 s"))
         #expect(lines[2].hasPrefix("http://b:80") && lines[2].hasSuffix("held offline by a person"))
+        // The coordinator says it too: once is enough.
+        held.reason = "set offline by a person"
+        #expect(LinkRows.table([held])[1].split(separator: "by a person", omittingEmptySubsequences: false).count == 2)
     }
 
     @Test func `a board takes links whole and bandwidth in between`() throws {

@@ -37,6 +37,11 @@ import Testing
         #expect(rig.network.level(of: key("a")) == .offline)
         let probeAt = rig.network.nextProbe ?? 0
         #expect((800_000_000...1_200_000_000).contains(probeAt))
+        #expect(rig.network.state(of: key("a"), now: rig.now)?.nextProbe == probeAt)
+        // Held offline by a person it has no probe, and none is promised.
+        var held = rig.network
+        held.override(destination("a"), LinkOverride(isOffline: true), now: rig.now)
+        #expect(held.nextProbe == nil && held.state(of: key("a"), now: rig.now)?.nextProbe == nil)
         rig.network.offered(id(4), to: key("a"), now: probeAt)
         rig.now = probeAt
         rig.transfers = [sample(4, acknowledged: 0)]
