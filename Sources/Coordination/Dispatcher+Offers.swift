@@ -81,7 +81,7 @@ extension Dispatcher {
     ) -> Bool {
         guard candidate.room(serviceClass) > 0 else { return false }
         let mayBeSuspect = candidate.suspects < SeatRecord.mostSuspects
-        let command = Self.take(serviceClass, from: &queue, shards: shards, links, inFlight, now: now) { lane in
+        let command = Self.take(serviceClass, from: &queue, shards: shards, links, inFlight, kept, now: now) { lane in
             (mayBeSuspect || !lane.suspect) && isMeant(lane) && candidate.record.types.contains(lane.type)
         }
         guard let command else { return false }
@@ -92,12 +92,12 @@ extension Dispatcher {
     /// Borrows what says where commands may go: a copy for each command would be felt.
     private static func take(
         _ serviceClass: ServiceClass, from queue: inout ReadyQueue, shards: [Int]?, _ links: borrowing LinkGovernors,
-        _ inFlight: InFlight, now: Int64, where isMeant: (ReadyQueue.Lane) -> Bool
+        _ inFlight: InFlight, _ kept: KeptPlaces, now: Int64, where isMeant: (ReadyQueue.Lane) -> Bool
     ) -> ReadyCommand? {
         queue.take(serviceClass, shards: shards) { lane in
             isMeant(lane)
                 && (lane.destination == .none
-                    || links.admits(serviceClass, to: lane.destination, inFlight, now: now))
+                    || links.admits(serviceClass, to: lane.destination, inFlight, kept, now: now))
         }
     }
 
@@ -113,6 +113,7 @@ extension Dispatcher {
         hold(
             command.id, seat: candidate.record.seat, destination: command.destination, qos: command.qos,
             suspect: command.suspect, offeredAt: now)
+        kept.use(ReadyQueue.Group(destination: command.destination, serviceClass: command.qos.serviceClass))
         links.offered(command, now: now)
     }
 
@@ -134,7 +135,7 @@ extension Dispatcher {
                     let seat = seats.values.first(where: {
                         $0.types.contains(command.type) && $0.room(.high, now: now) > 0
                             && ($0.room(.middle, now: now) <= 0
-                                || !links.admits(serviceClass, to: command.destination, inFlight, now: now))
+                                || !links.admits(serviceClass, to: command.destination, inFlight, kept, now: now))
                     })?.seat
                 else { continue }
                 queue.remove(command.id)
@@ -147,7 +148,7 @@ extension Dispatcher {
 
 extension LinkGovernors {
     fileprivate func admits(
-        _ serviceClass: ServiceClass, to destination: Destination, _ inFlight: InFlight, now: Int64
+        _ serviceClass: ServiceClass, to destination: Destination, _ inFlight: InFlight, _ kept: KeptPlaces, now: Int64
     ) -> Bool {
         // More destinations than places: each has one by its link, and all together no more than there are. Of high quality
         // each may have one besides: a slow destination that has them all keeps nobody else's waiting.
@@ -158,6 +159,7 @@ extension LinkGovernors {
         }
         return admits(
             serviceClass, to: destination, middle: inFlight[destination, .middle], low: inFlight[destination, .low],
+            comesBack: kept.holds(ReadyQueue.Group(destination: destination, serviceClass: serviceClass), now: now),
             now: now)
     }
 }

@@ -45,6 +45,7 @@ package struct Dispatcher: Sendable {
     private(set) var inFlight = InFlight()
     /// When the last that ran of a class was sent back to wait.
     var releasedAt: [ReadyQueue.Group: Int64] = [:]
+    var kept = KeptPlaces()
 
     /// Offers not claimed by then are forgotten, and may go elsewhere.
     package static let patience: Int64 = 2_000_000_000
@@ -188,7 +189,11 @@ package struct Dispatcher: Sendable {
             return
         case .new, .blocked:
             if let hand = inHand[id], hand.offeredAt == nil {
-                releasedAt[.init(destination: hand.destination, serviceClass: hand.serviceClass)] = now
+                let group = ReadyQueue.Group(destination: hand.destination, serviceClass: hand.serviceClass)
+                releasedAt[group] = now
+                if report.hasBroken {
+                    kept.keep(group, until: now + links.policy.longestStandstill.nanoseconds, now: now)
+                }
             }
             letGo(id)
         case .error, .success, .cancelled, .inDoubt, .tooManyTimes:

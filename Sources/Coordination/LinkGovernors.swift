@@ -56,8 +56,10 @@ package struct LinkGovernors: Sendable {
     /// - Parameters:
     ///   - middle: commands of middle quality in hand there.
     ///   - low: the same of low quality.
+    ///   - comesBack: a connection of the class broke there a moment ago.
     package func admits(
-        _ serviceClass: ServiceClass, to destination: Destination, middle: Int, low: Int, now: Int64
+        _ serviceClass: ServiceClass, to destination: Destination, middle: Int, low: Int, comesBack: Bool = false,
+        now: Int64
     ) -> Bool {
         guard destination != .none else { return true }
         let key = LinkKey(destination, .up)
@@ -66,7 +68,7 @@ package struct LinkGovernors: Sendable {
         let allowance =
             allowances[destination].flatMap { $0.level == .offline ? nil : $0 } ?? controller.firstAllowance(of: key)
         return serviceClass.qualities.contains { qos in
-            (isProbe || allowance.admits(qos, others: middle + low, low: low))
+            (isProbe || allowance.admits(qos, others: middle + low, low: low, comesBack: comesBack))
                 && controller.admits(qos, to: key, now: now)
         }
     }
@@ -109,9 +111,10 @@ package struct LinkGovernors: Sendable {
         switch (event.transition.status, report.fault) {
         case _ where report.isPushback: outcome = .pushedBack(reason: reason)
         case (_, .credential): outcome = .unauthorized(reason: reason, isAnswer: report.isAnswer)
+        case _ where report.hasBroken: outcome = .unreachable(reason: reason)
         // Such as 423, a lock, and a refusal that no retry would mend.
-        case (_, .link) where report.isAnswer, (_, .final) where report.isAnswer: outcome = .answered
-        case (_, .link): outcome = .unreachable(reason: reason)
+        case (_, .link): outcome = .answered
+        case (_, .final) where report.isAnswer: outcome = .answered
         case (.success, nil): outcome = .answered
         case (_, .command), (_, .reset), (_, .final): outcome = .undecided
         default: outcome = .withdrawn
@@ -260,6 +263,11 @@ extension TransferSample {
         isResumable = transfer.isResumable
         isIdempotent = transfer.isIdempotent
     }
+}
+
+extension StatusReport {
+    /// No answer, but the end of the connection, or none at all.
+    var hasBroken: Bool { fault == .link && !isAnswer && !isPushback }
 }
 
 extension Destination {

@@ -99,14 +99,8 @@ package struct ConcurrencyController: Sendable {
             move(to: highest)
             hold(for: holdTime)
         }
-        if tick.hasHigh || tick.highRate > 0 || tick.isSteered {
-            window = Span()
-            outside = Span()
-            settling = max(settling, tuning.settle)
-            return
-        }
-        guard tick.isSaturated(at: limit) else { return }
-        if let at = cappedAt, highest > at {
+        let isSaturated = tick.isSaturated(at: limit)
+        if isSaturated, let at = cappedAt, highest > at {
             cappedAt = remembered > highest ? highest : nil
             usual = nil
             let isKnown = remembered > limit
@@ -115,6 +109,13 @@ package struct ConcurrencyController: Sendable {
             phase = isKnown || barrier != nil ? .hold(left: holdTime) : .slowStart(base: nil)
             return
         }
+        if tick.hasHigh || tick.highRate > 0 || tick.isSteered {
+            window = Span()
+            outside = Span()
+            settling = max(settling, tuning.settle)
+            return
+        }
+        guard isSaturated else { return }
         if detectsChange(tick, highest: highest, isLossy: isLossy) { return }
         if isLowering, tick.fewest > limit { return }
         if settling > 0 {

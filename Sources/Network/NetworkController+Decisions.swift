@@ -164,7 +164,8 @@ extension NetworkController {
         if link.level == .offline { return close(link, view, now: now) }
         let places = places[link.key, default: 1] + (link.isFree ? ahead(link.key, now: now) : 0)
         var allowance = LinkAllowance(level: link.level, places: places, lowPlaces: places)
-        if link.isLowClosed { allowance.lowPlaces = 0 }
+        allowance.reserve = max(ownPlaces[link.key, default: 0] - places, 0)
+        if link.isLowClosed { allowance.limitLow(to: 0) }
         if !link.isFree || maxRate(of: link.key) != nil {
             let spared = stop(link, view, &allowance, now: now)
             for qos in QualityOfService.allCases {
@@ -218,7 +219,7 @@ extension NetworkController {
         var spared: TransferSample?
         if !isOutranked || isFloorDue {
             spared = victims.popLast()
-            allowance.lowPlaces = min(allowance.lowPlaces, 1)
+            allowance.limitLow(to: 1)
             // The place is free: one of them may have it.
             if spared == nil { allowance.closed.subtract(preempted) }
         }

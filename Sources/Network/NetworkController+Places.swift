@@ -16,6 +16,7 @@ extension NetworkController {
             guard let level = links[key]?.level, level > .good else { continue }
             share(policy[level].limit, among: active.filter { uplink(of: $0) == key })
         }
+        ownPlaces = places
         let high = transfers.values.count { $0.sample.qos.serviceClass == .high }
         share(max(policy.globalLimit - high, 1), among: active)
         spare = max(policy.globalLimit - high - active.map(demand).reduce(0, +), 0)

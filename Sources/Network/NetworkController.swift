@@ -49,6 +49,8 @@ package struct NetworkController: Sendable {
     /// How often transfers were cut that start over from 0.
     var restarts: [CommandID: Int] = [:]
     var places: [LinkKey: Int] = [:]
+    /// What each would have but for the global limit.
+    var ownPlaces: [LinkKey: Int] = [:]
     /// What the global limit leaves beyond all of them.
     var spare = 0
     var published: [LinkKey: LinkLevel] = [:]

@@ -19,18 +19,29 @@ package struct LinkAllowance: Sendable, Equatable {
     package var places: Int
     /// Of these, low ones at most.
     package var lowPlaces: Int
+    /// So many more the link itself would bear, which high quality elsewhere or others' shares have; only who had one of
+    /// them comes back to it.
+    package var reserve = 0
     /// Qualities that begin nothing now.
     package var closed: Set<QualityOfService> = []
+
+    /// Low quality has no more than so many, whoever comes back.
+    mutating func limitLow(to most: Int) {
+        lowPlaces = min(lowPlaces, most)
+        reserve = 0
+    }
 
     /// - Parameters:
     ///   - others: transfers of middle and low quality that are in hand.
     ///   - low: of these, low ones.
-    package func admits(_ qos: QualityOfService, others: Int, low: Int) -> Bool {
+    ///   - comesBack: it had a place a moment ago, and its connection broke.
+    package func admits(_ qos: QualityOfService, others: Int, low: Int, comesBack: Bool = false) -> Bool {
         guard !closed.contains(qos) else { return false }
+        let more = comesBack ? reserve : 0
         switch qos.serviceClass {
         case .high: return true
-        case .middle: return others < places
-        case .low: return others < places && low < lowPlaces
+        case .middle: return others < places + more
+        case .low: return others < places + more && low < lowPlaces + more
         }
     }
 }

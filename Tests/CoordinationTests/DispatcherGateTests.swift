@@ -172,6 +172,86 @@ import Wire
         #expect(numbers(dispatcher.dispatch(at: at, now: 62 * Self.second)) == [2])
     }
 
+    @Test func `a low transfer whose connection broke comes back beside high quality that has all places`() {
+        var policy = NetworkPolicy()
+        policy.globalLimit = 8
+        var dispatcher = dispatcher(concurrency: 16, links: LinkGovernors(policy: policy))
+        let low = (1...6).map { ready(Int64($0), .utility, to: host) }
+        let high = (11...18).map { ready(Int64($0), .userInitiated, to: host) }
+        dispatcher.insert(low)
+        var traffic = Traffic(to: host)
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1, 2, 3, 4])
+        start(Array(low.prefix(4)), in: &dispatcher, now: 0)
+        traffic.flow(Array(low.prefix(4)), seconds: 5, through: &dispatcher)
+        dispatcher.insert(high)
+        #expect(numbers(dispatcher.dispatch(at: at, now: traffic.now)).count == 8)
+        start(high, in: &dispatcher, now: traffic.now)
+        traffic.flow(low.prefix(4) + high, seconds: 30, through: &dispatcher)
+        #expect(dispatcher.links.controller.state(of: LinkKey(host, .up), now: traffic.now)?.limit == 1)
+
+        dispatcher.transition(report(low[0], .new, fault: .link, reason: "stalled"), now: traffic.now)
+        dispatcher.insert([low[0]])
+        #expect(numbers(dispatcher.dispatch(at: at, now: traffic.now)) == [1], "in its own place")
+        start([low[0]], in: &dispatcher, now: traffic.now)
+        traffic.flow(low.prefix(4) + high, seconds: 5, through: &dispatcher)
+        #expect(value(dispatcher.dispatch(at: at, now: traffic.now)).isEmpty, "and in no other")
+
+        dispatcher.transition(report(low[1], .success), now: traffic.now)
+        traffic.flow([low[0], low[2], low[3]] + high, seconds: 5, through: &dispatcher)
+        #expect(value(dispatcher.dispatch(at: at, now: traffic.now)).isEmpty, "who has ended keeps no place")
+
+        dispatcher.transition(report(low[2], .new, fault: .link, reason: "stalled"), now: traffic.now)
+        traffic.flow([low[0], low[3]] + high, seconds: 61, through: &dispatcher)
+        dispatcher.insert([low[2]])
+        #expect(value(dispatcher.dispatch(at: at, now: traffic.now)).isEmpty, "nor who stays away for a minute")
+    }
+
+    /// What workers report of a link, of which each transfer gets 6.4 Mbit/s, and a low one beside high ones a tenth.
+    private struct Traffic {
+        let host: Destination
+        private(set) var now: Int64 = 0
+        private var bytes: [Int64] = [0, 0, 0]
+        private var acknowledged: [CommandID: Int64] = [:]
+
+        init(to host: Destination) { self.host = host }
+
+        /// These run for so many seconds.
+        mutating func flow(_ commands: [ReadyCommand], seconds: Int, through dispatcher: inout Dispatcher) {
+            for _ in 0..<(4 * seconds) {
+                now += DispatcherGateTests.second / 4
+                let hasHigh = commands.contains { $0.qos.serviceClass == .high }
+                for command in commands {
+                    let share: Int64 = hasHigh && command.qos.serviceClass == .low ? 20_000 : 200_000
+                    acknowledged[command.id, default: 0] += share
+                    bytes[command.qos.serviceClass.rawValue] += share
+                }
+                let link = Transfers.Link(
+                    destination: host, direction: .up, bytes: bytes, rate: Int64(commands.count) * 800_000,
+                    inFlight: commands.count, roundTrip: 50_000)
+                let transfers = commands.map { command in
+                    var transfer = Transfers.Transfer(id: command.id, claim: 1, link: 0, qos: command.qos)
+                    transfer.isIdempotent = true
+                    transfer.isResumable = true
+                    transfer.acknowledged = acknowledged[command.id, default: 0]
+                    transfer.offset = transfer.acknowledged
+                    transfer.total = 1 << 30
+                    transfer.roundTrip = 50_000
+                    transfer.leastRoundTrip = 50_000
+                    return transfer
+                }
+                dispatcher.links.report(Transfers(links: [link], transfers: transfers), worker: 1, now: now)
+                _ = dispatcher.networkTick(minuteOfDay: 0, now: now)
+            }
+        }
+    }
+
+    private func start(_ commands: [ReadyCommand], in dispatcher: inout Dispatcher, now: Int64) {
+        for command in commands {
+            dispatcher.transition(report(command, .queued), now: now)
+            dispatcher.transition(report(command, .sent), now: now)
+        }
+    }
+
     @Test func `the floor opens no hours`() {
         var policy = NetworkPolicy()
         policy.destinations[host] = DestinationLimits(backgroundHours: AllowedHours(from: 60, to: 120))

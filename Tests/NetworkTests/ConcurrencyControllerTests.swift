@@ -184,6 +184,21 @@ import Testing
         #expect(controller.limit == good)
     }
 
+    @Test func `a level gives its limit back beside high quality too`() {
+        var controller = ConcurrencyController()
+        run(&controller, seconds: 20) { tick(Double(min($0, 16)) * 10, transfers: $0) }
+        let good = controller.limit
+        run(&controller, seconds: 5, from: 20, highest: 4) { tick(Double($0) * 10, transfers: $0) }
+        #expect(controller.limit <= 4)
+        run(&controller, seconds: 0.5, from: 25) {
+            var tick = tick(160, transfers: $0)
+            tick.hasHigh = true
+            tick.isSteered = true
+            return tick
+        }
+        #expect(controller.limit == good)
+    }
+
     @Test func `a link that was slow from its first second on begins slow start when its level lets it`() {
         var controller = ConcurrencyController()
         run(&controller, seconds: 30, highest: 4) { _ in tick(2, transfers: 4) }
