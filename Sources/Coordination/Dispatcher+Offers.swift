@@ -30,7 +30,7 @@ extension Dispatcher {
         var candidates = seats.values.sorted { $0.seat < $1.seat }.map { Candidate($0, now: now) }
         guard !candidates.isEmpty else { return [] }
         guard queue.count > 0 else { return [] }
-        for (command, seat) in starved(at: at, now: now) {
+        for (command, seat) in returning(now: now) + starved(at: at, now: now) {
             guard let index = candidates.firstIndex(where: { $0.record.seat == seat }) else { continue }
             offer(command, to: &candidates[index], as: .userInitiated, now: now)
         }
@@ -81,7 +81,7 @@ extension Dispatcher {
     ) -> Bool {
         guard candidate.room(serviceClass) > 0 else { return false }
         let mayBeSuspect = candidate.suspects < SeatRecord.mostSuspects
-        let command = Self.take(serviceClass, from: &queue, shards: shards, links, inFlight, kept, now: now) { lane in
+        let command = Self.take(serviceClass, from: &queue, shards: shards, links, inFlight, now: now) { lane in
             (mayBeSuspect || !lane.suspect) && isMeant(lane) && candidate.record.types.contains(lane.type)
         }
         guard let command else { return false }
@@ -92,12 +92,12 @@ extension Dispatcher {
     /// Borrows what says where commands may go: a copy for each command would be felt.
     private static func take(
         _ serviceClass: ServiceClass, from queue: inout ReadyQueue, shards: [Int]?, _ links: borrowing LinkGovernors,
-        _ inFlight: InFlight, _ kept: KeptPlaces, now: Int64, where isMeant: (ReadyQueue.Lane) -> Bool
+        _ inFlight: InFlight, now: Int64, where isMeant: (ReadyQueue.Lane) -> Bool
     ) -> ReadyCommand? {
         queue.take(serviceClass, shards: shards) { lane in
             isMeant(lane)
                 && (lane.destination == .none
-                    || links.admits(serviceClass, to: lane.destination, inFlight, kept, now: now))
+                    || links.admits(serviceClass, to: lane.destination, inFlight, now: now))
         }
     }
 
@@ -113,8 +113,31 @@ extension Dispatcher {
         hold(
             command.id, seat: candidate.record.seat, destination: command.destination, qos: command.qos,
             suspect: command.suspect, offeredAt: now)
-        kept.use(ReadyQueue.Group(destination: command.destination, serviceClass: command.qos.serviceClass))
+        if !kept.isEmpty { kept[command.id] = nil }
         links.offered(command, now: now)
+    }
+
+    /// Those whose connection broke, into the places that are kept for them, also where high quality has all others.
+    private mutating func returning(now: Int64) -> [(ReadyCommand, Int)] {
+        kept = kept.filter { $0.value.until > now }
+        var found: [(ReadyCommand, Int)] = []
+        for (id, place) in kept where queue.contains(id) {
+            let (destination, serviceClass) = (place.group.destination, place.group.serviceClass)
+            guard links.admits(serviceClass, to: destination, inFlight, comesBack: true, now: now),
+                let command = queue.command(id), !command.suspect, links.isOpen(command, now: now),
+                !found.contains(where: { $0.0.destination == destination }),
+                let seat = seatForOneMore(command, now: now)
+            else { continue }
+            queue.remove(id)
+            found.append((command, seat))
+        }
+        return found
+    }
+
+    /// Who could execute it beside all that it has.
+    private func seatForOneMore(_ command: ReadyCommand, now: Int64) -> Int? {
+        seats.values.filter { $0.types.contains(command.type) && $0.room(.high, now: now) > 0 }
+            .max { $0.room(.high, now: now) < $1.room(.high, now: now) }?.seat
     }
 
     /// The floor of invariant 7: one place for a class that would wait for ever behind higher ones, early enough for its
@@ -135,7 +158,7 @@ extension Dispatcher {
                     let seat = seats.values.first(where: {
                         $0.types.contains(command.type) && $0.room(.high, now: now) > 0
                             && ($0.room(.middle, now: now) <= 0
-                                || !links.admits(serviceClass, to: command.destination, inFlight, kept, now: now))
+                                || !links.admits(serviceClass, to: command.destination, inFlight, now: now))
                     })?.seat
                 else { continue }
                 queue.remove(command.id)
@@ -148,7 +171,8 @@ extension Dispatcher {
 
 extension LinkGovernors {
     fileprivate func admits(
-        _ serviceClass: ServiceClass, to destination: Destination, _ inFlight: InFlight, _ kept: KeptPlaces, now: Int64
+        _ serviceClass: ServiceClass, to destination: Destination, _ inFlight: InFlight, comesBack: Bool = false,
+        now: Int64
     ) -> Bool {
         // More destinations than places: each has one by its link, and all together no more than there are. Of high quality
         // each may have one besides: a slow destination that has them all keeps nobody else's waiting.
@@ -159,7 +183,6 @@ extension LinkGovernors {
         }
         return admits(
             serviceClass, to: destination, middle: inFlight[destination, .middle], low: inFlight[destination, .low],
-            comesBack: kept.holds(ReadyQueue.Group(destination: destination, serviceClass: serviceClass), now: now),
-            now: now)
+            comesBack: comesBack, now: now)
     }
 }

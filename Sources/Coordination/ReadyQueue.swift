@@ -107,6 +107,17 @@ package struct ReadyQueue: Sendable {
     }
     package func contains(_ id: CommandID) -> Bool { known.contains(id) }
 
+    package func command(_ id: CommandID) -> ReadyCommand? {
+        guard known.contains(id) else { return nil }
+        let shard = id.shard(of: shardCount)
+        for slot in lanes.lazy.flatMap(\.values) {
+            if let entry = slots[slot].heaps[shard].unordered.first(where: { $0.command.id == id }) {
+                return entry.command
+            }
+        }
+        return nil
+    }
+
     /// Smaller runs first within a class: when it was made, and a step of waiting later for each step of quality that it
     /// stands behind the first of its class.
     package func order(of command: ReadyCommand) -> Int64 {

@@ -175,7 +175,7 @@ import Wire
     @Test func `a low transfer whose connection broke comes back beside high quality that has all places`() {
         var policy = NetworkPolicy()
         policy.globalLimit = 8
-        var dispatcher = dispatcher(concurrency: 16, links: LinkGovernors(policy: policy))
+        var dispatcher = dispatcher(concurrency: 8, links: LinkGovernors(policy: policy))
         let low = (1...6).map { ready(Int64($0), .utility, to: host) }
         let high = (11...18).map { ready(Int64($0), .userInitiated, to: host) }
         dispatcher.insert(low)
@@ -190,6 +190,7 @@ import Wire
         #expect(dispatcher.links.controller.state(of: LinkKey(host, .up), now: traffic.now)?.limit == 1)
 
         dispatcher.transition(report(low[0], .new, fault: .link, reason: "stalled"), now: traffic.now)
+        #expect(value(dispatcher.dispatch(at: at, now: traffic.now)).isEmpty, "nobody else has its place")
         dispatcher.insert([low[0]])
         #expect(numbers(dispatcher.dispatch(at: at, now: traffic.now)) == [1], "in its own place")
         start([low[0]], in: &dispatcher, now: traffic.now)

@@ -42,6 +42,30 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `bench recovery kills as many as it was told, and each command is claimed after it was released`()
+            async throws
+        {
+            try await Installation.with { installation in
+                let place = try installation.place.directory("bench")
+                let finished = try await installation.sluice(
+                    "bench", "queue", "--figure", "recovery", "--kills", "3", "--directory", place, "--json",
+                    within: .seconds(120))
+                let report = try JSONValue(parsing: #require(finished.lines.first).utf8)
+                let figures = try #require(report["figures"]?.elements)
+                func value(_ name: String) -> Double? {
+                    figures.first { $0["name"]?.string == name }?["value"]?.double
+                }
+                let kills = try #require(value("kill -9 with every place full"))
+                #expect((1...3).contains(kills), "\(finished.output)")
+                for share in ["p50", "p99"] {
+                    let released = try #require(value("kill -9 to released, \(share)"))
+                    let claimed = try #require(value("kill -9 to claimed again, \(share)"))
+                    #expect(0 <= released && released <= claimed && claimed < 10_000, "\(finished.output)")
+                }
+                #expect(try FileManager.default.contentsOfDirectory(atPath: place).isEmpty)
+            }
+        }
+
         @Test(arguments: zip([SIGTERM, SIGINT], [143, 130]))
         func `a bench that is told to end does so while it waits for its processes`(signal: Int32, code: Int32)
             async throws
