@@ -126,7 +126,7 @@ extension Dispatcher {
             guard links.admits(serviceClass, to: destination, inFlight, comesBack: true, now: now),
                 let command = queue.command(id), !command.suspect, links.isOpen(command, now: now),
                 !found.contains(where: { $0.0.destination == destination }),
-                let seat = seatForOneMore(command, now: now)
+                let seat = seatBeyond(command, serviceClass, now: now)
             else { continue }
             queue.remove(id)
             found.append((command, seat))
@@ -134,10 +134,13 @@ extension Dispatcher {
         return found
     }
 
-    /// Who could execute it beside all that it has.
-    private func seatForOneMore(_ command: ReadyCommand, now: Int64) -> Int? {
-        seats.values.filter { $0.types.contains(command.type) && $0.room(.high, now: now) > 0 }
-            .max { $0.room(.high, now: now) < $1.room(.high, now: now) }?.seat
+    /// Who could execute what has no place in the ordinary way, in one of high quality's.
+    private func seatBeyond(_ command: ReadyCommand, _ serviceClass: ServiceClass, now: Int64) -> Int? {
+        seats.values.first {
+            $0.types.contains(command.type) && $0.room(.high, now: now) > 0
+                && ($0.room(.middle, now: now) <= 0
+                    || !links.admits(serviceClass, to: command.destination, inFlight, now: now))
+        }?.seat
     }
 
     /// The floor of invariant 7: one place for a class that would wait for ever behind higher ones, early enough for its
@@ -155,11 +158,7 @@ extension Dispatcher {
                 let group = ReadyQueue.Group(destination: command.destination, serviceClass: serviceClass)
                 guard releasedAt[group] == nil, links.isOpen(command, now: now),
                     !found.contains(where: { $0.0.destination == command.destination }),
-                    let seat = seats.values.first(where: {
-                        $0.types.contains(command.type) && $0.room(.high, now: now) > 0
-                            && ($0.room(.middle, now: now) <= 0
-                                || !links.admits(serviceClass, to: command.destination, inFlight, now: now))
-                    })?.seat
+                    let seat = seatBeyond(command, serviceClass, now: now)
                 else { continue }
                 queue.remove(command.id)
                 found.append((command, seat))

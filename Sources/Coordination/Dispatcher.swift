@@ -194,7 +194,7 @@ package struct Dispatcher: Sendable {
             if let hand = inHand[id], hand.offeredAt == nil {
                 let group = ReadyQueue.Group(destination: hand.destination, serviceClass: hand.serviceClass)
                 releasedAt[group] = now
-                if report.hasBroken {
+                if report.hasBroken, hand.serviceClass != .high {
                     kept[id] = (group, now + links.policy.longestStandstill.nanoseconds)
                 }
             }
