@@ -19,7 +19,10 @@ final class Torture: Sendable {
 
     /// The process of each slot: 0 the coordinator, 1… the workers.
     private let slots = Mutex([ChildProcess?](repeating: nil, count: Torture.workers + 1))
+    /// Processes that a fault has met. The coordinator may kill one that was stopped, and no other.
+    private let struck = Mutex<Set<Int32>>([])
     private let isUnderFire = Atomic(true)
+    private let isDrained = Atomic(false)
     private let isStopping = Atomic(false)
     private let killed = Atomic(0)
     private let stopped = Atomic(0)
@@ -48,7 +51,7 @@ final class Torture: Sendable {
     func run(_ schedule: FaultSchedule, commandsPerKill: Int) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for slot in 0...Self.workers { group.addTask { try await self.keep(slot) } }
-            group.addTask { try await self.poison() }
+            async let poisoned: Void = poison()
             // Everything is drained only when nobody submits any more.
             try await withThrowingTaskGroup(of: Void.self) { world in
                 world.addTask { try await self.fire(schedule) }
@@ -56,6 +59,9 @@ final class Torture: Sendable {
                 world.addTask { try await self.people() }
                 try await world.waitForAll()
             }
+            try await drain()
+            // Who kills must have ended before anybody is asked to end.
+            try await poisoned
             try await finish()
             try await group.waitForAll()
         }
@@ -81,7 +87,9 @@ final class Torture: Sendable {
             slots.withLock { $0[slot] = child }
             let ending = await child.end
             // A coordinator that follows a killed one may find its lock still held for a moment.
-            let isExpected = ending == .signalled(SIGKILL) || ending == .exited(0) || slot == 0 && ending == .exited(75)
+            let isExpected =
+                ending == .signalled(SIGKILL) && struck.withLock { $0.contains(child.pid) } || ending == .exited(0)
+                || slot == 0 && ending == .exited(75)
             if !isExpected {
                 ledger.unexpected("\(child.name) ended with \(ending): \(child.errors.suffix(500))")
                 if incarnation > 5000 { return }
@@ -89,7 +97,11 @@ final class Torture: Sendable {
         }
     }
 
-    private func signal(_ slot: Int, _ number: Int32) -> Bool { slots.withLock { $0[slot]?.signal(number) ?? false } }
+    private func strike(_ child: ChildProcess?, _ number: Int32) -> Bool {
+        guard let child else { return false }
+        struck.withLock { _ = $0.insert(child.pid) }
+        return child.signal(number)
+    }
 
     private func fire(_ schedule: FaultSchedule) async throws {
         try await until("the first process of each slot") { self.slots.withLock { $0.allSatisfy { $0 != nil } } }
@@ -99,10 +111,15 @@ final class Torture: Sendable {
                 switch fault.kind {
                 case .kill:
                     // The slot may be between two processes: the kill is made as soon as there is one.
-                    try await until("a process to kill") { self.signal(fault.victim, SIGKILL) }
+                    let child = try await awaited("a process to kill") {
+                        let child = self.slots.withLock { $0[fault.victim] }
+                        return self.strike(child, SIGKILL) ? child : nil
+                    }
                     killed.add(1, ordering: .relaxed)
+                    // Until its end is noted it would pass for one that is ready.
+                    _ = await child.end
                 case .stop(let pause):
-                    guard let child = slots.withLock({ $0[fault.victim] }), child.signal(SIGSTOP) else { continue }
+                    guard let child = slots.withLock({ $0[fault.victim] }), strike(child, SIGSTOP) else { continue }
                     stopped.add(1, ordering: .relaxed)
                     guard let pause else { continue }
                     group.addTask {
@@ -124,14 +141,14 @@ final class Torture: Sendable {
             ["noop", "--payload", #"{"milliseconds":20000}"#, "--qos", "userInitiated"], nil, number: 0
         ) { _ in .poison }.first
         guard let id else { return }
-        while !isStopping.load(ordering: .relaxed) {
+        while !isDrained.load(ordering: .relaxed) {
             if let command = try? store.command(id) {
                 if command.status == .tooManyTimes { return }
                 if command.status == .sent, let seat = command.seat,
                     let session = try? store.sessions().first(where: { $0.seat == seat })
                 {
                     let worker = slots.withLock { $0.first { $0?.pid == session.pid } ?? nil }
-                    if worker?.signal(SIGKILL) == true {
+                    if strike(worker, SIGKILL) {
                         killed.add(1, ordering: .relaxed)
                         _ = await worker?.end
                     }
@@ -284,11 +301,11 @@ final class Torture: Sendable {
             }
         } catch let missed as Missed {
             ledger.unexpected("a worker hangs, and nobody kills it: \(missed)")
-            for slot in 0...Self.workers { _ = signal(slot, SIGCONT) }
+            for child in slots.withLock({ $0 }) { child?.signal(SIGCONT) }
         }
     }
 
-    private func finish() async throws {
+    private func drain() async throws {
         try await waitForTheHanging()
         do {
             try await installation.drained(store, within: .seconds(180))
@@ -301,6 +318,10 @@ final class Torture: Sendable {
                 }
             }
         }
+        isDrained.store(true, ordering: .relaxed)
+    }
+
+    private func finish() async throws {
         // The last fault may have left a slot between two processes, or with one that cannot take a signal yet.
         try await until("a ready process in each slot") { try self.isReady }
         isStopping.store(true, ordering: .relaxed)
@@ -308,7 +329,10 @@ final class Torture: Sendable {
             guard let child = slots.withLock({ $0[slot] }) else { continue }
             child.signal(SIGTERM)
             let ending = try await child.end(within: .seconds(40))
-            if ending != .exited(0) { ledger.unexpected("\(child.name) ended with \(ending) when it was asked to") }
+            if ending != .exited(0) {
+                ledger.unexpected(
+                    "\(child.name) ended with \(ending) when it was asked to: \(child.errors.suffix(500))")
+            }
         }
     }
 }
