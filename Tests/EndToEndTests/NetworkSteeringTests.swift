@@ -129,6 +129,10 @@ extension EndToEndTests {
                 #expect(link?["inFlight"]?.integer == 1)
                 #expect((100_000...2_000_000).contains(link?["goodput"]?.integer ?? 0), "\(String(describing: link))")
                 #expect(link?["history"]?.elements?.isEmpty == false)
+                // The store has only how the link began.
+                let status = try await installation.status()?["links"]?.elements?
+                    .first { $0["destination"]?.string == receiver.origin }
+                #expect((100_000...2_000_000).contains(status?["goodput"]?.integer ?? 0))
                 try await installation.await(id, .success, in: installation.store())
                 listening.cancel()
                 await client.close()

@@ -43,7 +43,7 @@ struct StatusCommand: ParsableCommand {
         return .object([
             .init("counts", .object(CommandStatus.allCases.map { .init($0.name, .integer(Int64(counts[$0]))) })),
             .init("workers", .array(try surroundings.workers().map(json))),
-            .init("links", .array(try surroundings.readings(live: nil).map(\.json))),
+            .init("links", .array(try LinkSource(surroundings).readings().map(\.json))),
             .init(
                 "coordinator",
                 !coordinator.isHeld
@@ -94,7 +94,7 @@ struct StatusCommand: ParsableCommand {
             Output.line("")
             for line in table.lines { Output.line(line) }
         }
-        let links = try surroundings.readings(live: nil)
+        let links = try LinkSource(surroundings).readings()
         if !links.isEmpty {
             Output.line("")
             for line in LinkSource.lines(links) { Output.line(line) }
