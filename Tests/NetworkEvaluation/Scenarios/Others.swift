@@ -119,8 +119,10 @@ extension Scenario {
         for destination in 1...4 {
             try await stage.submit(50, of: 100_000_000, .userInitiated, kind: "high", to: destination)
         }
-        try await until("200 transfers", within: .seconds(60)) {
-            try await stage.traffic().requests.count { $0.end == nil } >= 200
+        // All 200 are in the coordinator's hands. With so many on one link there are always some whose connection is not
+        // there yet, or anew: all at the destinations at once were there after 14 to 39 s, or never.
+        try await until("190 of 200 transfers", within: .seconds(60)) {
+            try await stage.traffic().requests.count { $0.end == nil } >= 190
         }
         stage.start()
         guard let coordinator = try await stage.coordinator(), let before = Facts.processorTime(of: coordinator) else {
