@@ -119,8 +119,8 @@ extension Scenario {
         for destination in 1...4 {
             try await stage.submit(50, of: 100_000_000, .userInitiated, kind: "high", to: destination)
         }
-        // All 200 are in the coordinator's hands. With so many on one link there are always some whose connection is not
-        // there yet, or anew: all at the destinations at once were there after 14 to 39 s, or never.
+        // Of so many on one link some connections are always being made: all 200 requests were at the destinations at once
+        // after 14 to 39 s, and in two of six runs not within 60.
         try await until("190 of 200 transfers", within: .seconds(60)) {
             try await stage.traffic().requests.count { $0.end == nil } >= 190
         }
