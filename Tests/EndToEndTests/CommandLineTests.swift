@@ -103,9 +103,9 @@ extension EndToEndTests {
 
         @Test func `prune leaves what ended within a week`() async throws {
             try await Installation.with { installation in
-                _ = try await installation.sluice("submit", "noop", "--not-before", "1h")
-                let store = try installation.store()
+                let store = try SQLiteStore(directory: DataDirectory(path: installation.data), create: true)
                 var ids: [CommandID] = []
+                // In the order of time, as a shard's transitions are: what is newer hides what comes after it.
                 for days in [8, 6] as [Int64] {
                     let then = Timestamp.now + .seconds(-days * 86_400)
                     let draft = CommandDraft(
@@ -114,6 +114,7 @@ extension EndToEndTests {
                     _ = try store.cancel(id, reason: "a test", now: then)
                     ids.append(id)
                 }
+                _ = try await installation.sluice("submit", "noop", "--not-before", "1h")
                 #expect(try await installation.sluice("prune").code == 0)
                 #expect(try store.command(ids[0]) == nil)
                 #expect(try store.command(ids[1])?.status == .cancelled)
