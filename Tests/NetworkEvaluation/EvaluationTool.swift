@@ -35,6 +35,8 @@ struct EvaluationTool: AsyncParsableCommand {
     var atOnce = 1
     @Option(help: "Mbit/s of all links that are emulated at once: what the machine has time for.")
     var megabits = 150.0
+    @Option(help: "Mbit/s of a run's shared link at most, where a machine has no time for the scenario's.")
+    var uplink: Double?
     @Option(help: "Of every run; some scenarios take longer.")
     var seconds = 60.0
     @Option(help: "TCP congestion control (repeatable): cubic, bbr.")
@@ -110,7 +112,7 @@ struct EvaluationTool: AsyncParsableCommand {
             repeat {
                 while let job = queue.next() {
                     say("\(open.count - queue.waiting)/\(open.count)  \(job.text)")
-                    group.addTask { await Self.run(job, shaper) }
+                    group.addTask { await Self.run(job, shaper, uplink: uplink) }
                 }
                 guard let record = try await group.next() else { return }
                 queue.end(of: record.job)
@@ -124,12 +126,14 @@ struct EvaluationTool: AsyncParsableCommand {
     }
 
     /// One run from an empty directory to the end of its processes.
-    private static func run(_ job: Job, _ shaper: NetworkBed.Shaper) async -> RunRecord {
-        let scenario = Scenario.named(job.scenario)!
+    private static func run(_ job: Job, _ shaper: NetworkBed.Shaper, uplink: Double?) async -> RunRecord {
+        var scenario = Scenario.named(job.scenario)!
+        if let uplink, let rate = scenario.uplink.rate { scenario.uplink.rate = min(rate, uplink * 1e6) }
         let ticks = Facts.Ticks.now
         var record = RunRecord(job)
         var facts = Facts.machine
         facts.append(.init("date", .string(Timestamp.now.description)))
+        if let uplink { facts.append(.init("uplink", .number(uplink))) }
         do {
             let stage = try await Stage(job, scenario, shaper: shaper)
             facts.append(.init("shaper", .string(stage.bed.shaper)))

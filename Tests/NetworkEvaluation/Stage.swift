@@ -259,10 +259,13 @@ final class Stage {
     }
 
     /// Bends the link and notes it.
+    /// - Parameter text: for the plots; nil: the link's rate.
     @discardableResult
-    func change(_ link: EmulatedLink, destination: Int? = nil, _ text: String) async throws -> MonotonicMoment {
+    func change(
+        _ link: EmulatedLink, destination: Int? = nil, _ text: String? = nil
+    ) async throws -> MonotonicMoment {
         let moment = try await bed.change(link, destination: destination)
-        mark(text, at: moment)
+        mark(text ?? link.rate.map { "\(($0 / 1e6).short) Mbit/s" } ?? "no limit", at: moment)
         return moment
     }
 

@@ -80,7 +80,7 @@ extension Scenario {
             for turn in 1..<Int(stage.seconds / 20) {
                 try await stage.until(second: Double(turn) * 20)
                 let link = turn % 2 == 1 ? slow : fast
-                let at = try await stage.change(link, "\(Int(link.rate! / 1e6)) Mbit/s")
+                let at = try await stage.change(link)
                 capacity += last.link.payloadCeiling * (at - last.at)
                 last = (at, link)
             }

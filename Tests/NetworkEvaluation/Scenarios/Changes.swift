@@ -42,7 +42,7 @@ extension Scenario {
                 }
             }
             let running = try await stage.running(ids[.background]!)
-            let changed = try await stage.change(slow, "2 Mbit/s")
+            let changed = try await stage.change(slow)
             if cancels {
                 try await stage.pause(5)
                 stage.record.set("cancelled after (s)", try await cancelled(running, stage, changed))
@@ -114,7 +114,7 @@ extension Scenario {
         stage.start()
         try await stage.submitBacklog(of: 20_000_000, seconds: 20)
         try await stage.until(second: 10)
-        let changed = try await stage.change(slow, "2 Mbit/s")
+        let changed = try await stage.change(slow)
         try await stage.until(second: stage.seconds)
         let (from, end) = (changed + 3, MonotonicMoment.now)
         let traffic = try await stage.traffic()
@@ -131,13 +131,14 @@ extension Scenario {
             Target("goodput (%)", .atLeast(93)),
         ], leastSeconds: 45, isMain: true
     ) { stage in
+        let fast = stage.scenario.uplink
         try await stage.startSluice()
         stage.start()
         try await stage.submitBacklog(of: 2_000_000)
         try await stage.until(second: stage.seconds / 3)
-        let dropped = try await stage.change(slow, "2 Mbit/s")
+        let dropped = try await stage.change(slow)
         try await stage.until(second: stage.seconds * 2 / 3)
-        let back = try await stage.change(fast, "100 Mbit/s")
+        let back = try await stage.change(fast)
         try await stage.until(second: stage.seconds)
         let end = MonotonicMoment.now
         let traffic = try await stage.traffic()

@@ -44,20 +44,21 @@ extension Scenario {
     }
 
     static let kill: Scenario = {
-        let (fast, slow) = (EmulatedLink.megabits(100), EmulatedLink.megabits(2))
+        let slow = EmulatedLink.megabits(2)
         return Scenario(
             name: "kill", title: "100 → 2 → 100 Mbit/s, SIGKILL of the coordinator and a worker in between",
-            uplink: fast,
+            uplink: .megabits(100),
             targets: [
                 Target("lost", .atMost(0)), Target("sent twice, per transfer cut (KiB)", .atMost(256)),
                 Target("level known again after (s)", .atMost(2)),
             ], arms: [.ours, .fixed8], leastSeconds: 45
         ) { stage in
+            let fast = stage.scenario.uplink
             try await stage.startSluice()
             stage.start()
             try await stage.submitBacklog(of: 2_000_000, seconds: stage.seconds / 3, by: stage.resumable())
             try await stage.until(second: stage.seconds / 4)
-            try await stage.change(slow, "2 Mbit/s")
+            try await stage.change(slow)
             try await stage.until(second: stage.seconds / 2)
             let running = try await stage.traffic().requests.count { $0.end == nil }
             let victims = try await [stage.workers().first, stage.coordinator()].compactMap { $0 }
@@ -67,7 +68,7 @@ extension Scenario {
             try await stage.until(second: stage.seconds * 3 / 4)
             let known = stage.link(after: killed) { $0.link != "*" && $0.level != "unknown" }
             stage.record.set("level known again after (s)", known.map { $0.at - killed })
-            try await stage.change(fast, "100 Mbit/s")
+            try await stage.change(fast)
             let open = { try await stage.client.counts().filter { !$0.key.isFinal }.values.reduce(0, +) }
             try await until("the end of every upload", within: .seconds(300)) { try await open() == 0 }
             let counts = try await stage.client.counts()
