@@ -106,7 +106,7 @@ let package = Package(
                 "CLinux", log, lifecycle,
                 .product(name: "Subprocess", package: "swift-subprocess"),
             ]),
-        module("Sluice", ["Commands", "Store", "Wire", "Work", "ZeroMQ", log, lifecycle, signals]),
+        module("Sluice", ["Commands", "Store", "Wire", "Work", "ZeroMQ", "Operations", log, lifecycle, signals]),
         module("Console", ["Commands"]),
         .executableTarget(
             name: "SluiceCommand",

@@ -3,16 +3,20 @@ package import Work
 
 /// The operations that come with Sluice.
 package enum BuiltInOperations {
-    /// For a worker. Costs next to nothing until the first upload: threads, client and certificates come with it.
-    package static func registry(_ configuration: OperationsConfiguration = OperationsConfiguration())
-        -> OperationRegistry
-    {
-        OperationRegistry([
+    /// For a worker, and for whoever checks payloads. Costs next to nothing until the first upload: threads, client and
+    /// certificates come with it.
+    ///
+    /// - Parameter own: operations of another program; one of a built-in type stands in for it.
+    package static func registry(
+        _ configuration: OperationsConfiguration = OperationsConfiguration(), and own: [any Operation] = []
+    ) -> OperationRegistry {
+        let builtIn: [any Operation] = [
             NoopOperation(),
             UploadOperation(
                 configuration: configuration.http, credentials: configuration.credentials,
                 resumes: configuration.resumes),
-        ])
+        ]
+        return OperationRegistry(own + builtIn.filter { operation in !own.contains { $0.type == operation.type } })
     }
 }
 

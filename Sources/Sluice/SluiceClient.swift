@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Operations
 package import Store
 internal import Synchronization
 internal import Wire
@@ -23,13 +24,14 @@ public final class SluiceClient: Sendable {
     ///
     /// - Parameters:
     ///   - path: the data directory, `./sluice-data` for the command line.
-    ///   - operations: operations whose payloads this client submits: they check a payload and read its destination.
+    ///   - operations: operations of your own whose payloads this client submits, besides `upload` and `noop`: they check
+    ///     a payload and read its destination.
     ///   - create: make the directory and its store where there is none.
     /// - Throws: ``SluiceError``.
     public convenience init(
         data path: String, operations: [any Operation] = [], create: Bool = true
     ) throws(SluiceError) {
-        try self.init(data: path, registry: OperationRegistry(operations), create: create)
+        try self.init(data: path, registry: BuiltInOperations.registry(and: operations), create: create)
     }
 
     package convenience init(data path: String, registry: OperationRegistry, create: Bool) throws(SluiceError) {

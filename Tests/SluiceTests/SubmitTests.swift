@@ -108,6 +108,27 @@ import Wire
         }
     }
 
+    @Test func `uploads are known without saying so: payload checked, destination and size read`() async throws {
+        let place = try TemporaryDirectory("sluice")
+        defer { place.remove() }
+        let file = try place.file("photo.jpg", [UInt8](repeating: 7, count: 1000))
+        let client = try SluiceClient(data: "\(place.path)/data")
+        let good: JSONValue = ["file": .string(file), "to": "http://127.0.0.1:9/in/"]
+        let id = try await client.submit("upload", payload: good)
+        let command = try #require(try await client.command(id))
+        #expect(command.destination.text == "http://127.0.0.1:9")
+        #expect(command.total == 1000)
+        #expect(command.idempotent)
+        let wrong: [JSONValue] = [
+            ["file": "/nonexistent", "to": "http://host/"], ["file": .string(file)], ["fyle": "x"],
+        ]
+        for bad in wrong {
+            await #expect(throws: SluiceError.self) { try await client.submit("upload", payload: bad) }
+        }
+        #expect(try await client.counts()[.new] == 1)
+        await client.close()
+    }
+
     @Test func `the coordinator is told of every submit, and of many in bulk`() async throws {
         try await Rig.with { rig in
             let stage = try await Stage(rig.directory)
