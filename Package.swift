@@ -63,6 +63,7 @@ let package = Package(
 
         module("ZeroMQ", ["CZeroMQ", "CLinux"]),
         module("Commands"),
+        module("Settings", [.product(name: "Configuration", package: "swift-configuration")]),
         // Not “Network”: dependencies ask `canImport(Network)`, mean Apple's, and would find this one.
         .target(
             name: "NetworkControl", dependencies: ["Commands"], path: "Sources/Network", swiftSettings: swiftSettings),
@@ -77,9 +78,8 @@ let package = Package(
         module(
             "Coordination",
             [
-                "Commands", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", log, lifecycle,
+                "Commands", "NetworkControl", "Settings", "Wire", "Store", "ZeroMQ", "CLinux", log, lifecycle,
                 .product(name: "Collections", package: "swift-collections"),
-                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ]),
         module(
@@ -92,13 +92,12 @@ let package = Package(
         module(
             "Operations",
             [
-                "Commands", "Work", "CLinux", log,
+                "Commands", "Settings", "Work", "CLinux", log,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "Configuration", package: "swift-configuration"),
             ]),
         module(
             "Supervision",
@@ -111,8 +110,8 @@ let package = Package(
         .executableTarget(
             name: "SluiceCommand",
             dependencies: [
-                "Commands", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", "Coordination", "Work", "Operations",
-                "Supervision", "Sluice", "Console", log, lifecycle, signals,
+                "Commands", "Settings", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", "Coordination", "Work",
+                "Operations", "Supervision", "Sluice", "Console", log, lifecycle, signals,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),
@@ -142,10 +141,11 @@ let package = Package(
             ],
             path: "Tests/NetworkEvaluation", swiftSettings: swiftSettings, linkerSettings: lean),
 
+        .target(name: "TestOrder", path: "Tests/Order"),
         .target(
             name: "TestSupport",
             dependencies: [
-                "Commands", "Store", "CLinux",
+                "Commands", "Store", "CLinux", "TestOrder",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -158,6 +158,7 @@ let package = Package(
             path: "Tests/RouteProbe", swiftSettings: swiftSettings),
         tests("ZeroMQ", ["ZeroMQ", "TestSupport"]),
         tests("Commands", ["Commands", "TestSupport"]),
+        tests("Settings", ["Settings", .product(name: "Configuration", package: "swift-configuration")]),
         .testTarget(
             name: "NetworkControlTests", dependencies: ["NetworkControl", "Commands", "TestSupport"],
             path: "Tests/NetworkTests", swiftSettings: swiftSettings),
@@ -166,14 +167,14 @@ let package = Package(
         tests(
             "Coordination",
             [
-                "Coordination", "RouteProbe", "Commands", "NetworkControl", "Store", "Wire", "TestSupport",
+                "Coordination", "RouteProbe", "Commands", "NetworkControl", "Settings", "Store", "Wire", "TestSupport",
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
         tests("Work", ["Work", "Commands", "Store", "Wire", "ZeroMQ", "TestSupport"]),
         tests(
             "Operations",
             [
-                "Operations", "Work", "Commands", "TestSupport",
+                "Operations", "Settings", "Work", "Commands", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),

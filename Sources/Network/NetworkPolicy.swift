@@ -1,6 +1,6 @@
 package import Commands
 
-/// What the network allows: the default is the table of the design. Values come from `sluice.yaml`; ``validate()`` refuses
+/// What the network allows: the default is the table that README shows. Values come from `sluice.yaml`; ``validate()`` refuses
 /// what makes no sense.
 package struct NetworkPolicy: Sendable, Equatable {
     /// Also for `unknown`.

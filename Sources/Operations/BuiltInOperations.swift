@@ -1,4 +1,4 @@
-package import Configuration
+package import Settings
 package import Work
 
 /// The operations that come with Sluice.
@@ -38,34 +38,31 @@ package struct OperationsConfiguration: Sendable, Equatable {
     /// | `upload.connectionsPerHost` | 1024 | connections to one scheme, host and port |
     /// | `upload.trustRootsFile` | none | PEM file of certificates to trust besides the system's |
     ///
-    /// - Throws: ``ConfigurationError`` naming the key.
-    package init(reading configuration: ConfigReader) throws(ConfigurationError) {
-        let upload = configuration.scoped(to: "upload")
-        http.connectTimeout = try Self.seconds(upload, "connectTimeout", default: http.connectTimeout)
-        http.idleTimeout = try Self.seconds(upload, "idleTimeout", default: http.idleTimeout)
-        let connections = upload.int(forKey: "connectionsPerHost", default: http.connectionsPerHost)
-        guard (1...65_535).contains(connections) else {
-            throw ConfigurationError(key: "upload.connectionsPerHost", "must be from 1 to 65535, not \(connections)")
+    /// - Throws: ``SettingsError`` naming the key.
+    package init(reading reader: inout SettingsReader) throws(SettingsError) {
+        try Self.read(&http.connectTimeout, "connectTimeout", &reader)
+        try Self.read(&http.idleTimeout, "idleTimeout", &reader)
+        try reader.read(&http.connectionsPerHost, ["upload", "connectionsPerHost"])
+        guard (1...65_535).contains(http.connectionsPerHost) else {
+            throw SettingsError(
+                key: "upload.connectionsPerHost", problem: "takes 1 to 65535, not \(http.connectionsPerHost)")
         }
-        http.connectionsPerHost = connections
-        http.trustRootsFile = upload.string(forKey: "trustRootsFile")
+        http.trustRootsFile = try reader.text(["upload", "trustRootsFile"])
         if let file = http.trustRootsFile {
             do { _ = try SourceFile(path: file) } catch {
-                throw ConfigurationError(key: "upload.trustRootsFile", error.message)
+                throw SettingsError(key: "upload.trustRootsFile", problem: error.message)
             }
         }
-        credentials = try CredentialStore(reading: configuration)
-        resumes = try ResumeRules(reading: configuration)
+        credentials = try CredentialStore(reading: &reader)
+        resumes = try ResumeRules(reading: &reader)
     }
 
-    private static func seconds(
-        _ section: ConfigReader, _ key: String, default fallback: Duration
-    ) throws(ConfigurationError) -> Duration {
-        let configKey = ConfigKey([key])
-        guard let seconds = section.double(forKey: configKey) else { return fallback }
-        guard seconds >= 0.05, seconds <= 86_400 else {
-            throw ConfigurationError(key: "upload.\(key)", "must be seconds from 0.05 to 86400, not \(seconds)")
+    private static func read(
+        _ value: inout Duration, _ key: String, _ reader: inout SettingsReader
+    ) throws(SettingsError) {
+        try reader.read(&value, ["upload", key])
+        guard value >= .milliseconds(50), value <= .seconds(86_400) else {
+            throw SettingsError(key: "upload.\(key)", problem: "takes 0.05 to 86400 seconds, not \(value)")
         }
-        return .milliseconds(Int64(seconds * 1000))
     }
 }

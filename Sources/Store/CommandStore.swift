@@ -90,8 +90,9 @@ package protocol CommandStore: Sendable {
     ) throws(StoreError) -> [ExecutionOutcome]
     /// After a worker's proven death: deletes its session and releases its commands, one transaction for each shard.
     ///
-    /// Convicts per DESIGN section 4, "Crashes". Runs to the end or can be run again: the shard in which a suspect of the
-    /// dead worker was executing comes after those with other commands, so that a repeated call decides alike.
+    /// Convicts the suspects that it was executing, or where there was none suspects all that it was executing. Runs to
+    /// the end or can be run again: the shard in which a suspect of the dead worker was executing comes after those with
+    /// other commands, so that a repeated call decides alike.
     /// - Parameters:
     ///   - counts: false where the death was ordered or came with a reboot; then nobody is charged or suspected.
     ///   - released: called with the transitions of each shard as soon as they are committed, and with what may run
@@ -123,7 +124,8 @@ package protocol CommandStore: Sendable {
     /// of deleted ones. `tooManyTimes` and `inDoubt` only when they are among `statuses`.
     /// - Returns: what was deleted in this batch; call again until it is nothing.
     func prune(shard: Int, before: Timestamp, statuses: Set<CommandStatus>, limit: Int) throws(StoreError) -> Pruned
-    /// Copies WAL frames into the database in the guarded form of DESIGN section 5. Does nothing in memory.
+    /// Copies WAL frames into the database under the write lock, so that nobody starts the WAL over meanwhile. Does
+    /// nothing in memory.
     /// - Returns: bytes of WAL that remain to be copied.
     func checkpoint(shard: Int) throws(StoreError) -> Int64
     /// Bytes of the WAL of a shard as it stands.

@@ -2,6 +2,7 @@ import Commands
 import Configuration
 import Coordination
 import NetworkControl
+import Settings
 import TestSupport
 import Testing
 
@@ -11,12 +12,18 @@ import Testing
         func key(_ name: String) -> AbsoluteConfigKey { AbsoluteConfigKey(name.split(separator: ".").map(String.init)) }
         for (name, value) in values { all[key(name)] = .init(.string(value), isSecret: false) }
         for (name, value) in lists { all[key(name)] = .init(.stringArray(value), isSecret: false) }
-        return try NetworkPolicy(
-            reading: ConfigReader(provider: InMemoryProvider(values: all)), keys: values.keys.sorted())
+        return try read(ConfigReader(provider: InMemoryProvider(values: all)), keys: values.keys.sorted())
     }
 
-    private func refusal(_ values: [String: String], lists: [String: [String]] = [:]) throws -> PolicyError {
-        try #require(#expect(throws: PolicyError.self) { try read(values, lists: lists) })
+    private func read(_ configuration: ConfigReader, keys: [String] = []) throws -> NetworkPolicy {
+        var reader = SettingsReader(configuration)
+        let policy = try NetworkPolicy(reading: &reader)
+        try reader.refuseUnknown(keys)
+        return policy
+    }
+
+    private func refusal(_ values: [String: String], lists: [String: [String]] = [:]) throws -> SettingsError {
+        try #require(#expect(throws: SettingsError.self) { try read(values, lists: lists) })
     }
 
     @Test func `nothing said is the default`() throws {
@@ -55,7 +62,7 @@ import Testing
             [
                 "destination.a.origin": "https://a.example.com", "destination.a.maxConcurrency": "6",
                 "destination.a.maxRate": "20Mbit", "destination.a.backgroundHours": "22:00-06:00",
-                "destination.b.origin": "http://b:8080/", "destination.b.resume": "tus",
+                "destination.b.origin": "http://b:8080/",
             ], lists: ["destinations": ["a", "b"]])
         let a = try #require(Destination("https://a.example.com:443"))
         #expect(
@@ -117,11 +124,6 @@ import Testing
         #expect(try refusal(twice, lists: ["destinations": ["a", "b"]]).key == "destination.b.origin")
     }
 
-    @Test func `a list is no value and a value no list`() throws {
-        #expect(try refusal([:], lists: ["network.floor": ["5"]]).key == "network.floor")
-        #expect(try refusal(["destinations": "media"]).key == "destinations")
-    }
-
     @Test(arguments: [
         (
             "network.maxTransfer",
@@ -129,7 +131,7 @@ import Testing
         ),
         ("network.level.bad.utility", "contended, degraded, good, offline, poor"),
         ("network.level.contended.limit", "background, default, userInitiated, userInteractive, utility"),
-        ("network.floor.percent", "is not known"), ("destination.other.maxRate", "the list destinations"),
+        ("network.floor.percent", "is not known"),
     ])
     func `a key that nobody reads is refused, with those that there are`(_ key: String, _ text: String) throws {
         let error = try refusal([key: "1"])
@@ -141,7 +143,7 @@ import Testing
         let values = ["destination.a.origin": "https://a", "destination.a.maxrate": "2Mbit"]
         let error = try refusal(values, lists: ["destinations": ["a"]])
         #expect(error.key == "destination.a.maxrate")
-        #expect(error.problem.contains("backgroundHours, maxConcurrency, maxRate, origin, resume"), "\(error)")
+        #expect(error.problem.contains("backgroundHours, maxConcurrency, maxRate, origin"), "\(error)")
     }
 
     @Test func `the environment goes before the file`() throws {
@@ -151,24 +153,11 @@ import Testing
             "SLUICE_DESTINATIONS": "a, b", "SLUICE_DESTINATION_A_ORIGIN": "https://a",
             "SLUICE_DESTINATION_B_ORIGIN": "https://b", "SLUICE_DESTINATION_B_MAX_RATE": "1MB",
         ])
-        let policy = try NetworkPolicy(
-            reading: ConfigReader(providers: [environment.prefixKeys(with: "sluice"), file]))
+        let policy = try read(ConfigReader(providers: [environment.prefixKeys(with: "sluice"), file]))
         #expect(policy.globalLimit == 9)
         #expect(policy.floorPercent == 6)
         #expect(policy.poor[.utility] == .pause)
         #expect(policy.destinations[Destination(scheme: "https", host: "b", port: 443)]?.maxRate == 1_000_000)
-    }
-
-    @Test(arguments: ["SLUICE_NETWORK_FLOR", "SLUICE_NETWORK_MAXTRANSFERS", "SLUICE_DESTINATION_A_MAX_RATE"])
-    func `a variable that nothing reads is refused by its name`(_ name: String) throws {
-        let known = [
-            "SLUICE_NETWORK_MAX_TRANSFERS", "SLUICE_DATA", "SLUICE_DESTINATIONS", "SLUICE_UPLOAD_IDLE_TIMEOUT",
-        ]
-        let reader = ConfigReader(provider: InMemoryProvider(values: [:]))
-        #expect(throws: Never.self) { try NetworkPolicy(reading: reader, variables: known) }
-        let error = #expect(throws: PolicyError.self) { try NetworkPolicy(reading: reader, variables: known + [name]) }
-        #expect(error?.key == name)
-        #expect(error?.problem.contains("SLUICE_NETWORK_MAX_TRANSFERS") == true)
     }
 
     // MARK: The example
@@ -178,7 +167,7 @@ import Testing
         defer { directory.remove() }
         let file = try directory.file("sluice.yaml", Array(yaml.utf8))
         let place = ConfigReader(provider: InMemoryProvider(values: ["filePath": .init(stringLiteral: file)]))
-        return try NetworkPolicy(reading: ConfigReader(provider: try await FileProvider<YAMLSnapshot>(config: place)))
+        return try read(ConfigReader(provider: try await FileProvider<YAMLSnapshot>(config: place)))
     }
 
     private var example: String {

@@ -13,11 +13,16 @@ extension EndToEndTests {
             ("network:\n  level: high\n", "network.level"),
             ("destinations: [a]\n", "destination.a.origin"),
             ("destination: {a: {maxRate: 2Mbit}}\n", "destination.a.maxRate"),
+            ("netwrk: {floor: 5%}\n", "netwrk.floor"), ("upload: {idleTimeout: 30s}\n", "upload.idleTimeout"),
+            ("credentials: media\n", "credentials"),
+            ("credential: {media: {bearerFile: /run/token}}\n", "credential.media.bearerFile"),
         ])
-        func `a policy that makes no sense is refused with the key`(_ yaml: String, _ key: String) async throws {
+        func `a configuration that makes no sense is refused with the key, by every process`(
+            _ yaml: String, _ key: String
+        ) async throws {
             try await Installation.with { installation in
                 let file = try installation.place.file("wrong.yaml", Array(yaml.utf8))
-                for part in ["up", "coordinator"] {
+                for part in ["up", "coordinator", "worker"] {
                     let refused = try await installation.sluice(part, "--config", file)
                     #expect(refused.code == 78, "\(part): \(refused.errors)")
                     #expect(refused.errors.contains("configuration: \(key):"), "\(refused.errors)")

@@ -104,7 +104,13 @@ struct EvaluationTool: AsyncParsableCommand {
             throw ValidationError("there is no shaper “\(shaper)”")
         }
         var random = SeededRandom(seed: seed ?? UInt64.random(in: 1...UInt64(UInt32.max)))
-        let done = Set(try log.records().filter { $0.error == nil }.map(\.job))
+        let before = try log.records().filter { $0.error == nil }
+        if let other = before.first(where: { $0.facts["uplink"]?.double != uplink }) {
+            let was = other.facts["uplink"]?.double.map { "--uplink \($0.short)" } ?? "no --uplink"
+            throw ValidationError(
+                "the runs in \(output) had \(was), and medians are over like runs: go on so, or name another --output")
+        }
+        let done = Set(before.map(\.job))
         let open = jobs.filter { !done.contains($0) }.shuffled(using: &random)
         say("\(jobs.count) runs, \(jobs.count - open.count) done before; order of seed \(random.seed)")
         var queue = RunQueue(open, atOnce: atOnce, megabits: megabits)

@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `the default is the table of the design, and makes sense`() throws {
+    @Test func `the default is the table that README shows, and makes sense`() throws {
         let policy = NetworkPolicy()
         try policy.validate()
         let rows: [(PolicyRow, String, Int)] = [

@@ -1,6 +1,7 @@
 import Commands
 import Configuration
 import Operations
+import Settings
 import TestSupport
 import Testing
 import Work
@@ -255,7 +256,8 @@ import Work
 
     @Test func `reads which destinations take it`() throws {
         func rules(_ values: [AbsoluteConfigKey: ConfigValue]) throws -> ResumeRules {
-            try ResumeRules(reading: ConfigReader(provider: InMemoryProvider(values: values)))
+            var reader = SettingsReader(ConfigReader(provider: InMemoryProvider(values: values)))
+            return try ResumeRules(reading: &reader)
         }
         let names = ConfigValue(.stringArray(["a", "b"]), isSecret: false)
         #expect(try rules([:]) == ResumeRules())
@@ -269,7 +271,7 @@ import Work
             ("destination.a.origin", ["destination.a.resume": "contentRange", "destination.a.origin": "http://h/x"]),
             ("destination.a.origin", ["destination.a.resume": "contentRange"]),
         ] as [(String, [AbsoluteConfigKey: ConfigValue])] {
-            let error = #expect(throws: ConfigurationError.self) {
+            let error = #expect(throws: SettingsError.self) {
                 try rules(values.merging(["destinations": names]) { $1 })
             }
             #expect(error?.key == key)

@@ -1,6 +1,7 @@
 import Commands
 import Configuration
 import Foundation
+import Settings
 import TestSupport
 import Testing
 
@@ -16,7 +17,8 @@ import Testing
     }
 
     private func store(_ values: [AbsoluteConfigKey: ConfigValue]) throws -> CredentialStore {
-        try CredentialStore(reading: ConfigReader(provider: InMemoryProvider(values: values)))
+        var reader = SettingsReader(ConfigReader(provider: InMemoryProvider(values: values)))
+        return try CredentialStore(reading: &reader)
     }
 
     @Test func `shows a bearer token, a user, or a header of its own`() throws {
@@ -104,8 +106,15 @@ import Testing
         for (key, value) in section {
             values[AbsoluteConfigKey(["credential", "x", key])] = .init(.string(value), isSecret: false)
         }
-        let error = #expect(throws: ConfigurationError.self) { try store(values) }
+        let error = #expect(throws: SettingsError.self) { try store(values) }
         #expect(error?.key.hasPrefix("credential.x") == true)
+    }
+
+    @Test func `takes a list of names, and not a name`() throws {
+        let values: [AbsoluteConfigKey: ConfigValue] = [
+            "credentials": "media", "credential.media.origin": "https://h", "credential.media.bearerFile": "/t",
+        ]
+        #expect(#expect(throws: SettingsError.self) { try store(values) }?.key == "credentials")
     }
 
     @Test func `encodes base64 as RFC 4648 has it`() {

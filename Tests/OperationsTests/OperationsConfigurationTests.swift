@@ -1,13 +1,15 @@
 import Commands
 import Configuration
 import Operations
+import Settings
 import TestSupport
 import Testing
 import Work
 
 @Suite struct OperationsConfigurationTests {
     private func read(_ values: [AbsoluteConfigKey: ConfigValue]) throws -> OperationsConfiguration {
-        try OperationsConfiguration(reading: ConfigReader(provider: InMemoryProvider(values: values)))
+        var reader = SettingsReader(ConfigReader(provider: InMemoryProvider(values: values)))
+        return try OperationsConfiguration(reading: &reader)
     }
 
     @Test func `has the documented defaults`() throws {
@@ -18,17 +20,23 @@ import Work
     }
 
     @Test func `reads time-outs in seconds`() throws {
-        let configuration = try read(["upload.connectTimeout": .init(.double(2.5), isSecret: false)])
+        let configuration = try read(["upload.connectTimeout": "2.5"])
         #expect(configuration.http.connectTimeout == .milliseconds(2500))
     }
 
-    @Test(arguments: ["upload.connectTimeout", "upload.idleTimeout"])
-    func `refuses a time-out of nothing`(_ key: AbsoluteConfigKey) throws {
-        #expect(throws: ConfigurationError.self) { try read([key: .init(.double(0), isSecret: false)]) }
+    @Test(arguments: [
+        ("upload.connectTimeout", "0"), ("upload.idleTimeout", "0"), ("upload.idleTimeout", "30s"),
+        ("upload.idleTimeout", ""), ("upload.connectTimeout", "1e6"), ("upload.connectionsPerHost", "0"),
+        ("upload.connectionsPerHost", "many"),
+    ])
+    func `what makes no sense is refused by its key`(_ key: String, _ value: String) throws {
+        let path = AbsoluteConfigKey(key.split(separator: ".").map(String.init))
+        let error = #expect(throws: SettingsError.self) { try read([path: .init(.string(value), isSecret: false)]) }
+        #expect(error?.key == key)
     }
 
     @Test func `refuses certificates that are not there`() throws {
-        let error = #expect(throws: ConfigurationError.self) { try read(["upload.trustRootsFile": "/nonexistent.pem"]) }
+        let error = #expect(throws: SettingsError.self) { try read(["upload.trustRootsFile": "/nonexistent.pem"]) }
         #expect(error?.key == "upload.trustRootsFile")
     }
 
@@ -37,8 +45,8 @@ import Work
         defer { directory.remove() }
         let file = try directory.file("sluice.yaml", Array(yaml.utf8))
         let place = ConfigReader(provider: InMemoryProvider(values: ["filePath": .init(stringLiteral: file)]))
-        return try OperationsConfiguration(
-            reading: ConfigReader(provider: try await FileProvider<YAMLSnapshot>(config: place)))
+        var reader = SettingsReader(ConfigReader(provider: try await FileProvider<YAMLSnapshot>(config: place)))
+        return try OperationsConfiguration(reading: &reader)
     }
 
     private var example: String {

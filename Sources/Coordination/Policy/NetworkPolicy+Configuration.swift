@@ -1,13 +1,13 @@
 internal import Commands
-package import Configuration
 package import NetworkControl
+package import Settings
 
 extension NetworkPolicy {
     /// Reads the section `network`, the list `destinations`, and for each name in it the section `destination.<name>`:
     ///
     /// | key | default | meaning |
     /// |---|---|---|
-    /// | `network.level.<level>.<quality>` | table of the design | `run`, `throttle 25%`, `pause`, `preempt` or `cancel`; levels are `good` (also for `unknown`), `degraded`, `poor`, `offline`, and `contended` while high quality is active and the link saturated |
+    /// | `network.level.<level>.<quality>` | as README's table has it | `run`, `throttle 25%`, `pause`, `preempt` or `cancel`; levels are `good` (also for `unknown`), `degraded`, `poor`, `offline`, and `contended` while high quality is active and the link saturated |
     /// | `network.level.<level>.limit` | 64, 4, 2, 0 | transfers of middle and low quality at once |
     /// | `network.threshold.poorRate`, `.degradedRate` | 256kbit, 2Mbit | rates below which a link is poor, degraded |
     /// | `network.threshold.degradedShare` | 50% | share of what it is known to carry below which it is degraded |
@@ -32,16 +32,9 @@ extension NetworkPolicy {
     /// Rates are `2Mbit`, `250kB` or bytes per second. A limit or verb that is not given is no more generous than what is
     /// given for a better level or a higher quality.
     ///
-    /// - Parameters:
-    ///   - configuration: with the environment in front of the file.
-    ///   - keys: that are there, so that a misspelt one below `network` or `destination` is refused.
-    ///   - variables: names of environment variables; likewise.
-    /// - Throws: ``PolicyError`` naming the key, or the variable.
-    package init(
-        reading configuration: ConfigReader, keys: [String] = [], variables: [String] = []
-    ) throws(PolicyError) {
+    /// - Throws: ``SettingsError`` naming the key.
+    package init(reading reader: inout SettingsReader) throws(SettingsError) {
         self.init()
-        var reader = PolicyReader(configuration)
         try reader.read(&globalLimit, ["network", "maxTransfers"])
         try readLevels(&reader)
         try readThresholds(&reader)
@@ -51,12 +44,10 @@ extension NetworkPolicy {
         try reader.read(&preemptionIsOn, ["network", "preemption"])
         fixedConcurrency = try reader.value(["network", "fixedConcurrency"], takes: "a whole number") { Int($0) }
         try readDestinations(&reader)
-        try reader.refuseUnknown(keys.filter { $0.hasPrefix("network.") || $0.hasPrefix("destination.") })
-        try reader.refuseUnknown(variables: variables)
-        try validate()
+        do { try validate() } catch { throw SettingsError(key: error.key, problem: error.problem) }
     }
 
-    private mutating func readLevels(_ reader: inout PolicyReader) throws(PolicyError) {
+    private mutating func readLevels(_ reader: inout SettingsReader) throws(SettingsError) {
         try Self.read(&good, "good", limit: globalLimit, &reader)
         try Self.read(&degraded, "degraded", limit: good.limit, &reader)
         try Self.read(&poor, "poor", limit: degraded.limit, &reader)
@@ -66,8 +57,8 @@ extension NetworkPolicy {
 
     /// - Parameter limit: of the next better level; nil where a limit means nothing.
     private static func read(
-        _ row: inout PolicyRow, _ level: String, limit: Int?, _ reader: inout PolicyReader
-    ) throws(PolicyError) {
+        _ row: inout PolicyRow, _ level: String, limit: Int?, _ reader: inout SettingsReader
+    ) throws(SettingsError) {
         let path = ["network", "level", level]
         var higher = PolicyVerb.run
         for qos in QualityOfService.allCases {
@@ -80,7 +71,7 @@ extension NetworkPolicy {
         try reader.read(&row.limit, path + ["limit"])
     }
 
-    private mutating func readThresholds(_ reader: inout PolicyReader) throws(PolicyError) {
+    private mutating func readThresholds(_ reader: inout SettingsReader) throws(SettingsError) {
         func path(_ name: String) -> [String] { ["network", "threshold", name] }
         try reader.readRate(&thresholds.poorRate, path("poorRate"))
         try reader.readRate(&thresholds.degradedRate, path("degradedRate"))
@@ -97,18 +88,16 @@ extension NetworkPolicy {
         try reader.read(&thresholds.unknownAfter, path("unknownAfter"))
     }
 
-    private mutating func readDestinations(_ reader: inout PolicyReader) throws(PolicyError) {
+    private mutating func readDestinations(_ reader: inout SettingsReader) throws(SettingsError) {
         for name in try reader.list(["destinations"]) {
             let path = ["destination", name]
             let key = "destination.\(name)"
-            // How uploads resume there is the operations' matter.
-            reader.allow(path + ["resume"])
             let origin = try reader.value(path + ["origin"], takes: "an origin such as https://media.example.com") {
                 Destination(origin: $0)
             }
-            guard let origin else { throw PolicyError(key: "\(key).origin", problem: "is missing") }
+            guard let origin else { throw SettingsError(key: "\(key).origin", problem: "is missing") }
             guard destinations[origin] == nil else {
-                throw PolicyError(key: "\(key).origin", problem: "names \(origin), which has a section already")
+                throw SettingsError(key: "\(key).origin", problem: "names \(origin), which has a section already")
             }
             var limits = DestinationLimits()
             limits.maxConcurrency = try reader.value(path + ["maxConcurrency"], takes: "a whole number") { Int($0) }
@@ -116,8 +105,20 @@ extension NetworkPolicy {
             limits.backgroundHours = try reader.value(
                 path + ["backgroundHours"], takes: "two times of the day such as 22:00-06:00"
             ) { AllowedHours(text: $0) }
-            try limits.validate(key: key, most: globalLimit)
+            do { try limits.validate(key: key, most: globalLimit) } catch {
+                throw SettingsError(key: error.key, problem: error.problem)
+            }
             destinations[origin] = limits
         }
+    }
+}
+
+extension SettingsReader {
+    fileprivate mutating func readRate(_ value: inout Int64, _ path: [String]) throws(SettingsError) {
+        value = try rate(path) ?? value
+    }
+
+    fileprivate mutating func rate(_ path: [String]) throws(SettingsError) -> Int64? {
+        try value(path, takes: "a rate such as \(RateText.examples)") { RateText.bytesPerSecond($0) }
     }
 }

@@ -1,5 +1,5 @@
 package import Commands
-package import Configuration
+package import Settings
 
 /// How an upload by PUT can be resumed, by destination. Nothing can be found out by asking: a server that does not know
 /// `Content-Range` takes the rest of a file for all of it (RFC 9110, section 14.5), so somebody must say that it does.
@@ -20,22 +20,27 @@ package struct ResumeRules: Sendable, Equatable {
     /// | `resume` | none | `contentRange`: uploads of 1 MiB and more are resumed there by PUT with `Content-Range` |
     ///
     /// Other keys of the section belong to other readers.
-    /// - Throws: ``ConfigurationError`` naming the key.
-    package init(reading configuration: ConfigReader) throws(ConfigurationError) {
-        for name in configuration.stringArray(forKey: "destinations", default: []) {
-            let section = configuration.scoped(to: ConfigKey(["destination", name]))
-            guard let resume = section.string(forKey: "resume") else { continue }
-            guard resume == "contentRange" else {
-                throw ConfigurationError(
-                    key: "destination.\(name).resume", "must be contentRange or left out, not “\(resume)”")
+    /// - Throws: ``SettingsError`` naming the key.
+    package init(reading reader: inout SettingsReader) throws(SettingsError) {
+        for name in try reader.list(["destinations"]) {
+            let path = ["destination", name]
+            let resumes = try reader.value(path + ["resume"], takes: "contentRange, or is left out") {
+                $0 == "contentRange" ? true : nil
             }
-            let text = section.string(forKey: "origin", default: "")
-            guard let origin = Destination(origin: text) else {
-                throw ConfigurationError(
-                    key: "destination.\(name).origin",
-                    "must be an origin such as https://media.example.com, not “\(text)”")
+            guard resumes != nil else { continue }
+            guard let origin = try reader.origin(path) else {
+                throw SettingsError(key: "destination.\(name).origin", problem: "is missing")
             }
             contentRange.insert(origin)
+        }
+    }
+}
+
+extension SettingsReader {
+    /// The key `origin` of a section.
+    mutating func origin(_ section: [String]) throws(SettingsError) -> Destination? {
+        try value(section + ["origin"], takes: "an origin such as https://media.example.com") {
+            Destination(origin: $0)
         }
     }
 }

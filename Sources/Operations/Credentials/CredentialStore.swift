@@ -1,5 +1,5 @@
 package import Commands
-package import Configuration
+package import Settings
 
 /// Which credential goes to which destination. Scheme, host and port must match exactly, so a redirect, a look-alike host
 /// or plain HTTP never sees one that was meant for another origin.
@@ -21,57 +21,54 @@ package struct CredentialStore: Sendable, Equatable {
     /// | `basicUser` with `basicPasswordFile` or `basicPasswordEnvironment` | user and password |
     /// | `headerName` with `headerValueFile` or `headerValueEnvironment` | any other header |
     ///
-    /// - Throws: ``ConfigurationError`` naming the key. Secrets themselves are not read here.
-    package init(reading configuration: ConfigReader) throws(ConfigurationError) {
-        for name in configuration.stringArray(forKey: "credentials", default: []) {
-            let section = configuration.scoped(to: ConfigKey(["credential", name]))
-            let text = section.string(forKey: "origin", default: "")
-            guard let origin = Destination(origin: text) else {
-                throw ConfigurationError(
-                    key: "credential.\(name).origin",
-                    "must be an origin such as https://media.example.com, not “\(text)”")
-            }
+    /// - Throws: ``SettingsError`` naming the key. Secrets themselves are not read here.
+    package init(reading reader: inout SettingsReader) throws(SettingsError) {
+        for name in try reader.list(["credentials"]) {
+            let section = ["credential", name]
+            let credential = try Self.credential(name, &reader)
+            let key = "credential.\(name).origin"
+            guard let origin = try reader.origin(section) else { throw SettingsError(key: key, problem: "is missing") }
             guard credentials[origin] == nil else {
-                throw ConfigurationError(key: "credential.\(name).origin", "\(origin) has a credential already")
+                throw SettingsError(key: key, problem: "names \(origin), which has a credential already")
             }
-            credentials[origin] = try Self.credential(name, section)
+            credentials[origin] = credential
         }
     }
 
-    private static func credential(_ name: String, _ section: ConfigReader) throws(ConfigurationError) -> Credential {
-        func secret(_ key: String) throws(ConfigurationError) -> Secret? {
-            let file = section.string(forKey: ConfigKey(["\(key)File"]))
-            let variable = section.string(forKey: ConfigKey(["\(key)Environment"]))
-            switch (file, variable) {
+    private static func credential(_ name: String, _ reader: inout SettingsReader) throws(SettingsError) -> Credential {
+        func text(_ key: String) throws(SettingsError) -> String? { try reader.text(["credential", name, key]) }
+        func secret(_ key: String) throws(SettingsError) -> Secret? {
+            switch (try text("\(key)File"), try text("\(key)Environment")) {
             case (nil, nil): return nil
             case (let path?, nil): return .file(path)
             case (nil, let variable?): return .environment(variable)
             case (_?, _?):
-                throw ConfigurationError(
-                    key: "credential.\(name)", "has both \(key)File and \(key)Environment; keep one of them")
+                throw SettingsError(
+                    key: "credential.\(name)", problem: "has both \(key)File and \(key)Environment; keep one of them")
             }
         }
         let bearer = try secret("bearer")
+        let user = try text("basicUser")
         let password = try secret("basicPassword")
+        let header = try text("headerName")
         let value = try secret("headerValue")
         switch (bearer, password, value) {
         case (let secret?, nil, nil): return .bearer(secret)
         case (nil, let secret?, nil):
-            let user = section.string(forKey: "basicUser", default: "")
-            guard !user.isEmpty, !user.contains(":") else {
-                throw ConfigurationError(key: "credential.\(name).basicUser", "must be a user name without a colon")
+            guard let user, !user.isEmpty, !user.contains(":") else {
+                throw SettingsError(
+                    key: "credential.\(name).basicUser", problem: "must be a user name without a colon")
             }
             return .basic(user: user, password: secret)
         case (nil, nil, let secret?):
-            let header = section.string(forKey: "headerName", default: "")
-            if let objection = HTTPHeaderRules.objection(to: header, value: "") {
-                throw ConfigurationError(key: "credential.\(name).headerName", objection)
+            if let objection = HTTPHeaderRules.objection(to: header ?? "", value: "") {
+                throw SettingsError(key: "credential.\(name).headerName", problem: objection)
             }
-            return .header(name: header, value: secret)
+            return .header(name: header ?? "", value: secret)
         default:
-            throw ConfigurationError(
+            throw SettingsError(
                 key: "credential.\(name)",
-                "needs one of bearerFile, bearerEnvironment, basicPasswordFile, basicPasswordEnvironment, "
+                problem: "needs one of bearerFile, bearerEnvironment, basicPasswordFile, basicPasswordEnvironment, "
                     + "headerValueFile and headerValueEnvironment")
         }
     }

@@ -3,48 +3,49 @@ internal import Coordination
 internal import Glibc
 internal import NetworkControl
 internal import Operations
+internal import Settings
 internal import Store
 internal import Yams
 
-/// `sluice.yaml`: the one in the data directory where there is one, or that of `--config`, which must be there. Environment
-/// variables go before it: `network.level.poor.utility` is `SLUICE_NETWORK_LEVEL_POOR_UTILITY`, `upload.idleTimeout` is
-/// `SLUICE_UPLOAD_IDLE_TIMEOUT`; lists are separated by commas.
+/// What `sluice.yaml` says: the one in the data directory where there is one, or that of `--config`, which must be there.
+/// Environment variables go before it: `network.level.poor.utility` is `SLUICE_NETWORK_LEVEL_POOR_UTILITY`,
+/// `upload.idleTimeout` is `SLUICE_UPLOAD_IDLE_TIMEOUT`; lists are separated by commas.
 struct ConfigurationFile {
-    private let reader: ConfigReader
-    /// Those of the file, such as `network.maxTransfers`.
-    private let keys: [String]
+    let operations: OperationsConfiguration
+    let network: NetworkPolicy
 
-    /// - Throws: a ``Complaint`` where there is a file that cannot be used.
+    /// Reads the whole of it for every process, so that none starts with half of what was meant.
+    ///
+    /// - Throws: a ``Complaint`` where there is a file that cannot be used, or a key that nothing reads.
     init(_ options: DataOptions, _ directory: DataDirectory) async throws {
-        let environment = EnvironmentVariablesProvider().prefixKeys(with: "sluice")
-        guard let path = try Self.path(options, directory) else {
-            reader = ConfigReader(provider: environment)
-            keys = []
-            return
+        let (configuration, keys) = try await Self.open(options, directory)
+        var reader = SettingsReader(configuration)
+        do throws(SettingsError) {
+            operations = try OperationsConfiguration(reading: &reader)
+            network = try NetworkPolicy(reading: &reader)
+            try reader.refuseUnknown(keys)
+            try reader.refuseUnknown(
+                variables: Self.variables, of: ["network", "destination", "upload", "credential"])
+        } catch {
+            throw Complaint(.configuration, "\(error)")
         }
+    }
+
+    /// - Returns: and the keys of the file, such as `network.maxTransfers`.
+    private static func open(
+        _ options: DataOptions, _ directory: DataDirectory
+    ) async throws -> (ConfigReader, keys: [String]) {
+        let environment = EnvironmentVariablesProvider().prefixKeys(with: "sluice")
+        guard let path = try path(options, directory) else { return (ConfigReader(provider: environment), []) }
         let place = ConfigReader(provider: InMemoryProvider(values: ["filePath": ConfigValue(stringLiteral: path)]))
         do {
             let file = try await FileProvider<YAMLSnapshot>(config: place)
-            reader = ConfigReader(providers: [environment, file])
-            keys = try Self.keys(of: Yams.compose(yaml: SmallFile.read(path) ?? ""))
+            return (
+                ConfigReader(providers: [environment, file]),
+                try keys(of: Yams.compose(yaml: SmallFile.read(path) ?? ""))
+            )
         } catch {
             throw Complaint(.configuration, "the configuration \(path) is no YAML that can be used: \(error)")
-        }
-    }
-
-    func operations() throws -> OperationsConfiguration {
-        do throws(ConfigurationError) {
-            return try OperationsConfiguration(reading: reader)
-        } catch {
-            throw Complaint(.configuration, "\(error)")
-        }
-    }
-
-    func network() throws -> NetworkPolicy {
-        do throws(PolicyError) {
-            return try NetworkPolicy(reading: reader, keys: keys, variables: Self.variables)
-        } catch {
-            throw Complaint(.configuration, "\(error)")
         }
     }
 

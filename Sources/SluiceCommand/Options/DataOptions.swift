@@ -14,7 +14,9 @@ struct DataOptions: ParsableArguments {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("The configuration (default: sluice.yaml in the data directory).", valueName: "file"),
+        help: ArgumentHelp(
+            "The configuration (default: sluice.yaml in the data directory): up, coordinator and worker read it.",
+            valueName: "file"),
         completion: .file(extensions: ["yaml", "yml"]))
     var config: String?
 

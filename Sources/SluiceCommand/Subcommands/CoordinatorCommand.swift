@@ -27,7 +27,7 @@ struct CoordinatorCommand: AsyncParsableCommand {
     func run() async throws {
         let logger = log.logger("coordinator")
         var configuration = CoordinatorConfiguration()
-        configuration.network = try await ConfigurationFile(data, data.directory()).network()
+        configuration.network = try await ConfigurationFile(data, data.directory()).network
         let (directory, store) = try data.store(create: true)
         let spool = Spool(directory: directory.spool)
         configuration.abandoned = { spool.discard(stored: $0) }

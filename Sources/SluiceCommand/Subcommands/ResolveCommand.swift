@@ -7,6 +7,7 @@ struct ResolveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resolve",
         abstract: "Settle commands that are in doubt.",
+        usage: "sluice resolve [--data <dir>] [--config <file>] [--json] (--success | --retry | --cancel) <id> ...",
         discussion: """
             A command that may not be executed twice, and of which nobody knows whether it was delivered, waits for a \
             person: look at its destination, then say what is true.

@@ -18,9 +18,13 @@ struct SubmitCommand: AsyncParsableCommand {
             refuse (its unique key is another's) does so too, but up to 4,096 lines behind it may have gone with it: \
             what was accepted is printed, with --json together with the number of its line.
 
+            Of “noop” the payload may have “milliseconds” (how long it takes); of “upload” it has “file” and “to”, and \
+            may have “method”, “headers”, “protocol”, “name” and “removeSource”, as the options of “sluice put”.
+
             EXAMPLES
               sluice submit noop
               sluice submit noop --payload '{"milliseconds": 20}' --qos userInteractive --wait
+              sluice submit upload --payload '{"file": "/data/a.mp4", "to": "https://media.example.com/in/"}'
               sluice submit upload --payload @upload.json
               seq 100000 | sed 's/.*/{"payload":{}}/' | sluice submit noop --payload - > uuids
             """)

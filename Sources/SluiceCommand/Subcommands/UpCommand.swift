@@ -13,7 +13,8 @@ struct UpCommand: AsyncParsableCommand {
         abstract: "Run and supervise a coordinator and workers on this machine.",
         discussion: """
             Ctrl-C (or SIGTERM) drains: running uploads get --grace, then everything ends; a second one stops at once. \
-            Children that die are started again. Add workers at any time with “sluice worker”.
+            Children that die are started again, after 0.1 s at first and 5 s at last; one that dies 5 times in 10 s \
+            ends the whole, which then says why. Add workers at any time with “sluice worker”.
 
             EXAMPLES
               sluice up
@@ -45,8 +46,7 @@ struct UpCommand: AsyncParsableCommand {
         let logger = log.logger("up")
         let directory = data.directory()
         // Said once and at once, and not by every child.
-        let file = try await ConfigurationFile(data, directory)
-        _ = (try file.operations(), try file.network())
+        _ = try await ConfigurationFile(data, directory)
         // Made before the children, so that they do not race for it and its faults have one voice.
         _ = try data.store(create: true)
         let lock = LockProbe(path: directory.run + "/coordinator.lock")

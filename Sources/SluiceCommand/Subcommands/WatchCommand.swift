@@ -9,13 +9,13 @@ struct WatchCommand: AsyncParsableCommand {
         commandName: "watch",
         abstract: "Watch what happens: a live screen on a terminal, JSON lines elsewhere.",
         discussion: """
-            Waits for a coordinator and goes on when it restarts. “q” or Ctrl-C leaves. In JSON lines each event has its \
-            “topic”; a new subscriber first gets a snapshot, whose events have “snapshot”: true.
+            Waits for a coordinator and goes on when it restarts. “q” or Ctrl-C leaves. In JSON lines (--json, --topic, or \
+            where the output is no terminal) each event has its “topic”; a new subscriber first gets a snapshot, whose events have “snapshot”: true.
 
             EXAMPLES
               sluice watch
               sluice watch --json | jq -c 'select(.status == "tooManyTimes")'
-              sluice watch --topic bandwidth/ --json
+              sluice watch --topic bandwidth/ --topic link/
             """)
 
     @OptionGroup var data: DataOptions
@@ -24,12 +24,12 @@ struct WatchCommand: AsyncParsableCommand {
     @Option(
         name: .long, parsing: .singleValue,
         help: ArgumentHelp(
-            "Only events whose topic starts so (JSON lines); may be given several times.", valueName: "prefix"))
+            "Only events whose topic starts so, as JSON lines; may be given several times.", valueName: "prefix"))
     var topic: [String] = []
 
     func run() async throws {
         let (directory, store) = try data.store()
-        if print.json || !Output.isTerminal {
+        if print.json || !topic.isEmpty || !Output.isTerminal {
             try await WatchLines(directory: directory, topics: topic).run()
         } else {
             try await WatchLive(directory: directory, store: store, path: data.path).run()

@@ -15,15 +15,21 @@ enum Interrupt {
             return farewell == nil
         }
         guard isFirst else { return }
-        for (number, code) in [(SIGINT, Code.interrupted), (SIGTERM, .terminated), (SIGHUP, .hungUp)] {
-            // As nohup wishes.
-            if number == SIGHUP, isIgnored(number) { continue }
+        for (number, code) in endings {
             handle(number) {
                 isExiting.store(true, ordering: .releasing)
                 farewell.withLock { $0 }?()
                 Diagnostics.clearStatus()
                 Output.finish(code: code)
             }
+        }
+    }
+
+    /// The signals that end a process in order, and its exit code then. A closed terminal is none of them where nohup
+    /// wishes so.
+    static var endings: [(signal: CInt, code: Code)] {
+        [(SIGINT, .interrupted), (SIGTERM, .terminated), (SIGHUP, .hungUp)].filter {
+            $0.signal != SIGHUP || !isIgnored($0.signal)
         }
     }
 

@@ -32,9 +32,7 @@ final class WatchLive: Sendable {
         defer { withExtendedLifetime(feed) {} }
         let (keys, pressed) = AsyncStream<Code?>.makeStream()
         Terminal.restoreAtCrash()
-        for number in [SIGINT, SIGTERM, SIGHUP] {
-            Interrupt.handle(number) { pressed.yield(.interrupted) }
-        }
+        for (number, code) in Interrupt.endings { Interrupt.handle(number) { pressed.yield(code) } }
         Interrupt.handle(SIGWINCH) { pressed.yield(nil) }
         Interrupt.handle(SIGTSTP) {
             Terminal.restore()
