@@ -50,6 +50,26 @@ extension EndToEndTests {
             }
         }
 
+        @Test(arguments: [[], ["--topic", "status/"]])
+        func `watch ends with the number of its signal, and gives lines where topics are asked for`(
+            _ options: [String]
+        ) async throws {
+            try await Installation.with { installation in
+                _ = try await installation.up(workers: 1)
+                let id = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":60000}"#).ids[0]
+                try await installation.await(id, .sent, in: installation.store())
+                let terminal = try Pseudoterminal()
+                let watch = try installation.start(
+                    program: "\(Installation.bin)/sluice", ["watch"] + options, terminal: terminal)
+                let shown = options.isEmpty ? "worker " : #"{"topic":"status/"#
+                try await until("what it shows") { terminal.output.contains(shown) }
+                #expect(terminal.output.contains("\u{1B}[?1049h") == options.isEmpty)
+                watch.signal(SIGTERM)
+                #expect(try await watch.end(within: .seconds(20)) == .exited(143))
+                #expect(terminal.output.contains("\u{1B}[?1049l") == options.isEmpty)
+            }
+        }
+
         @Test func `put shows how far it has got, and Ctrl-C detaches without cancelling`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()
