@@ -17,13 +17,14 @@ extension EndToEndTests {
                 for name in ["date", "machine", "kernel", "fileSystem", "sqlite", "zeromq", "durability"] {
                     #expect(report[name]?.string?.isEmpty == false, "\(name) in \(finished.output)")
                 }
-                let figures = try #require(report["figures"]?.elements)
+                // Without what has no aim: how much the host took, where it took something.
+                let figures = try #require(report["figures"]?.elements).filter { ($0["met"] ?? .null) != .null }
                 // A debug build on a busy machine may miss an aim, and says so.
                 let isMet = figures.allSatisfy { $0["met"] == .bool(true) }
                 #expect(finished.code == (isMet ? 0 : 1), "\(finished.errors)")
                 #expect(figures.map { $0["name"]?.string } == ["worker: start to ready", "worker: peak memory, idle"])
                 for figure in figures {
-                    #expect(figure["value"]?.double ?? 0 > 0 && figure["unit"]?.string != nil && figure["met"] != nil)
+                    #expect(figure["value"]?.double ?? 0 > 0 && figure["unit"]?.string != nil)
                 }
                 #expect(try FileManager.default.contentsOfDirectory(atPath: place).isEmpty)
             }
