@@ -48,19 +48,21 @@ final class StandardErrorRelay: Sendable {
 
     /// What was written last. Waits until the child's end was read, but not long: a descendant may hold the pipe.
     func lastLines(patience: Duration = .milliseconds(200)) async -> [String] {
-        let patient = Task {
-            try? await Task.sleep(for: patience)
-            resume()
-        }
+        var patient: Task<Void, Never>?
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
                 if state.hasEnded { return true }
                 state.waiting = continuation
                 return false
             }
-            if isOver { continuation.resume() }
+            if isOver { return continuation.resume() }
+            // Only now: patience that ends before somebody waits would wake nobody.
+            patient = Task {
+                try? await Task.sleep(for: patience)
+                resume()
+            }
         }
-        patient.cancel()
+        patient?.cancel()
         return state.withLock { $0.lines }
     }
 

@@ -13,7 +13,7 @@ extension EndToEndTests {
                 try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
                 let finished = try await installation.sluice(
                     "bench", "queue", "--figure", "start", "--directory", place, "--json", within: .seconds(120))
-                let report = try JSONValue(parsing: #require(finished.lines.first).utf8)
+                let report = try JSONValue(parsing: #require(finished.lines.first, "\(finished.errors)").utf8)
                 for name in ["date", "machine", "kernel", "fileSystem", "sqlite", "zeromq", "durability"] {
                     #expect(report[name]?.string?.isEmpty == false, "\(name) in \(finished.output)")
                 }
@@ -35,7 +35,7 @@ extension EndToEndTests {
                 let place = try installation.place.directory("bench")
                 let finished = try await installation.sluice(
                     "bench", "latency", "--directory", place, "--json", within: .seconds(120))
-                let report = try JSONValue(parsing: #require(finished.lines.first).utf8)
+                let report = try JSONValue(parsing: #require(finished.lines.first, "\(finished.errors)").utf8)
                 let figures = try #require(report["figures"]?.elements).filter { $0["unit"]?.string == "ms" }
                 let values = figures.compactMap { $0["value"]?.double }
                 #expect(values.count == 3 && values == values.sorted() && values[0] > 0, "\(finished.output)")
@@ -51,7 +51,7 @@ extension EndToEndTests {
                 let finished = try await installation.sluice(
                     "bench", "queue", "--figure", "recovery", "--kills", "3", "--directory", place, "--json",
                     within: .seconds(120))
-                let report = try JSONValue(parsing: #require(finished.lines.first).utf8)
+                let report = try JSONValue(parsing: #require(finished.lines.first, "\(finished.errors)").utf8)
                 let figures = try #require(report["figures"]?.elements)
                 func value(_ name: String) -> Double? {
                     figures.first { $0["name"]?.string == name }?["value"]?.double

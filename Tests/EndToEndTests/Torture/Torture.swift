@@ -327,11 +327,14 @@ final class Torture: Sendable {
         isStopping.store(true, ordering: .relaxed)
         for slot in (0...Self.workers).reversed() {
             guard let child = slots.withLock({ $0[slot] }) else { continue }
+            let asked = Timestamp.now
             child.signal(SIGTERM)
             let ending = try await child.end(within: .seconds(40))
             if ending != .exited(0) {
+                let coordinator = slots.withLock { $0[0] }
                 ledger.unexpected(
-                    "\(child.name) ended with \(ending) when it was asked to: \(child.errors.suffix(500))")
+                    "\(child.name) (\(child.pid)) ended with \(ending) when it was asked to at \(asked): "
+                        + "\(child.errors.suffix(500)) the coordinator: \(coordinator?.errors.suffix(2000) ?? "-")")
             }
         }
     }
