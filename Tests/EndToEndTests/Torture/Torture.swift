@@ -327,7 +327,7 @@ final class Torture: Sendable {
         isStopping.store(true, ordering: .relaxed)
         for slot in (0...Self.workers).reversed() {
             guard let child = slots.withLock({ $0[slot] }) else { continue }
-            let asked = Timestamp.now
+            let asked = "\(Timestamp.now)\(child.isStopped ? ", when it was stopped" : "")"
             child.signal(SIGTERM)
             let ending = try await child.end(within: .seconds(40))
             if ending != .exited(0) {
