@@ -63,10 +63,11 @@ let package = Package(
 
         module("ZeroMQ", ["CZeroMQ", "CLinux"]),
         module("Commands"),
-        module("Settings", [.product(name: "Configuration", package: "swift-configuration")]),
+        module("Settings", ["Commands", .product(name: "Configuration", package: "swift-configuration")]),
         // Not “Network”: dependencies ask `canImport(Network)`, mean Apple's, and would find this one.
         .target(
-            name: "NetworkControl", dependencies: ["Commands"], path: "Sources/Network", swiftSettings: swiftSettings),
+            name: "NetworkControl", dependencies: ["Commands", "Settings"], path: "Sources/Network",
+            swiftSettings: swiftSettings),
         .target(name: "Wire", dependencies: ["Commands"], exclude: ["PROTOCOL.md"], swiftSettings: swiftSettings),
         module(
             "Store",
@@ -160,7 +161,7 @@ let package = Package(
         tests("Commands", ["Commands", "TestSupport"]),
         tests("Settings", ["Settings", .product(name: "Configuration", package: "swift-configuration")]),
         .testTarget(
-            name: "NetworkControlTests", dependencies: ["NetworkControl", "Commands", "TestSupport"],
+            name: "NetworkControlTests", dependencies: ["NetworkControl", "Commands", "Settings", "TestSupport"],
             path: "Tests/NetworkTests", swiftSettings: swiftSettings),
         tests("Wire", ["Wire", "Commands", "TestSupport"]),
         tests("Store", ["Store", "Commands", "CLinux", "TestSupport"]),

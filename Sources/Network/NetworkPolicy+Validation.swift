@@ -1,15 +1,16 @@
 internal import Commands
+package import Settings
 
 extension NetworkPolicy {
-    /// - Throws: ``PolicyError`` for the first key that makes no sense.
-    package func validate() throws(PolicyError) {
+    /// - Throws: ``SettingsError`` for the first key that makes no sense.
+    package func validate() throws(SettingsError) {
         try validateRows()
         try validateThresholds()
         try validatePreemption()
         try validateDestinations()
     }
 
-    private func validateRows() throws(PolicyError) {
+    private func validateRows() throws(SettingsError) {
         let rows = [
             ("good", good), ("degraded", degraded), ("poor", poor), ("offline", offline), ("contended", contended),
         ]
@@ -52,7 +53,7 @@ extension NetworkPolicy {
             "nothing but probes goes to a link that is offline; it takes 0")
     }
 
-    private func validateThresholds() throws(PolicyError) {
+    private func validateThresholds() throws(SettingsError) {
         let limits = thresholds
         try check(limits.poorRate >= 0, "network.threshold.poorRate", "takes no negative rate")
         try check(
@@ -89,7 +90,7 @@ extension NetworkPolicy {
         }
     }
 
-    private func validatePreemption() throws(PolicyError) {
+    private func validatePreemption() throws(SettingsError) {
         let rules = preemption
         for (name, time) in [
             ("tolerable", rules.tolerable), ("headStart", rules.headStart), ("escalateAfter", rules.escalateAfter),
@@ -108,14 +109,14 @@ extension NetworkPolicy {
             "takes 10 s to 3600 s")
     }
 
-    private func validateDestinations() throws(PolicyError) {
+    private func validateDestinations() throws(SettingsError) {
         for (destination, limits) in destinations.sorted(by: { $0.key.text < $1.key.text }) {
             try limits.validate(key: "destination.\(destination.text)", most: globalLimit)
         }
     }
 
-    private func check(_ holds: Bool, _ key: String, _ problem: @autoclosure () -> String) throws(PolicyError) {
-        guard holds else { throw PolicyError(key: key, problem: problem()) }
+    private func check(_ holds: Bool, _ key: String, _ problem: @autoclosure () -> String) throws(SettingsError) {
+        guard holds else { throw SettingsError(key: key, problem: problem()) }
     }
 }
 
@@ -123,18 +124,18 @@ extension DestinationLimits {
     /// - Parameters:
     ///   - key: of the section, for the error.
     ///   - most: transfers over all links.
-    /// - Throws: ``PolicyError`` for the first key that makes no sense.
-    package func validate(key: String, most: Int) throws(PolicyError) {
+    /// - Throws: ``SettingsError`` for the first key that makes no sense.
+    package func validate(key: String, most: Int) throws(SettingsError) {
         if let count = maxConcurrency, !(1...max(most, 1)).contains(count) {
-            throw PolicyError(key: "\(key).maxConcurrency", problem: "takes 1 to \(most), not \(count)")
+            throw SettingsError(key: "\(key).maxConcurrency", problem: "takes 1 to \(most), not \(count)")
         }
         if let rate = maxRate, rate < Self.leastRate {
-            throw PolicyError(
+            throw SettingsError(
                 key: "\(key).maxRate", problem: "takes \(Self.leastRate) bytes per second or more, not \(rate)")
         }
         guard let hours = backgroundHours else { return }
         guard (0..<1440).contains(hours.from), (1...1440).contains(hours.to), hours.from != hours.to else {
-            throw PolicyError(
+            throw SettingsError(
                 key: "\(key).backgroundHours", problem: "takes two different times of the day from 00:00 to 24:00")
         }
     }

@@ -48,13 +48,16 @@ package struct OperationsConfiguration: Sendable, Equatable {
                 key: "upload.connectionsPerHost", problem: "takes 1 to 65535, not \(http.connectionsPerHost)")
         }
         http.trustRootsFile = try reader.text(["upload", "trustRootsFile"])
-        if let file = http.trustRootsFile {
-            do { _ = try SourceFile(path: file) } catch {
-                throw SettingsError(key: "upload.trustRootsFile", problem: error.message)
-            }
-        }
         credentials = try CredentialStore(reading: &reader)
         resumes = try ResumeRules(reading: &reader)
+    }
+
+    /// For whoever uploads: the certificates must be there. Others may not be permitted to look.
+    package func checkFiles() throws(SettingsError) {
+        guard let file = http.trustRootsFile else { return }
+        do { _ = try SourceFile(path: file) } catch {
+            throw SettingsError(key: "upload.trustRootsFile", problem: error.message)
+        }
     }
 
     private static func read(

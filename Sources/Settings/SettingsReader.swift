@@ -1,3 +1,4 @@
+package import Commands
 package import Configuration
 
 /// Reads values strictly: what is there and cannot be used is an error that names the key, where the library's own methods
@@ -22,7 +23,8 @@ package struct SettingsReader {
     package mutating func list(_ path: [String]) throws(SettingsError) -> [String] {
         let name = remember(path)
         let key = ConfigKey(path)
-        if let list = configuration.stringArray(forKey: key) { return list }
+        // An empty variable is a list with one empty name.
+        if let list = configuration.stringArray(forKey: key) { return list.filter { !$0.isEmpty } }
         guard let text = configuration.string(forKey: key), !text.isEmpty else { return [] }
         throw SettingsError(key: name, problem: "takes a list such as [\(text)]")
     }
@@ -83,6 +85,18 @@ package struct SettingsReader {
         value =
             try self.value(path, takes: "percent such as 5%") { Int($0.hasSuffix("%") ? String($0.dropLast()) : $0) }
             ?? value
+    }
+
+    /// The key `origin` of a section.
+    package mutating func origin(_ section: [String]) throws(SettingsError) -> Destination? {
+        let path = section + ["origin"]
+        if let text = try text(path), text.contains("@") {
+            // Not quoted: there may be a password in it.
+            throw SettingsError(
+                key: path.joined(separator: "."),
+                problem: "takes an origin without a user; who to be there is said in a section of credential")
+        }
+        return try value(path, takes: "an origin such as https://media.example.com") { Destination(origin: $0) }
     }
 
     private static func number(_ text: String) -> Double? {

@@ -43,7 +43,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `bench recovery kills as many as it was told, and each command is claimed after it was released`()
+        @Test func `bench recovery kills no more than it was told, and each command is claimed after it was released`()
             async throws
         {
             try await Installation.with { installation in

@@ -1,5 +1,6 @@
 import Commands
 import Foundation
+import Glibc
 import Store
 import TestSupport
 import Testing
@@ -27,6 +28,25 @@ extension EndToEndTests {
                     #expect(refused.code == 78, "\(part): \(refused.errors)")
                     #expect(refused.errors.contains("configuration: \(key):"), "\(refused.errors)")
                 }
+            }
+        }
+
+        @Test func `a configuration that cannot be reached is not passed over, and comments alone say nothing`()
+            async throws
+        {
+            try await Installation.with { installation in
+                _ = try await installation.sluice("submit", "noop")
+                let file = "\(installation.data)/sluice.yaml"
+                #expect(symlink("/nonexistent/sluice.yaml", file) == 0)
+                let refused = try await installation.sluice("worker")
+                #expect(refused.code == 78 && refused.errors.contains("cannot be read"), "\(refused.errors)")
+                unlink(file)
+                try Data("# nothing yet\n".utf8).write(to: URL(fileURLWithPath: file))
+                _ = try await installation.up(environment: [
+                    "SLUICE_CREDENTIALS": "media", "SLUICE_CREDENTIAL_MEDIA_ORIGIN": "https://media.example.com",
+                    "SLUICE_CREDENTIAL_MEDIA_BEARER_ENVIRONMENT": "SLUICE_CREDENTIAL_TOKEN",
+                    "SLUICE_CREDENTIAL_TOKEN": "hush", "SLUICE_DESTINATIONS": "",
+                ])
             }
         }
 

@@ -1,4 +1,5 @@
 import Commands
+import Settings
 import Testing
 
 @testable import NetworkControl
@@ -85,8 +86,8 @@ import Testing
     @Test func `an error reads as a sentence`() {
         var policy = NetworkPolicy()
         policy.poor.limit = 9
-        #expect(throws: PolicyError.self) { try policy.validate() }
-        let error = #expect(throws: PolicyError.self) { try policy.validate() }
+        #expect(throws: SettingsError.self) { try policy.validate() }
+        let error = #expect(throws: SettingsError.self) { try policy.validate() }
         #expect(
             error?.description
                 == "configuration: network.level.poor.limit: takes 1 to 4, which the next better level allows, not 9")

@@ -94,7 +94,10 @@ import Testing
 
     @Test(arguments: [
         ["origin": "media.example.com", "bearerFile": "/t"], ["origin": "https://h/path", "bearerFile": "/t"],
-        ["origin": "https://u@h", "bearerFile": "/t"], ["bearerFile": "/t"], ["origin": "https://h"],
+        ["origin": "https://u@h", "bearerFile": "/t"], ["origin": "https://h", "bearerFile": ""],
+        ["origin": "https://h", "bearerFile": "/t", "basicUser": "u"],
+        ["origin": "https://h", "headerName": "X-Key", "headerValueFile": "/v", "basicUser": "u"], ["bearerFile": "/t"],
+        ["origin": "https://h"],
         ["origin": "https://h", "bearerFile": "/t", "bearerEnvironment": "T"],
         ["origin": "https://h", "bearerFile": "/t", "basicPasswordFile": "/p", "basicUser": "u"],
         ["origin": "https://h", "basicPasswordFile": "/p"], ["origin": "https://h", "headerValueFile": "/v"],
@@ -108,6 +111,22 @@ import Testing
         }
         let error = #expect(throws: SettingsError.self) { try store(values) }
         #expect(error?.key.hasPrefix("credential.x") == true)
+    }
+
+    @Test func `tells which variables are secrets, and never quotes what may be one`() throws {
+        let names = ConfigValue(.stringArray(["a"]), isSecret: false)
+        let store = try store([
+            "credentials": names, "credential.a.origin": "https://h",
+            "credential.a.bearerEnvironment": "SLUICE_CREDENTIAL_TOKEN",
+        ])
+        #expect(store.variables == ["SLUICE_CREDENTIAL_TOKEN"])
+        let error = #expect(throws: SettingsError.self) {
+            try self.store([
+                "credentials": names, "credential.a.origin": "https://user:hush@h", "credential.a.bearerFile": "/t",
+            ])
+        }
+        #expect(error?.key == "credential.a.origin")
+        #expect(error?.description.contains("hush") == false)
     }
 
     @Test func `takes a list of names, and not a name`() throws {

@@ -23,7 +23,7 @@ import Testing
         var reader = reader([
             "count": .string("12"), "flag": .string("Off"), "wait": .string("2.5"), "factor": .string("1.3"),
             "share": .string("20%"), "plain": .string("0.2"), "percent": .string("5%"),
-            "names": .stringArray(["a", "b"]),
+            "names": .stringArray(["a", "b"]), "none": .stringArray([""]),
         ])
         var (count, flag, wait, factor) = (0, true, Duration.zero, 0.0)
         var (share, plain, percent) = (0.0, 0.0, 0)
@@ -37,6 +37,7 @@ import Testing
         #expect(count == 12 && !flag && wait == .milliseconds(2500) && factor == 1.3)
         #expect(share == 0.2 && plain == 0.2 && percent == 5)
         #expect(try reader.list(["names"]) == ["a", "b"])
+        #expect(try reader.list(["none"]).isEmpty, "as an empty variable has it")
     }
 
     @Test(arguments: ["", "many", "1.5", "99999999999999999999", "30s"])

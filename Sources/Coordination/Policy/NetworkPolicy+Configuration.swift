@@ -44,7 +44,7 @@ extension NetworkPolicy {
         try reader.read(&preemptionIsOn, ["network", "preemption"])
         fixedConcurrency = try reader.value(["network", "fixedConcurrency"], takes: "a whole number") { Int($0) }
         try readDestinations(&reader)
-        do { try validate() } catch { throw SettingsError(key: error.key, problem: error.problem) }
+        try validate()
     }
 
     private mutating func readLevels(_ reader: inout SettingsReader) throws(SettingsError) {
@@ -92,10 +92,9 @@ extension NetworkPolicy {
         for name in try reader.list(["destinations"]) {
             let path = ["destination", name]
             let key = "destination.\(name)"
-            let origin = try reader.value(path + ["origin"], takes: "an origin such as https://media.example.com") {
-                Destination(origin: $0)
+            guard let origin = try reader.origin(path) else {
+                throw SettingsError(key: "\(key).origin", problem: "is missing")
             }
-            guard let origin else { throw SettingsError(key: "\(key).origin", problem: "is missing") }
             guard destinations[origin] == nil else {
                 throw SettingsError(key: "\(key).origin", problem: "names \(origin), which has a section already")
             }
@@ -105,9 +104,7 @@ extension NetworkPolicy {
             limits.backgroundHours = try reader.value(
                 path + ["backgroundHours"], takes: "two times of the day such as 22:00-06:00"
             ) { AllowedHours(text: $0) }
-            do { try limits.validate(key: key, most: globalLimit) } catch {
-                throw SettingsError(key: error.key, problem: error.problem)
-            }
+            try limits.validate(key: key, most: globalLimit)
             destinations[origin] = limits
         }
     }

@@ -35,12 +35,3 @@ package struct ResumeRules: Sendable, Equatable {
         }
     }
 }
-
-extension SettingsReader {
-    /// The key `origin` of a section.
-    mutating func origin(_ section: [String]) throws(SettingsError) -> Destination? {
-        try value(section + ["origin"], takes: "an origin such as https://media.example.com") {
-            Destination(origin: $0)
-        }
-    }
-}

@@ -21,6 +21,13 @@ package enum Credential: Sendable, Equatable {
         }
     }
 
+    /// Where what nobody else may know is.
+    var secret: Secret {
+        switch self {
+        case .bearer(let secret), .basic(_, let secret), .header(_, let secret): secret
+        }
+    }
+
     /// The name of the header that it sets.
     var headerName: String { if case .header(let name, _) = self { name } else { "Authorization" } }
 }

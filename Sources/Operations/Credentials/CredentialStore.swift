@@ -12,6 +12,14 @@ package struct CredentialStore: Sendable, Equatable {
 
     package subscript(_ destination: Destination) -> Credential? { credentials[destination] }
 
+    /// Names of the environment variables that secrets are in.
+    package var variables: Set<String> {
+        Set(
+            credentials.values.compactMap { credential in
+                if case .environment(let name) = credential.secret { name } else { nil }
+            })
+    }
+
     /// Reads the list `credentials` and, for each name in it, the section `credential.<name>`:
     ///
     /// | key | meaning |
@@ -37,7 +45,14 @@ package struct CredentialStore: Sendable, Equatable {
 
     private static func credential(_ name: String, _ reader: inout SettingsReader) throws(SettingsError) -> Credential {
         func text(_ key: String) throws(SettingsError) -> String? { try reader.text(["credential", name, key]) }
+        func refuse(_ value: String?, _ key: String) throws(SettingsError) {
+            guard value != nil else { return }
+            throw SettingsError(key: "credential.\(name).\(key)", problem: "is of no use to this credential")
+        }
         func secret(_ key: String) throws(SettingsError) -> Secret? {
+            for way in ["File", "Environment"] where try text("\(key)\(way)") == "" {
+                throw SettingsError(key: "credential.\(name).\(key)\(way)", problem: "is empty")
+            }
             switch (try text("\(key)File"), try text("\(key)Environment")) {
             case (nil, nil): return nil
             case (let path?, nil): return .file(path)
@@ -53,17 +68,22 @@ package struct CredentialStore: Sendable, Equatable {
         let header = try text("headerName")
         let value = try secret("headerValue")
         switch (bearer, password, value) {
-        case (let secret?, nil, nil): return .bearer(secret)
+        case (let secret?, nil, nil):
+            try refuse(user, "basicUser")
+            try refuse(header, "headerName")
+            return .bearer(secret)
         case (nil, let secret?, nil):
             guard let user, !user.isEmpty, !user.contains(":") else {
                 throw SettingsError(
                     key: "credential.\(name).basicUser", problem: "must be a user name without a colon")
             }
+            try refuse(header, "headerName")
             return .basic(user: user, password: secret)
         case (nil, nil, let secret?):
             if let objection = HTTPHeaderRules.objection(to: header ?? "", value: "") {
                 throw SettingsError(key: "credential.\(name).headerName", problem: objection)
             }
+            try refuse(user, "basicUser")
             return .header(name: header ?? "", value: secret)
         default:
             throw SettingsError(

@@ -11,7 +11,7 @@ internal import Yams
 /// Environment variables go before it: `network.level.poor.utility` is `SLUICE_NETWORK_LEVEL_POOR_UTILITY`,
 /// `upload.idleTimeout` is `SLUICE_UPLOAD_IDLE_TIMEOUT`; lists are separated by commas.
 struct ConfigurationFile {
-    let operations: OperationsConfiguration
+    private let operations: OperationsConfiguration
     let network: NetworkPolicy
 
     /// Reads the whole of it for every process, so that none starts with half of what was meant.
@@ -25,10 +25,17 @@ struct ConfigurationFile {
             network = try NetworkPolicy(reading: &reader)
             try reader.refuseUnknown(keys)
             try reader.refuseUnknown(
-                variables: Self.variables, of: ["network", "destination", "upload", "credential"])
+                variables: Self.variables.filter { !operations.credentials.variables.contains($0) },
+                of: ["network", "destination", "upload", "credential"])
         } catch {
             throw Complaint(.configuration, "\(error)")
         }
+    }
+
+    /// For whoever uploads. - Throws: a ``Complaint`` where a file is missing that it names.
+    func uploads() throws -> OperationsConfiguration {
+        do throws(SettingsError) { try operations.checkFiles() } catch { throw Complaint(.configuration, "\(error)") }
+        return operations
     }
 
     /// - Returns: and the keys of the file, such as `network.maxTransfers`.
@@ -39,11 +46,12 @@ struct ConfigurationFile {
         guard let path = try path(options, directory) else { return (ConfigReader(provider: environment), []) }
         let place = ConfigReader(provider: InMemoryProvider(values: ["filePath": ConfigValue(stringLiteral: path)]))
         do {
+            // Comments alone say nothing, which the parser would call an error.
+            guard let root = try Yams.compose(yaml: SmallFile.read(path) ?? "") else {
+                return (ConfigReader(provider: environment), [])
+            }
             let file = try await FileProvider<YAMLSnapshot>(config: place)
-            return (
-                ConfigReader(providers: [environment, file]),
-                try keys(of: Yams.compose(yaml: SmallFile.read(path) ?? ""))
-            )
+            return (ConfigReader(providers: [environment, file]), keys(of: root))
         } catch {
             throw Complaint(.configuration, "the configuration \(path) is no YAML that can be used: \(error)")
         }
@@ -63,19 +71,20 @@ struct ConfigurationFile {
     /// Nil where there is no configuration.
     private static func path(_ options: DataOptions, _ directory: DataDirectory) throws -> String? {
         let path = options.config ?? directory.path + "/sluice.yaml"
-        guard access(path, F_OK) == 0 || options.config != nil else { return nil }
-        guard access(path, R_OK) == 0 else {
-            throw Complaint(
-                .configuration, "the configuration \(path) cannot be read: \(String(cString: strerror(errno)))")
+        func refuse(_ reason: String) -> Complaint {
+            Complaint(.configuration, "the configuration \(path) cannot be read: \(reason)")
         }
         var status = stat()
-        // An empty file says nothing, which the parser would call an error.
-        return stat(path, &status) == 0 && status.st_size == 0 ? nil : path
+        // A link to where nothing is, or where this user may not look, is no wish for the defaults.
+        if options.config == nil, lstat(path, &status) != 0, errno == ENOENT { return nil }
+        guard access(path, R_OK) == 0, stat(path, &status) == 0 else { throw refuse(String(cString: strerror(errno))) }
+        guard status.st_mode & S_IFMT != S_IFDIR else { throw refuse("it is a directory") }
+        return path
     }
 
     /// The library looks keys up and does not list them. A section without anything in it counts for nothing.
-    private static func keys(of node: Node?, below prefix: String = "") -> [String] {
-        guard let mapping = node?.mapping else { return node?.string == "" ? [] : [prefix] }
+    private static func keys(of node: Node, below prefix: String = "") -> [String] {
+        guard let mapping = node.mapping else { return node.string == "" ? [] : [prefix] }
         return mapping.flatMap { key, value in
             keys(of: value, below: prefix.isEmpty ? key.string ?? "" : "\(prefix).\(key.string ?? "")")
         }

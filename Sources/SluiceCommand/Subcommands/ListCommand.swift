@@ -10,7 +10,7 @@ struct ListCommand: ParsableCommand {
         discussion: """
             EXAMPLES
               sluice list --status error
-              sluice list --status new --limit 0 | wc -l
+              sluice list --status new --limit 0 --json | wc -l
               sluice list --qos background --limit 20
               sluice list --destination https://host --after 01998b5e-…   (the next page)
               sluice list --status tooManyTimes --json | jq -r .id | xargs sluice retry

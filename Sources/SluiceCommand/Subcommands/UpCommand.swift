@@ -46,7 +46,7 @@ struct UpCommand: AsyncParsableCommand {
         let logger = log.logger("up")
         let directory = data.directory()
         // Said once and at once, and not by every child.
-        _ = try await ConfigurationFile(data, directory)
+        _ = try await ConfigurationFile(data, directory).uploads()
         // Made before the children, so that they do not race for it and its faults have one voice.
         _ = try data.store(create: true)
         let lock = LockProbe(path: directory.run + "/coordinator.lock")

@@ -45,7 +45,7 @@ struct WorkerCommand: AsyncParsableCommand {
     func run() async throws {
         let logger = log.logger("worker")
         let directory = data.directory()
-        let operations = try await ConfigurationFile(data, directory).operations
+        let operations = try await ConfigurationFile(data, directory).uploads()
         let (_, store) = try data.store(create: true)
         var configuration = WorkerConfiguration()
         configuration.concurrency = concurrency
