@@ -88,7 +88,7 @@ actor Coordinator {
         sequencer = EventSequencer(newest: newest)
         let descriptor = clinux_open(runDirectory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
         guard descriptor >= 0 else {
-            throw StoreError(.permission, "\(runDirectory) cannot be opened: \(String(cString: strerror(errno)))")
+            throw StoreError(errno: errno, "\(runDirectory) cannot be opened")
         }
         runDescriptor = descriptor
         var options = Socket.Options()

@@ -14,7 +14,7 @@ package enum Incarnation {
         let path = "\(directory)/coordinator.incarnation"
         let descriptor = clinux_open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw StoreError(.permission, "\(path) cannot be opened: \(String(cString: strerror(errno)))")
+            throw StoreError(errno: errno, "\(path) cannot be opened")
         }
         defer { close(descriptor) }
         // With time, also where the clock was set back.

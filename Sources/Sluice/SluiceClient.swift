@@ -16,9 +16,16 @@ public final class SluiceClient: Sendable {
     private let context: Context
     private let run: RunDirectory
     private let lane: SubmitLane
-    private let room = Mutex<EventRoom?>(nil)
+    private let room = Mutex(Room.unopened)
     /// Reads block, so they have threads of their own.
     private let readers = DispatchQueue(label: "sluice.read", attributes: .concurrent)
+
+    /// Who listens and waits is made when the first one comes.
+    private enum Room {
+        case unopened
+        case open(EventRoom)
+        case closed
+    }
 
     /// Opens the store of a data directory.
     ///
@@ -55,7 +62,7 @@ public final class SluiceClient: Sendable {
             context = try Context()
             lane = try SubmitLane(store: store, endpoint: run.endpoint("intake.sock"), context: context)
         } catch {
-            throw StoreError(.failed, error.sentence)
+            throw StoreError(error.code == .tooManySockets ? .exhausted : .failed, error.sentence)
         }
         lane.start()
     }
@@ -76,7 +83,11 @@ public final class SluiceClient: Sendable {
     public func submit(
         _ type: String, payload: JSONValue, options: SubmitOptions = SubmitOptions()
     ) async throws -> CommandID {
-        try await submit(draft(type, payload: payload, options: options), allowUnknownType: options.allowUnknownType)
+        // A check may look at a file, which blocks.
+        let draft = try await aside { [self] () throws(SluiceError) in
+            try self.draft(type, payload: payload, options: options)
+        }
+        return try await submit(draft, allowUnknownType: options.allowUnknownType)
     }
 
     /// Makes many commands durable, some thousands in a transaction.
@@ -94,7 +105,8 @@ public final class SluiceClient: Sendable {
         await lane.submit(drafts, allowUnknownTypes: allowUnknownTypes).map { $0.mapError(SluiceError.init) }
     }
 
-    /// Checks a payload against its operation and makes a draft, without submitting it.
+    /// Checks a payload against its operation and makes a draft, without submitting it. Blocks where the operation looks at a
+    /// file, as `upload` does.
     public func draft(
         _ type: String, payload: JSONValue, options: SubmitOptions = SubmitOptions()
     ) throws(SluiceError) -> CommandDraft {
@@ -149,26 +161,32 @@ public final class SluiceClient: Sendable {
     /// Returns when the command has ended: success, cancelled, tooManyTimes or inDoubt. Without a coordinator it waits on.
     /// - Throws: ``SluiceError``; `CancellationError` when the task or the client ends first.
     public func wait(for id: CommandID) async throws -> Outcome {
-        try await openRoom().wait(for: id)
+        guard let room = try openRoom() else { throw CancellationError() }
+        return try await room.wait(for: id)
     }
 
     /// What the coordinator tells monitors, from a snapshot on, for as long as the stream is read.
     ///
-    /// Goes on when the coordinator restarts. A reader that is 65,536 events behind loses the oldest.
+    /// Goes on when the coordinator restarts, and ends when the client is closed. A reader that is 65,536 events behind loses the oldest.
     /// - Parameter prefix: of the topic: `status/`, `progress/`, `status/<uuid>`; empty for everything.
     public func events(prefix: String = "") throws -> AsyncStream<SluiceEvent> {
-        try openRoom().events(prefix: prefix)
+        try openRoom()?.events(prefix: prefix) ?? AsyncStream { $0.finish() }
     }
 
-    private func openRoom() throws(SluiceError) -> EventRoom {
-        let result: Result<EventRoom, SluiceError> = room.withLock { room in
-            if let room { return .success(room) }
+    /// Nil after ``close()``.
+    private func openRoom() throws(SluiceError) -> EventRoom? {
+        let result: Result<EventRoom?, SluiceError> = room.withLock { room in
+            switch room {
+            case .open(let open): return .success(open)
+            case .closed: return .success(nil)
+            case .unopened: break
+            }
             do throws(ZeroMQError) {
                 let made = try EventRoom(store: store, endpoint: run.endpoint("events.sock"), context: context)
-                room = made
+                room = .open(made)
                 return .success(made)
             } catch {
-                return .failure(SluiceError(.failed, error.sentence))
+                return .failure(SluiceError(error.code == .tooManySockets ? .tryAgain : .failed, error.sentence))
             }
         }
         return try result.get()
@@ -177,12 +195,21 @@ public final class SluiceClient: Sendable {
     private func read<Value: Sendable>(
         _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value
     ) async throws -> Value {
-        let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
-            readers.async { [store] in
-                continuation.resume(returning: Result { () throws(StoreError) in try body(store) })
+        try await aside { [store] () throws(SluiceError) in
+            do throws(StoreError) { return try body(store) } catch { throw SluiceError(error) }
+        }
+    }
+
+    /// Runs what blocks on a thread that may.
+    private func aside<Value: Sendable>(
+        _ body: @escaping @Sendable () throws(SluiceError) -> Value
+    ) async throws(SluiceError) -> Value {
+        let result: Result<Value, SluiceError> = await withCheckedContinuation { continuation in
+            readers.async {
+                continuation.resume(returning: Result { () throws(SluiceError) in try body() })
             }
         }
-        return try result.mapError(SluiceError.init).get()
+        return try result.get()
     }
 
     // MARK: Wishing
@@ -240,11 +267,11 @@ public final class SluiceClient: Sendable {
     /// Lets hints leave (at most 100 ms) and ends streams and waits. Submissions that were accepted stay accepted.
     public func close() async {
         await lane.close()
-        let room = room.withLock { room in
-            defer { room = nil }
+        let last = room.withLock { room in
+            defer { room = .closed }
             return room
         }
-        await room?.close()
+        if case .open(let room) = last { await room.close() }
         let context = context
         await withCheckedContinuation { continuation in
             readers.async {

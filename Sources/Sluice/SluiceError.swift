@@ -52,7 +52,7 @@ extension SluiceError {
             case .missing: .noStore
             case .foreign: .foreignStore
             case .permission: .notPermitted
-            case .busy, .overloaded: .tryAgain
+            case .busy, .exhausted, .overloaded: .tryAgain
             case .full: .cannotWrite
             case .corrupt: .corrupt
             case .conflict: .conflict
@@ -68,6 +68,7 @@ extension SluiceError {
             switch error.problem {
             case .data: .invalid
             case .source: .source
+            case .passing: .tryAgain
             case .usage: .usage
             }
         self.init(code, error.message)

@@ -8,14 +8,17 @@ internal import Commands
 
 extension StoreError {
     /// What the operating system refused.
-    init(errno code: CInt, _ what: String) {
+    /// - Parameter what: what happened, to what, without a full stop.
+    package init(errno code: CInt, _ what: String) {
         let kind: Code =
             switch code {
             case ENOSPC, EDQUOT, EIO: .full
             case ENOENT: .missing
+            case EMFILE, ENFILE, ENOMEM, ENOBUFS, EAGAIN, EINTR: .exhausted
             default: .permission
             }
-        self.init(kind, "\(what): \(String(cString: strerror(code))).")
+        let advice = kind == .exhausted ? "; raise the limit (ulimit -n for open files), or try again" : ""
+        self.init(kind, "\(what): \(String(cString: strerror(code)))\(advice).")
     }
 
     static func noCommand(_ id: CommandID) -> StoreError {

@@ -15,6 +15,8 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         case full
         /// SQLite says that the file is damaged.
         case corrupt
+        /// The process or the machine has no descriptors or memory left. Try again.
+        case exhausted
         /// The WAL has outgrown its limit because somebody holds it. Try again.
         case overloaded
         /// The unique key belongs to a command with another payload, type or destination.
@@ -30,7 +32,7 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         package var spoilsShard: Bool {
             switch self {
             case .corrupt, .foreign, .missing: true
-            case .permission, .busy, .full, .overloaded, .conflict, .invalid, .notFound, .failed: false
+            case .permission, .busy, .full, .exhausted, .overloaded, .conflict, .invalid, .notFound, .failed: false
             }
         }
     }

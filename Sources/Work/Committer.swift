@@ -133,7 +133,7 @@ package final class Committer: Sendable {
     /// Whether the same may be committed later.
     private static func mayPass(_ error: StoreError) -> Bool {
         switch error.code {
-        case .busy, .full, .overloaded, .failed, .permission: true
+        case .busy, .full, .exhausted, .overloaded, .failed, .permission: true
         case .missing, .foreign, .corrupt, .conflict, .invalid, .notFound: false
         }
     }

@@ -58,6 +58,8 @@ public struct PayloadError: Error, Sendable, Equatable, CustomStringConvertible 
         case data
         /// A source that is missing, unreadable or no regular file (exit code 66).
         case source
+        /// A source that cannot be opened now and may be later: no descriptors are left, or its disk failed (exit code 75).
+        case passing
         /// A malformed URL or an unknown scheme (exit code 64).
         case usage
     }

@@ -59,7 +59,7 @@ actor WorkerLink {
         transfersAt = now
         runDescriptor = clinux_open(runDirectory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
         guard runDescriptor >= 0 else {
-            throw StoreError(.permission, "\(runDirectory) cannot be opened: \(String(cString: strerror(errno)))")
+            throw StoreError(errno: errno, "\(runDirectory) cannot be opened")
         }
         var options = Socket.Options()
         options.sendHighWaterMark = 100_000

@@ -50,6 +50,21 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `too few descriptors are said, with 75, and nothing is half done`() async throws {
+            try await Installation.with { installation in
+                #expect(try await installation.sluice("submit", "noop").code == 0)
+                // As many as it needs differ by system and library; one fewer is the case.
+                for most in stride(from: 64, to: 12, by: -1) {
+                    let finished = try await installation.run(
+                        program: "/bin/sh", ["-c", "ulimit -n \(most); exec \(Installation.bin)/sluice submit noop"])
+                    if finished.code == 0 { continue }
+                    return try expect(
+                        finished, code: 75, saying: "descriptors", "ulimit -n", in: installation, commands: 65 - most)
+                }
+                Issue.record("12 descriptors are enough")
+            }
+        }
+
         @Test func `a source that cannot be read is named, with 66`() async throws {
             try await Installation.with { installation in
                 let secret = try installation.place.file("secret", [1, 2, 3])

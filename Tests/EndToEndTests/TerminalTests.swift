@@ -70,6 +70,27 @@ extension EndToEndTests {
             }
         }
 
+        /// Stopped by a person (Ctrl-S), or with nobody at the other end who reads.
+        @Test(arguments: [true, false])
+        func `watch ends at SIGTERM also where its terminal takes nothing`(_ isStopped: Bool) async throws {
+            try await Installation.with { installation in
+                _ = try await installation.up(workers: 1)
+                let terminal = try Pseudoterminal()
+                let watch = try installation.start("watch", terminal: terminal)
+                try await until("the screen") { terminal.output.contains("worker ") }
+                if isStopped { terminal.type("\u{13}") }
+                // A change of the size is drawn at once.
+                try await until("a write that waits") {
+                    watch.signal(SIGWINCH)
+                    return try await watch.isWriting(to: STDOUT_FILENO)
+                }
+                watch.signal(SIGTERM)
+                #expect(try await watch.end(within: .seconds(20)) == .exited(143))
+                // What had been stopped goes on, and the screen is given back.
+                if isStopped { #expect(terminal.output.contains("\u{1B}[?1049l")) }
+            }
+        }
+
         @Test func `put shows how far it has got, and Ctrl-C detaches without cancelling`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()

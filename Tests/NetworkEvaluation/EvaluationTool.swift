@@ -113,7 +113,7 @@ struct EvaluationTool: AsyncParsableCommand {
         let done = Set(before.map(\.job))
         let open = jobs.filter { !done.contains($0) }.shuffled(using: &random)
         say("\(jobs.count) runs, \(jobs.count - open.count) done before; order of seed \(random.seed)")
-        var queue = RunQueue(open, atOnce: atOnce, megabits: megabits)
+        var queue = RunQueue(open, atOnce: atOnce, megabits: megabits, uplink: uplink)
         try await withThrowingTaskGroup(of: RunRecord.self) { group in
             repeat {
                 while let job = queue.next() {
@@ -133,8 +133,7 @@ struct EvaluationTool: AsyncParsableCommand {
 
     /// One run from an empty directory to the end of its processes.
     private static func run(_ job: Job, _ shaper: NetworkBed.Shaper, uplink: Double?) async -> RunRecord {
-        var scenario = Scenario.named(job.scenario)!
-        if let uplink, let rate = scenario.uplink.rate { scenario.uplink.rate = min(rate, uplink * 1e6) }
+        let scenario = Scenario.named(job.scenario)!.over(uplink: uplink)
         let ticks = Facts.Ticks.now
         var record = RunRecord(job)
         var facts = Facts.machine

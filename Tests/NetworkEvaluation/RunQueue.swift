@@ -4,12 +4,16 @@ struct RunQueue {
     private var running: [Job] = []
     private let atOnce: Int
     private let megabits: Double
+    private let uplink: Double?
 
-    /// - Parameter megabits: Mbit/s of all links that are emulated at once; a run that bears few neighbours takes more.
-    init(_ jobs: [Job], atOnce: Int, megabits: Double) {
+    /// - Parameters:
+    ///   - megabits: Mbit/s of all links that are emulated at once; a run that bears few neighbours takes more.
+    ///   - uplink: Mbit/s of a run's shared link at most.
+    init(_ jobs: [Job], atOnce: Int, megabits: Double, uplink: Double?) {
         open = jobs
         self.atOnce = max(1, atOnce)
         self.megabits = megabits
+        self.uplink = uplink
     }
 
     var waiting: Int { open.count }
@@ -27,7 +31,8 @@ struct RunQueue {
     mutating func end(of job: Job) { running.removeAll { $0 == job } }
 
     private func cost(of job: Job) -> Double {
-        guard let scenario = Scenario.named(job.scenario), scenario.neighbours > 0 else { return megabits }
+        guard let scenario = Scenario.named(job.scenario)?.over(uplink: uplink), scenario.neighbours > 0
+        else { return megabits }
         return max(scenario.megabits, megabits / (Double(scenario.neighbours) + 1))
     }
 }

@@ -43,6 +43,14 @@ struct Scenario: Sendable {
         return (links.compactMap(\.rate).max() ?? 1e9) / 1e6
     }
 
+    /// The same with a shared link of so many Mbit/s at most; nil: as it is.
+    func over(uplink most: Double?) -> Scenario {
+        guard let most, let rate = uplink.rate else { return self }
+        var scenario = self
+        scenario.uplink.rate = min(rate, most * 1e6)
+        return scenario
+    }
+
     static func named(_ name: String) -> Scenario? { all.first { $0.name == name } }
 }
 

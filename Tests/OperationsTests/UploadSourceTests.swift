@@ -54,6 +54,25 @@ import Work
         }
     }
 
+    /// A file server that has promised the file to a client of its own is asked to give it back, which takes a while.
+    @Test func `a source that somebody else has leased is tried again, and is no changed one`() async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.directory.file("a", sample(1000))
+            let (execution, _) = try harness.execution(file: file, to: "\(receiver.origin)/a")
+            let (again, _) = try harness.execution(file: file, to: "\(receiver.origin)/a")
+            // The kernel asks the holder by this signal.
+            signal(SIGIO, SIG_IGN)
+            let holder = open(file, O_RDWR | O_CLOEXEC)
+            let setLease: Int32 = 1024
+            #expect(fcntl(holder, setLease, Int32(F_WRLCK)) == 0, "no lease: \(String(cString: strerror(errno)))")
+            let failure = try await harness.failure(of: execution)
+            #expect(failure.fault == .command && failure.reason.contains("\(file) cannot be opened now"), "\(failure)")
+            #expect(receiver.requests.isEmpty)
+            close(holder)
+            _ = try await harness.run(again)
+        }
+    }
+
     private func giveTime(of facts: stat, to file: String) {
         #expect(utimensat(AT_FDCWD, file, [facts.st_atim, facts.st_mtim], 0) == 0)
     }

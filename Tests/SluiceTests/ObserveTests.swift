@@ -64,6 +64,9 @@ import Wire
             await client.close()
             await #expect(throws: CancellationError.self) { try await waiting.value }
             await reading.value
+            // Nor does anything begin afterwards.
+            await #expect(throws: CancellationError.self) { try await client.wait(for: id) }
+            for await _ in try client.events() { Issue.record("a closed client has an event") }
             await stage.leave()
         }
     }

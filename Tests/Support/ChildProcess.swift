@@ -134,6 +134,25 @@ package final class ChildProcess: Sendable {
         state.withLock { $0.ending == nil && kill(pid, signal) == 0 }
     }
 
+    /// Whether a thread of it is in write(2) to `descriptor` twice within 100 ms, so that it waits there.
+    package func isWriting(to descriptor: Int32) async throws -> Bool {
+        func writers() -> Set<String> {
+            let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
+            return Set(
+                tasks.filter { task in
+                    // “1 0x1 …”: the number of the call and its arguments; write(2) has 1 on x86-64 and 64 on arm64.
+                    let call = contents(of: "/proc/\(pid)/task/\(task)/syscall") ?? []
+                    let words = String(decoding: call, as: UTF8.self).split(separator: " ")
+                    return words.count > 1 && ["1", "64"].contains(words[0])
+                        && words[1] == "0x\(String(descriptor, radix: 16))"
+                })
+        }
+        let first = writers()
+        if first.isEmpty { return false }
+        try await Task.sleep(for: .milliseconds(100))
+        return !first.isDisjoint(with: writers())
+    }
+
     /// Kills its whole group and waits for its end.
     package func finish() async {
         _ = state.withLock { $0.ending == nil ? kill(-pid, SIGKILL) : 0 }

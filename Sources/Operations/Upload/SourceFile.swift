@@ -10,7 +10,7 @@ final class SourceFile: Sendable {
     private let descriptor: CInt
 
     /// Opens a regular file for reading. Blocks.
-    /// - Throws: ``PayloadError`` (of the kind `source`) that says why it cannot be a source.
+    /// - Throws: ``PayloadError`` that says why it cannot be a source (`source`), or not now (`passing`).
     init(path: String) throws(PayloadError) {
         // Looked at before it is opened: opening a device can do things, and opening a pipe waits for its other end.
         var status = stat()
@@ -40,7 +40,8 @@ final class SourceFile: Sendable {
         switch error.code {
         case ENOENT, ENOTDIR: PayloadError(.source, "\(path) does not exist")
         case EACCES, EPERM: PayloadError(.source, "\(path) may not be read by this user: \(error)")
-        default: PayloadError(.source, "\(path) cannot be opened: \(error)")
+        case ELOOP, ENAMETOOLONG: PayloadError(.source, "\(path) cannot be opened: \(error)")
+        default: PayloadError(.passing, "\(path) cannot be opened now: \(error)")
         }
     }
 

@@ -8,11 +8,14 @@ struct MissingSource: Error {
 
 extension UploadPayload {
     /// Opens the source and compares it with what was recorded at submit. Blocks.
-    /// - Throws: a final ``Failure``, or ``MissingSource``.
+    /// - Throws: a ``Failure``, final where the source is not what it was, or ``MissingSource``.
     func openSource() throws -> SourceFile {
         let opened: SourceFile
         do {
             opened = try SourceFile(path: file)
+        } catch  where error.problem == .passing {
+            // Not the source's fault: it may well be what it was.
+            throw Failure(.command, reason: error.message)
         } catch {
             let failure = Failure(.final, reason: "source changed since it was submitted: \(error)")
             if removeSource { throw MissingSource(failure: failure) }

@@ -46,7 +46,8 @@ struct Complaint: Error {
         case let error as SluiceError: self.init(Self.code(error.code), error.message)
         case let error as PayloadError: self.init(SluiceError(error))
         case let error as SpoolError: self.init(error.isCreation ? .cannotCreate : .cannotWrite, error.description)
-        case let error as ZeroMQError: self.init(.internalError, error.sentence)
+        case let error as ZeroMQError:
+            self.init(error.code == .tooManySockets ? .tryAgain : .internalError, error.sentence)
         default: self.init(.internalError, "\(error)")
         }
     }

@@ -19,6 +19,7 @@ final class WatchLive: Sendable {
     private let isOver = Atomic<Bool>(false)
 
     private static let frame: Duration = .milliseconds(250)
+    private static let patience: DispatchTimeInterval = .milliseconds(500)
 
     init(directory: DataDirectory, store: SQLiteStore, path: String) {
         self.directory = directory
@@ -32,7 +33,11 @@ final class WatchLive: Sendable {
         defer { withExtendedLifetime(feed) {} }
         let (keys, pressed) = AsyncStream<Code?>.makeStream()
         Terminal.restoreAtCrash()
-        for (number, code) in Interrupt.endings { Interrupt.handle(number) { pressed.yield(code) } }
+        let end: @Sendable (Code) -> Void = { code in
+            pressed.yield(code)
+            Self.insist(on: code)
+        }
+        for (number, code) in Interrupt.endings { Interrupt.handle(number) { end(code) } }
         Interrupt.handle(SIGWINCH) { pressed.yield(nil) }
         Interrupt.handle(SIGTSTP) {
             Terminal.restore()
@@ -41,7 +46,7 @@ final class WatchLive: Sendable {
             pressed.yield(nil)
         }
         Terminal.take()
-        startThread(named: "sluice-keys") { Self.readKeys { pressed.yield($0) } }
+        startThread(named: "sluice-keys") { Self.readKeys(end) }
         startThread(named: "sluice-watch") { [self] in look() }
         let ticks = Task {
             while !Task.isCancelled {
@@ -57,6 +62,21 @@ final class WatchLive: Sendable {
                 throw Complaint(key, nil)
             }
             draw()
+        }
+    }
+
+    /// A terminal that takes no output keeps whoever draws from hearing that the watch is over. One that a person has stopped
+    /// (Ctrl-S) goes on after a moment; where that does not help, the process ends beside it.
+    private static func insist(on code: Code) {
+        // In the background, too, the terminal is given back.
+        signal(SIGTTOU, SIG_IGN)
+        DispatchQueue.global().asyncAfter(deadline: .now() + patience) {
+            // By itself TCOON starts only what TCOOFF has stopped.
+            for flow in [TCOOFF, TCOON] { tcflow(STDOUT_FILENO, flow) }
+            DispatchQueue.global().asyncAfter(deadline: .now() + patience) {
+                Terminal.restore()
+                _exit(code.rawValue)
+            }
         }
     }
 

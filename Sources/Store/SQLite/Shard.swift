@@ -102,6 +102,13 @@ final class Shard: Sendable {
         do throws(StoreError) {
             return try Connection(shard: number, path: path, vfs: options.vfs)
         } catch {
+            if error.code == .permission, mayBeUsed {
+                throw StoreError(
+                    .exhausted,
+                    "\(path) cannot be opened now, though it may be: the process or the machine has too few descriptors or "
+                        + "too little memory left; raise the limit (ulimit -n for open files), or try again.",
+                    shard: number)
+            }
             // A damaged database still has whole pages; a file of another kind hardly ever.
             var facts = stat()
             guard error.code == .corrupt, stat(path, &facts) == 0, facts.st_size % 4096 != 0 else { throw error }
@@ -109,6 +116,11 @@ final class Shard: Sendable {
                 .foreign, "\(path) is no SQLite database; choose another data directory, or put the shard back.",
                 shard: number)
         }
+    }
+
+    /// SQLite says “unable to open” for want of descriptors as well as of permission.
+    private var mayBeUsed: Bool {
+        access(path, R_OK | W_OK) == 0 && access(options.directory.path, W_OK | X_OK) == 0
     }
 
     /// Says which shard an error is about, and keeps what makes it useless.

@@ -46,7 +46,7 @@ extension StoreError {
         case .corrupt: sentence = "\(name) is damaged: \(message); restore it from a backup."
         case .permission: sentence = "\(name) may not be used: \(message)."
         case .failed: sentence = "\(name) failed: \(message)."
-        case .missing, .foreign, .overloaded, .conflict, .invalid, .notFound: return self
+        case .missing, .foreign, .exhausted, .overloaded, .conflict, .invalid, .notFound: return self
         }
         return StoreError(code, sentence, shard: shard, id: id)
     }

@@ -51,7 +51,9 @@ extension Scenario {
         try await stage.until(second: stage.seconds / 2)
         let limits = { stage.linkEvents().filter { $0.link != "*" }.compactMap(\.limit) }
         let before = limits().last
-        let lossy = try await stage.change(.megabits(20, loss: 0.05), "5 % loss")
+        var worse = stage.scenario.uplink
+        worse.loss = 0.05
+        let lossy = try await stage.change(worse, "5 % loss")
         try await stage.until(second: stage.seconds)
         let end = MonotonicMoment.now
         let traffic = try await stage.traffic()
@@ -65,37 +67,35 @@ extension Scenario {
         stage.note(traffic, kinds: ["low"])
     }
 
-    static let flap: Scenario = {
-        let (fast, slow) = (EmulatedLink.megabits(50), EmulatedLink.megabits(5))
-        return Scenario(
-            name: "flap", title: "50 ↔ 5 Mbit/s every 20 s", uplink: fast,
-            targets: [Target("goodput (%)", .atLeast(90)), Target("level changes per real change", .atMost(1))],
-            leastSeconds: 80
-        ) { stage in
-            try await stage.startSluice()
-            stage.start()
-            try await stage.submitBacklog(of: 2_000_000)
-            var capacity = 0.0
-            var last = (at: stage.begin, link: fast)
-            for turn in 1..<Int(stage.seconds / 20) {
-                try await stage.until(second: Double(turn) * 20)
-                let link = turn % 2 == 1 ? slow : fast
-                let at = try await stage.change(link)
-                capacity += last.link.payloadCeiling * (at - last.at)
-                last = (at, link)
-            }
-            try await stage.until(second: stage.seconds)
-            let end = MonotonicMoment.now
-            capacity += last.link.payloadCeiling * (end - last.at)
-            let traffic = try await stage.traffic()
-            let useful = traffic.useful(from: stage.begin, to: end) * (end - stage.begin)
-            stage.record.set("goodput (%)", useful / capacity * 100)
-            let levels = stage.linkEvents().filter { $0.link != "*" && $0.level != "unknown" }.map(\.level)
-            if !levels.isEmpty {
-                let changes = zip(levels, levels.dropFirst()).count { $0 != $1 }
-                stage.record.set("level changes per real change", Double(changes) / Double(Int(stage.seconds / 20) - 1))
-            }
-            stage.note(traffic, kinds: ["low"])
+    static let flap = Scenario(
+        name: "flap", title: "50 ↔ 5 Mbit/s every 20 s", uplink: .megabits(50),
+        targets: [Target("goodput (%)", .atLeast(90)), Target("level changes per real change", .atMost(1))],
+        leastSeconds: 80
+    ) { stage in
+        let (fast, slow) = (stage.scenario.uplink, EmulatedLink.megabits(5))
+        try await stage.startSluice()
+        stage.start()
+        try await stage.submitBacklog(of: 2_000_000)
+        var capacity = 0.0
+        var last = (at: stage.begin, link: fast)
+        for turn in 1..<Int(stage.seconds / 20) {
+            try await stage.until(second: Double(turn) * 20)
+            let link = turn % 2 == 1 ? slow : fast
+            let at = try await stage.change(link)
+            capacity += last.link.payloadCeiling * (at - last.at)
+            last = (at, link)
         }
-    }()
+        try await stage.until(second: stage.seconds)
+        let end = MonotonicMoment.now
+        capacity += last.link.payloadCeiling * (end - last.at)
+        let traffic = try await stage.traffic()
+        let useful = traffic.useful(from: stage.begin, to: end) * (end - stage.begin)
+        stage.record.set("goodput (%)", useful / capacity * 100)
+        let levels = stage.linkEvents().filter { $0.link != "*" && $0.level != "unknown" }.map(\.level)
+        if !levels.isEmpty {
+            let changes = zip(levels, levels.dropFirst()).count { $0 != $1 }
+            stage.record.set("level changes per real change", Double(changes) / Double(Int(stage.seconds / 20) - 1))
+        }
+        stage.note(traffic, kinds: ["low"])
+    }
 }

@@ -20,6 +20,7 @@ extension Scenario {
             Target("cancelled after (s)", .atMost(1.5)),
         ], arms: [.ours, .withoutPreemption, .fixed8], startsItself: true
     ) { stage in
+        let fast = stage.scenario.uplink
         try await stage.destinations[0].set(.connectionRate(8e6))
         stage.start()
         for cancels in [false, true] {
