@@ -58,6 +58,8 @@ actor Coordinator {
     var timers = Timers()
     var wallClock = WallClock()
     private var lastTick: Int64 = 0
+    /// Its own waking time since the last beat.
+    private var awake: Int64 = 0
     /// What has been said of frames that could not be read, and of shards that are of no use: once is enough.
     var complaints: Set<String> = []
     /// When it was last said of a shard that it is locked.
@@ -146,11 +148,7 @@ actor Coordinator {
 
     private func tick(now: Int64) -> Int64? {
         // The coordinator's own waking time: a machine that slept, or a stopped coordinator, blames nobody.
-        if lastTick > 0 {
-            let elapsed = min(now - lastTick, Self.second / 2)
-            dispatcher.waited(elapsed)
-            absences.waited(elapsed)
-        }
+        if lastTick > 0 { awake += min(now - lastTick, Self.second / 2) }
         lastTick = now
         if timers.beat.isDue(now, every: Self.second / 4) { beat(now: now) }
         if timers.network.isDue(now, every: Self.second / 4, phase: Self.networkPhase) { governLinks(now: now) }
@@ -175,6 +173,9 @@ actor Coordinator {
     }
 
     private func beat(now: Int64) {
+        dispatcher.waited(awake)
+        absences.waited(awake)
+        awake = 0
         lookUp(dispatcher.forgotten(now: now))
         watchSeats()
         followWallClock(now: now)

@@ -43,7 +43,7 @@ extension Dispatcher {
                 }
             }
             for index in candidates.indices {
-                let own = (0..<shardCount).filter { $0 % candidates.count == index }
+                let own = stride(from: index, to: shardCount, by: candidates.count)
                 while takeOne(serviceClass, for: &candidates[index], shards: own, now: now) {}
             }
             // Shards are preferred, not owned: who would stand idle takes from any.
@@ -76,7 +76,7 @@ extension Dispatcher {
     /// Offers the next command of a class to a seat. - Returns: false where it has no room, or nothing is there for it.
     @discardableResult
     private mutating func takeOne(
-        _ serviceClass: ServiceClass, for candidate: inout Candidate, shards: [Int]? = nil, now: Int64,
+        _ serviceClass: ServiceClass, for candidate: inout Candidate, shards: StrideTo<Int>? = nil, now: Int64,
         where isMeant: (ReadyQueue.Lane) -> Bool = { _ in true }
     ) -> Bool {
         guard candidate.room(serviceClass) > 0 else { return false }
@@ -91,7 +91,7 @@ extension Dispatcher {
 
     /// Borrows what says where commands may go: a copy for each command would be felt.
     private static func take(
-        _ serviceClass: ServiceClass, from queue: inout ReadyQueue, shards: [Int]?, _ links: borrowing LinkGovernors,
+        _ serviceClass: ServiceClass, from queue: inout ReadyQueue, shards: StrideTo<Int>?, _ links: borrowing LinkGovernors,
         _ inFlight: InFlight, now: Int64, where isMeant: (ReadyQueue.Lane) -> Bool
     ) -> ReadyCommand? {
         queue.take(serviceClass, shards: shards) { lane in
@@ -119,6 +119,7 @@ extension Dispatcher {
 
     /// Those whose connection broke, into the places that are kept for them, also where high quality has all others.
     private mutating func returning(now: Int64) -> [(ReadyCommand, Int)] {
+        if kept.isEmpty { return [] }
         kept = kept.filter { $0.value.until > now }
         var found: [(ReadyCommand, Int)] = []
         for (id, place) in kept where queue.contains(id) {
@@ -146,8 +147,8 @@ extension Dispatcher {
     /// The floor of invariant 7: one place for a class that would wait for ever behind higher ones, early enough for its
     /// first bytes.
     private mutating func starved(at: Timestamp, now: Int64) -> [(ReadyCommand, Int)] {
-        let longest = links.policy.longestStandstill * 5 / 6
-        releasedAt = releasedAt.filter { .nanoseconds(now - $0.value) <= longest }
+        let longest = longestWait
+        if !releasedAt.isEmpty { releasedAt = releasedAt.filter { now - $0.value <= longest.nanoseconds } }
         var found: [(ReadyCommand, Int)] = []
         for serviceClass in [ServiceClass.middle, .low] where queue.holds(serviceClass) {
             let waiting = queue.oldest(serviceClass) { lane in

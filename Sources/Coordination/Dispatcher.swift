@@ -33,6 +33,8 @@ package struct Dispatcher: Sendable {
 
     package let shardCount: Int
     private let smallestLimit: Int
+    /// From which wait on the floor gives a class its place.
+    let longestWait: Duration
     package internal(set) var queue: ReadyQueue
     package internal(set) var seats: [Int: SeatRecord] = [:]
     package var links: LinkGovernors
@@ -57,6 +59,7 @@ package struct Dispatcher: Sendable {
         self.shardCount = shardCount
         self.links = links
         smallestLimit = window
+        longestWait = links.policy.longestStandstill * 5 / 6
         queue = ReadyQueue(
             shardCount: shardCount, limit: window, agingStep: Int64(links.policy.agingStep / .milliseconds(1)))
     }

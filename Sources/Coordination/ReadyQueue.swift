@@ -45,7 +45,7 @@ package struct ReadyQueue: Sendable {
         var count = 0
 
         /// The shard with the first entry.
-        func best(among shards: [Int]?) -> Int? {
+        func best(among shards: StrideTo<Int>?) -> Int? {
             var best: (shard: Int, entry: Entry)?
             func consider(_ shard: Int) {
                 guard let entry = heaps[shard].min else { return }
@@ -157,9 +157,13 @@ package struct ReadyQueue: Sendable {
 
     private mutating func slot(of lane: Lane, _ index: Int) -> Int {
         if let slot = lanes[index][lane] { return slot }
-        let new = Slot(lane: lane, heaps: Array(repeating: Heap(), count: shardCount))
         let slot = freeSlots.popLast() ?? slots.count
-        if slot < slots.count { slots[slot] = new } else { slots.append(new) }
+        if slot < slots.count {
+            // Its heaps are empty, and made.
+            slots[slot].lane = lane
+        } else {
+            slots.append(Slot(lane: lane, heaps: Array(repeating: Heap(), count: shardCount)))
+        }
         lanes[index][lane] = slot
         turns[index].append(slot)
         return slot
@@ -170,7 +174,7 @@ package struct ReadyQueue: Sendable {
     ///   - shards: from which shards; nil for all.
     ///   - accepts: whether a lane may be taken from now.
     package mutating func take(
-        _ serviceClass: ServiceClass, shards: [Int]? = nil, accepts: (Lane) -> Bool
+        _ serviceClass: ServiceClass, shards: StrideTo<Int>? = nil, accepts: (Lane) -> Bool
     ) -> ReadyCommand? {
         let index = serviceClass.rawValue
         for _ in 0..<turns[index].count {
@@ -190,8 +194,10 @@ package struct ReadyQueue: Sendable {
 
     /// The first command of a destination and class, without taking it.
     package func oldest(_ serviceClass: ServiceClass, where accepts: (Lane) -> Bool) -> [ReadyCommand] {
-        lanes[serviceClass.rawValue].filter { accepts($0.key) }.values
-            .compactMap { slots[$0].heaps.compactMap(\.min).min()?.command }
+        lanes[serviceClass.rawValue].compactMap { lane, slot in
+            guard accepts(lane), let shard = slots[slot].best(among: nil) else { return nil }
+            return slots[slot].heaps[shard].min?.command
+        }
     }
 
     /// Drops a command that is known not to be ready any more.

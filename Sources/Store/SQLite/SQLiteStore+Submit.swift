@@ -31,8 +31,13 @@ extension SQLiteStore {
             let isFree = isSound.indices.map { isSound[$0] && !busy.contains($0) }
             let mayMove = isFree.contains(true) && (drafts.count > 1 || busy.count <= shardCount / 2)
             var batches = shards.map { _ in [Pending]() }
+            var places = isFree.contains(true) ? isFree : isSound
+            if drafts.count == 1, drafts[0].uniqueKey == nil, places.contains(true) {
+                let shard = affinity.withLock { $0.next(among: places, using: &random) }
+                places = places.indices.map { $0 == shard }
+            }
             for index in waiting {
-                let id = newID(for: drafts[index], now: now, isSound: isFree.contains(true) ? isFree : isSound, &random)
+                let id = newID(for: drafts[index], now: now, places: places, &random)
                 batches[id.shard(of: shardCount)].append(
                     Pending(index: index, id: id, fingerprint: fingerprints[index]))
             }
@@ -80,16 +85,17 @@ extension SQLiteStore {
 
     private typealias Outcome = Result<[Result<Submission, StoreError>], StoreError>
 
+    /// - Parameter places: of each shard, whether a command without a key may go there.
     private func newID(
-        for draft: CommandDraft, now: Timestamp, isSound: [Bool], _ random: inout BufferedRandom
+        for draft: CommandDraft, now: Timestamp, places: [Bool], _ random: inout BufferedRandom
     ) -> CommandID {
         if let key = draft.uniqueKey {
             return CommandID(now: now, shardByte: UniqueKey.shardByte(of: key), using: &random)
         }
         var id = CommandID(now: now, shardByte: nil, using: &random)
         // Where every shard is of no use, the first draw says so.
-        guard isSound.contains(true) else { return id }
-        while !isSound[id.shard(of: shardCount)] { id = CommandID(now: now, shardByte: nil, using: &random) }
+        guard places.contains(true) else { return id }
+        while !places[id.shard(of: shardCount)] { id = CommandID(now: now, shardByte: nil, using: &random) }
         return id
     }
 

@@ -1,4 +1,5 @@
 internal import Commands
+internal import Synchronization
 
 /// The store on disk: one SQLite file a shard, shared by any number of processes.
 ///
@@ -8,6 +9,7 @@ package final class SQLiteStore: CommandStore {
     package let directory: DataDirectory
     package let shardCount: Int
     let shards: [Shard]
+    let affinity = Mutex(ShardAffinity())
 
     /// Opens the store of a data directory. No shard is opened before it is used; see ``openAll()``.
     /// - Parameters:
