@@ -91,8 +91,8 @@ extension Dispatcher {
 
     /// Borrows what says where commands may go: a copy for each command would be felt.
     private static func take(
-        _ serviceClass: ServiceClass, from queue: inout ReadyQueue, shards: StrideTo<Int>?, _ links: borrowing LinkGovernors,
-        _ inFlight: InFlight, now: Int64, where isMeant: (ReadyQueue.Lane) -> Bool
+        _ serviceClass: ServiceClass, from queue: inout ReadyQueue, shards: StrideTo<Int>?,
+        _ links: borrowing LinkGovernors, _ inFlight: InFlight, now: Int64, where isMeant: (ReadyQueue.Lane) -> Bool
     ) -> ReadyCommand? {
         queue.take(serviceClass, shards: shards) { lane in
             isMeant(lane)
