@@ -47,14 +47,22 @@ extension Coordinator {
 
     /// A backoff is elapsed time: where the wall clock jumps, its end in the store is moved along.
     func followWallClock(now: Int64) {
-        guard let jump = wallClock.jump(wall: .now, monotonic: now) else { return }
-        logger.warning("The wall clock jumped by \(jump.seconds) s; backoffs are moved along.")
-        for shard in 0..<store.shardCount {
+        let before = wallClock.offset
+        let jump = wallClock.jump(wall: .now, monotonic: now)
+        if let offset = wallClock.offset, jump != nil || before == nil { ClockNote.write(offset, in: runDirectory) }
+        if let jump {
+            logger.warning("The wall clock jumped by \(jump.seconds) s; backoffs are moved along.")
+            for shard in 0..<store.shardCount { owedShifts[shard, default: .zero] += jump }
+        }
+        // One that another process keeps locked has its turn when it is free.
+        for (shard, jump) in owedShifts where !dispatcher.locked.contains(shard) {
+            owedShifts[shard] = nil
             write { store throws(StoreError) in
                 try store.shiftBackoffs(shard: shard, by: jump)
-            } then: {
-                coordinator, result in
-                if case .failure(let error) = result { coordinator.report(error, "Backoffs cannot be moved") }
+            } then: { coordinator, result in
+                guard case .failure(let error) = result else { return }
+                coordinator.report(error, "Backoffs cannot be moved")
+                if !error.code.spoilsShard { coordinator.owedShifts[shard, default: .zero] += jump }
             }
         }
     }

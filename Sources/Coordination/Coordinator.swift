@@ -56,7 +56,9 @@ actor Coordinator {
     private var needsControl = true
     private var needsDispatch = false
     var timers = Timers()
-    var wallClock = WallClock()
+    var wallClock: WallClock
+    /// By how much the backoffs of a shard are still to be moved.
+    var owedShifts: [Int: Duration] = [:]
     private var lastTick: Int64 = 0
     /// Its own waking time since the last beat.
     private var awake: Int64 = 0
@@ -80,6 +82,7 @@ actor Coordinator {
         self.incarnation = incarnation
         self.configuration = configuration
         self.logger = logger
+        wallClock = WallClock(offset: ClockNote.read(in: runDirectory))
         let context = try Context()
         self.context = context
         keeper = StoreKeeper(

@@ -21,8 +21,8 @@ extension Dispatcher {
         }
 
         func room(_ serviceClass: ServiceClass) -> Int { room[serviceClass.rawValue] - offers.count }
-        /// It would have free places.
-        var isIdle: Bool { unfinished + offers.count < record.concurrency }
+        var freePlaces: Int { record.concurrency - unfinished - offers.count }
+        var isIdle: Bool { freePlaces > 0 }
     }
 
     /// Offers as much as the seats have room for.
@@ -42,16 +42,11 @@ extension Dispatcher {
                     takeOne(serviceClass, for: &candidates[index], now: now) { $0.suspect }
                 }
             }
+            fillPlaces(serviceClass, of: &candidates, now: now)
+            // What waits in windows is for the places that end next, and goes by shard alone.
             for index in candidates.indices {
                 let own = stride(from: index, to: shardCount, by: candidates.count)
                 while takeOne(serviceClass, for: &candidates[index], shards: own, now: now) {}
-            }
-            // Shards are preferred, not owned: who would stand idle takes from any.
-            var hungry = Array(candidates.indices)
-            while !hungry.isEmpty {
-                hungry.removeAll { index in
-                    !candidates[index].isIdle || !takeOne(serviceClass, for: &candidates[index], now: now)
-                }
             }
         }
         return candidates.compactMap { candidate in
@@ -63,6 +58,32 @@ extension Dispatcher {
                 seat: seat, epoch: candidate.record.epoch, offers: Offers(first: first, offers: candidate.offers))
         }
     }
+
+    /// While places are free, the next command goes to whom its shard belongs. Shards are preferred, not owned: where another
+    /// has more places free, it goes there, so that nobody stands idle beside one who has many.
+    private mutating func fillPlaces(
+        _ serviceClass: ServiceClass, of candidates: inout [Candidate], now: Int64
+    ) {
+        while queue.holds(serviceClass) {
+            let idle = candidates.indices.filter { candidates[$0].isIdle && candidates[$0].room(serviceClass) > 0 }
+            if idle.isEmpty { return }
+            let types = idle.map { candidates[$0].record.types }
+            let command = Self.take(serviceClass, from: &queue, shards: nil, links, inFlight, now: now) { lane in
+                !lane.suspect && types.contains { $0.contains(lane.type) }
+            }
+            guard let command else { return }
+            let able = idle.filter { candidates[$0].record.types.contains(command.type) }
+            let owner = command.id.shard(of: shardCount) % candidates.count
+            guard let roomiest = able.max(by: { candidates[$0].freePlaces < candidates[$1].freePlaces }) else { return }
+            let isOwners =
+                able.contains(owner)
+                && candidates[owner].freePlaces + Self.preference >= candidates[roomiest].freePlaces
+            offer(command, to: &candidates[isOwners ? owner : roomiest], now: now)
+        }
+    }
+
+    /// So many free places fewer than another has who is preferred by shard.
+    private static let preference = 1
 
     /// High quality goes to whoever has most room; shards do not matter.
     private mutating func dispatchHigh(to candidates: inout [Candidate], now: Int64) {
@@ -126,6 +147,7 @@ extension Dispatcher {
             let (destination, serviceClass) = (place.group.destination, place.group.serviceClass)
             guard links.admits(serviceClass, to: destination, inFlight, comesBack: true, now: now),
                 let command = queue.command(id), !command.suspect, links.isOpen(command, now: now),
+                !isAtMost(destination),
                 !found.contains(where: { $0.0.destination == destination }),
                 let seat = seatBeyond(command, serviceClass, now: now)
             else { continue }
@@ -133,6 +155,12 @@ extension Dispatcher {
             found.append((command, seat))
         }
         return found
+    }
+
+    /// A person's `maxConcurrency` is reached, which neither the floor nor a place that is kept goes beyond.
+    private func isAtMost(_ destination: Destination) -> Bool {
+        guard let most = links.policy.destinations[destination]?.maxConcurrency else { return false }
+        return inFlight[destination, .middle] + inFlight[destination, .low] >= most
     }
 
     /// Who could execute what has no place in the ordinary way, in one of high quality's.
@@ -157,7 +185,7 @@ extension Dispatcher {
             for command in waiting where at - command.createdAt > longest {
                 // What was cut a moment ago does not come back by this door.
                 let group = ReadyQueue.Group(destination: command.destination, serviceClass: serviceClass)
-                guard releasedAt[group] == nil, links.isOpen(command, now: now),
+                guard releasedAt[group] == nil, links.isOpen(command, now: now), !isAtMost(command.destination),
                     !found.contains(where: { $0.0.destination == command.destination }),
                     let seat = seatBeyond(command, serviceClass, now: now)
                 else { continue }

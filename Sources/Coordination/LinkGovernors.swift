@@ -203,7 +203,10 @@ package struct LinkGovernors: Sendable {
         decisions = new
         decisions.changed = changed + new.changed
         allowances = [:]
-        heldBack = []
+        // Hours hold whatever is known of the link: also before its first command, and for its probes.
+        heldBack = Set(
+            policy.destinations.keys.filter { controller.isOutOfHours(LinkKey($0, .up)) }
+                .map { ReadyKey(destination: $0, qos: .background) })
         for (key, allowance) in new.allowances where key.direction == .up {
             guard let destination = key.destination else { continue }
             allowances[destination] = allowance

@@ -3,13 +3,14 @@ package import Commands
 /// Notices when the wall clock jumps: backoffs are meant in elapsed time, and stand in the store in wall-clock time.
 /// Pure; both clocks are passed in.
 package struct WallClock: Sendable {
-    /// Wall clock less monotonic clock, in milliseconds.
-    private var offset: Int64?
+    /// Wall clock less monotonic clock, in milliseconds; nil before the first look.
+    package private(set) var offset: Int64?
 
     /// Smaller steps are the work of clock discipline, and harm nobody.
     package static let tolerance: Duration = .seconds(2)
 
-    package init() {}
+    /// - Parameter offset: as somebody found it before, on this boot.
+    package init(offset: Int64? = nil) { self.offset = offset }
 
     /// - Parameters:
     ///   - wall: the wall clock now.

@@ -29,6 +29,9 @@ extension NetworkPolicy {
                     try check(ends, key, "nothing runs on a link that is offline; it takes preempt or cancel")
                 } else {
                     try check(
+                        row[qos] != .preempt || qos.serviceClass == .low, key,
+                        "only utility and background are preempted; it takes run, throttle, pause or cancel")
+                    try check(
                         row[qos].strictness >= least.strictness, key,
                         "\(row[qos].name) lets it do more than a higher quality, which has \(least.name)")
                 }

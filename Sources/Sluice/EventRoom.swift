@@ -131,7 +131,7 @@ actor EventRoom {
             found = .success(Outcome(id: id, status: command.status, reason: command.reason, result: result))
         } catch {
             // A store that is busy now is asked again with the next poll.
-            if error.code == .busy { return }
+            if error.code == .busy || error.code == .exhausted { return }
             found = .failure(SluiceError(error))
         }
         settle(id, found)

@@ -243,8 +243,12 @@ public final class SluiceClient: Sendable {
 
     /// Settles a command that is in doubt: `success`, `new` (run it again) or `cancelled`.
     public func resolve(_ id: CommandID, as status: CommandStatus) async throws {
+        let spool = Spool(directory: directory.spool)
         try await change(id, "be resolved as \(status)") { store throws(StoreError) in
-            try store.resolve(id, as: status, now: .now)
+            let event = try store.resolve(id, as: status, now: .now)
+            // Nobody will send it any more.
+            if event != nil, status == .success, let payload = try store.payload(id) { spool.discard(stored: payload) }
+            return event
         }
     }
 

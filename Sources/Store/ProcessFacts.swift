@@ -28,7 +28,7 @@ package enum ProcessFacts {
     }
 
     /// The text of a file under /proc, nil where it cannot be read.
-    static func contents(of path: String) -> String? {
+    package static func contents(of path: String) -> String? {
         let descriptor = clinux_open(path, O_RDONLY | O_CLOEXEC, 0)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }

@@ -17,7 +17,9 @@ extension StoreError {
             case EMFILE, ENFILE, ENOMEM, ENOBUFS, EAGAIN, EINTR: .exhausted
             default: .permission
             }
-        let advice = kind == .exhausted ? "; raise the limit (ulimit -n for open files), or try again" : ""
+        let advice =
+            code == EMFILE
+            ? "; raise the limit (ulimit -n), or try again" : kind == .exhausted ? "; try again" : ""
         self.init(kind, "\(what): \(String(cString: strerror(code)))\(advice).")
     }
 

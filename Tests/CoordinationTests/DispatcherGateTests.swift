@@ -127,6 +127,32 @@ import Wire
         #expect(numbers(dispatcher.dispatch(at: at, now: Self.second)) == [1])
     }
 
+    @Test func `hours hold before the first command of a destination`() {
+        var policy = NetworkPolicy()
+        policy.destinations[host] = DestinationLimits(backgroundHours: AllowedHours(from: 60, to: 120))
+        var dispatcher = dispatcher(concurrency: 8, links: LinkGovernors(policy: policy))
+        #expect(value(dispatcher.networkTick(minuteOfDay: 30, now: 0)) == false)
+        // Of the destination nothing is known yet; utility of the same class may go.
+        dispatcher.insert([ready(1, .background, to: host), ready(2, .utility, to: host)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [2])
+        dispatcher.transition(report(ready(2, .utility, to: host), .queued), now: 0)
+        dispatcher.transition(report(ready(2, .utility, to: host), .success), now: 0)
+        dispatcher.insert([ready(3, .background, to: host)])
+        #expect(value(dispatcher.dispatch(at: at, now: 0)).isEmpty)
+        #expect(value(dispatcher.networkTick(minuteOfDay: 60, now: Self.second)), "the store must be asked again")
+        dispatcher.insert([ready(3, .background, to: host)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: Self.second)) == [3])
+    }
+
+    @Test func `neither the floor nor a kept place goes beyond maxConcurrency`() {
+        var policy = NetworkPolicy()
+        policy.destinations[host] = DestinationLimits(maxConcurrency: 1)
+        var dispatcher = dispatcher(concurrency: 8, links: LinkGovernors(policy: policy))
+        dispatcher.insert([ready(1, to: host), ready(2, .background, to: host, age: 61_000)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
+        #expect(value(dispatcher.dispatch(at: at, now: 0)).isEmpty)
+    }
+
     private func level(_ dispatcher: Dispatcher) -> LinkLevel {
         dispatcher.links.controller.level(of: LinkKey(host, .up))
     }

@@ -109,6 +109,13 @@ import Wire
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [4])
     }
 
+    @Test func `commands of one shard are shared by workers that have places free`() {
+        var dispatcher = dispatcher(seats: 2, concurrency: 16)
+        dispatcher.insert((1...8).map { ready(Int64($0), shard: 3) })
+        let counts = dispatcher.dispatch(at: at, now: 0).map(\.offers.offers.count)
+        #expect(counts.reduce(0, +) == 8 && counts.allSatisfy { $0 >= 3 }, "\(counts)")
+    }
+
     @Test func `each worker is preferred for its shards, and none stands idle for that`() {
         var dispatcher = dispatcher(seats: 2, concurrency: 2)
         dispatcher.insert([ready(1, shard: 0), ready(2, shard: 2), ready(3, shard: 1), ready(4, shard: 3)])

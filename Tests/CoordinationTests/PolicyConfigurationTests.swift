@@ -98,7 +98,7 @@ import Testing
         ("network.threshold.unknownAfter", "1e300"), ("network.maxTransfers", "0"), ("network.maxTransfers", "1.5"),
         ("network.maxTransfers", "99999999999999999999"), ("network.floor", "0"), ("network.floor", "51%"),
         ("network.longestStandstill", "1"), ("network.agingStep", "0"), ("network.preemption", "perhaps"),
-        ("network.fixedConcurrency", "0"),
+        ("network.fixedConcurrency", "0"), ("network.level.poor.default", "preempt"),
         ("network.fixedConcurrency", "65"),
     ])
     func `what makes no sense is refused by its key`(_ key: String, _ value: String) throws {

@@ -1,3 +1,4 @@
+import Foundation
 import Sluice
 import Store
 import TestSupport
@@ -63,6 +64,23 @@ import Wire
             #expect(try rig.store.command(id)?.status == .inDoubt)
             try await rig.client.resolve(id, as: .success)
             #expect(try rig.store.command(id)?.status == .success)
+        }
+    }
+
+    @Test func `resolve as delivered deletes the spooled copy, and only that`() async throws {
+        try await Rig.with { rig in
+            let copy = "\(rig.directory.spool)/\(CommandID())"
+            let own = try rig.place.file("own", [1, 2, 3])
+            #expect(FileManager.default.createFile(atPath: copy, contents: Data([1, 2, 3])))
+            for file in [copy, own] {
+                let id = try await rig.client.submit(
+                    "upload", payload: ["file": .string(file), "to": "http://127.0.0.1:9/in/a", "method": "POST"])
+                try rig.execute(id, ending: .failure(Failure(.command, reason: "cut", ambiguous: true)))
+                #expect(try rig.store.command(id)?.status == .inDoubt)
+                try await rig.client.resolve(id, as: .success)
+            }
+            #expect(!FileManager.default.fileExists(atPath: copy))
+            #expect(FileManager.default.fileExists(atPath: own))
         }
     }
 }

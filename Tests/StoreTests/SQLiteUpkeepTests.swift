@@ -157,6 +157,8 @@ import Testing
         let store = try SQLiteStore(directory: place.data, create: false)
         let copy = DataDirectory(path: "\(place.temporary.path)/copy")
         if isThere { #expect(mkdir(copy.path, 0o700) == 0) }
+        // As a backup leaves it that was killed in its midst; of the directories only that one stays.
+        if isThere { _ = FileManager.default.createFile(atPath: copy.shard(0) + ".part", contents: Data([1, 2, 3])) }
         let error = try #require(throws: StoreError.self) { try store.backup(to: copy.path) { _ in } }
         #expect(error.code == .corrupt && error.shard == 2)
         let left = try? FileManager.default.contentsOfDirectory(atPath: copy.path)

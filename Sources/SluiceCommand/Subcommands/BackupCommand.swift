@@ -24,8 +24,8 @@ struct BackupCommand: ParsableCommand {
     var directory: String
 
     func run() throws {
-        Interrupt.exits()
         let (_, store) = try data.store()
+        Interrupt.exits { [directory] in DataDirectory(path: directory).removeUnfinished(store.shardCount) }
         try store.backup(to: directory) { shard in
             Diagnostics.showStatus { _ in "shard \(shard + 1) of \(store.shardCount) copied" }
         }

@@ -25,6 +25,7 @@ struct CoordinatorCommand: AsyncParsableCommand {
     var parentDescriptor: Int32?
 
     func run() async throws {
+        try Services.requireDescriptors()
         let logger = log.logger("coordinator")
         var configuration = CoordinatorConfiguration()
         configuration.network = try await ConfigurationFile(data, data.directory()).network

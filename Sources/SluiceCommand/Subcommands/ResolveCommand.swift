@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Commands
+internal import Operations
 internal import Store
 internal import Wire
 
@@ -50,6 +51,7 @@ struct ResolveCommand: ParsableCommand {
 
     func run() throws {
         let (directory, store) = try data.store()
+        let spool = Spool(directory: directory.spool)
         var report = Report(asJSON: print.json, path: data.path)
         var changed: [CommandID] = []
         // Of what was recorded also where a later one fails.
@@ -61,6 +63,8 @@ struct ResolveCommand: ParsableCommand {
             }
             if command.status == .inDoubt, try store.resolve(id, as: verdict.status, now: .now) != nil {
                 changed.append(id)
+                // Nobody will send it any more.
+                if verdict == .success, let payload = try store.payload(id) { spool.discard(stored: payload) }
                 report.done(id, "is \(verdict.status) now")
             } else {
                 report.refused(id, "is \(command.status), not inDoubt: there is nothing to resolve")

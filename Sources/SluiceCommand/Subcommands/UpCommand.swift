@@ -43,6 +43,7 @@ struct UpCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        try Services.requireDescriptors()
         let logger = log.logger("up")
         let directory = data.directory()
         // Said once and at once, and not by every child.

@@ -43,6 +43,7 @@ struct WorkerCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        try Services.requireDescriptors()
         let logger = log.logger("worker")
         let directory = data.directory()
         let operations = try await ConfigurationFile(data, directory).uploads()

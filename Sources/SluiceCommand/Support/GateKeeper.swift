@@ -105,6 +105,7 @@ struct GateKeeper {
             gates.append(gate)
         }
         if let gate = locked(command) { gates.append(gate) }
+        if let gate = try suspicion(command, alive) { gates.append(gate) }
         // Who is only made slower waits for something else.
         if gates.allSatisfy(\.isPace) {
             if let full = limit(command) {
@@ -128,6 +129,20 @@ struct GateKeeper {
                 threshold: "its lock free",
                 opens: "It begins when that process has let go of the lock, or has ended")
         }
+    }
+
+    /// Its worker died while it was executed: such run one at a time in each worker, beside everything else.
+    private func suspicion(_ command: Command, _ alive: [Session]) throws(StoreError) -> Gate? {
+        guard command.suspect, !alive.isEmpty else { return nil }
+        let busy = try store.ofEachShard(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) }
+            .flatMap(\.self).filter { row in row.suspect && alive.contains { $0.epoch == row.epoch } }
+        guard Set(busy.map(\.epoch)).count >= alive.count else { return nil }
+        return Gate(
+            name: "suspect",
+            value:
+                "a worker died while it executed this, and each of the \(alive.count) running workers executes another "
+                + "such command",
+            threshold: "a worker without one", opens: "It begins when one of those ends and its turn comes")
     }
 
     private func tooEarly(_ command: Command) -> Gate {

@@ -7,6 +7,21 @@ internal import UnixSignals
 /// Runs a service until it ends, and ends it in good order at SIGTERM, SIGINT or SIGHUP, unless that is ignored as nohup
 /// wishes.
 enum Services {
+    /// Eight shards with two connections of three files each, sockets and transfers; with fewer, libraries abort or wait for
+    /// ever where they get none.
+    private static let leastDescriptors: rlim_t = 256
+
+    /// - Throws: where the process may not open as many files as a service needs.
+    static func requireDescriptors() throws {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < leastDescriptors
+        else { return }
+        throw Complaint(
+            .tryAgain,
+            "this process may open \(limit.rlim_cur) files, and \(leastDescriptors) are needed at least; raise the limit "
+                + "(ulimit -n)")
+    }
+
     static func run(_ service: any Service, logger: Logger) async throws {
         var quiet = logger
         // The group logs its own steps at info; the services say what matters.

@@ -67,10 +67,10 @@ enum Terminal {
         Output.flush()
     }
 
-    /// What the terminal does not take at once is left out: these few bytes must keep nobody from ending.
+    /// Left out where the terminal takes nothing for a while: these few bytes must keep nobody from ending.
     private static func put(_ text: StaticString) {
         var descriptor = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
-        guard poll(&descriptor, 1, 0) == 1 else { return }
+        guard poll(&descriptor, 1, 300) == 1 else { return }
         _ = write(STDOUT_FILENO, text.utf8Start, text.utf8CodeUnitCount)
     }
 }

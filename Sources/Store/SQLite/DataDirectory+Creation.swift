@@ -13,6 +13,8 @@ extension DataDirectory {
 
     /// There while shards are being made: what is then found of them is worth nothing.
     private var creationMarker: String { "\(run)/creating" }
+    /// There since they were made: when they are gone, they are missing, and not still to be made.
+    private var completionMarker: String { "\(run)/created" }
 
     /// Makes the directories and, where there are none, the shards. Safe when several processes do it at once, and to
     /// repeat after one was killed meanwhile.
@@ -31,12 +33,19 @@ extension DataDirectory {
         let found = try shards()
         let isCut = access(creationMarker, F_OK) == 0
         if !isCut && !found.isEmpty { return }
+        if !isCut, access(completionMarker, F_OK) == 0 {
+            throw StoreError(
+                .missing,
+                "The shards of the store in \(path) are gone; put them back, or remove the directory to begin anew.")
+        }
         for shard in found { removeShard(shard) }
         try touch(creationMarker)
         let store = CommandID().description
         for shard in 0..<shardCount { try makeShard(shard, of: shardCount, store: store, types: types) }
         try sync(path)
-        unlink(creationMarker)
+        guard rename(creationMarker, completionMarker) == 0 else {
+            throw StoreError(errno: errno, "\(creationMarker) cannot be renamed")
+        }
         try sync(run)
     }
 

@@ -42,48 +42,56 @@ extension SQLiteStore {
                 .invalid, "\(target.shard(taken)) is there already; choose an empty directory for a backup.")
         }
         let missing = target.directories.filter { access($0, F_OK) != 0 }
-        var copies: [String] = []
         do throws(StoreError) {
             try target.prepare()
             for shard in shards {
-                copies.append(try copy(shard, to: target))
+                try copy(shard, to: target)
                 progress(shard.number)
+            }
+            // A part is no backup, and one that was killed must not stand in the way of the next: the names come last.
+            for shard in shards {
+                let (copy, path) = (target.unfinished(shard.number), target.shard(shard.number))
+                guard rename(copy, path) == 0 else { throw StoreError(errno: errno, "\(copy) cannot be renamed") }
             }
             try target.sync(directory)
         } catch {
-            // A part is no backup, and would stand in the way of the next one.
-            for copy in copies { unlink(copy) }
+            target.removeUnfinished(shards.count)
+            for shard in shards { unlink(target.shard(shard.number)) }
             for made in missing.reversed() { rmdir(made) }
             throw error
         }
     }
 
-    /// Copies one shard, and checks the copy. - Returns: its path.
-    private func copy(_ shard: Shard, to target: DataDirectory) throws(StoreError) -> String {
-        let path = target.shard(shard.number)
-        let copy = path + ".part"
+    /// Copies one shard, and checks the copy.
+    private func copy(_ shard: Shard, to target: DataDirectory) throws(StoreError) {
+        let copy = target.unfinished(shard.number)
         unlink(copy)
         // VACUUM INTO takes an empty file, and leaves it its mode.
         try target.touch(copy)
-        do throws(StoreError) {
-            try shard.aside { connection throws(StoreError) in
-                let vacuum = try Statement("VACUUM INTO ?1", sharing: connection)
-                vacuum.bind(copy, at: 1)
-                try vacuum.run()
-            }
-            let problems = try Connection.check(copy: copy, shard: shard.number)
-            guard problems.isEmpty else {
-                throw StoreError(
-                    .corrupt, "The copy of shard \(shard.number) is damaged: \(problems.joined(separator: "; ")).",
-                    shard: shard.number)
-            }
-            try target.sync(copy)
-            guard rename(copy, path) == 0 else { throw StoreError(errno: errno, "\(copy) cannot be renamed") }
-        } catch {
-            for suffix in ["", "-wal", "-shm", "-journal"] { unlink(copy + suffix) }
-            throw error
+        try shard.aside { connection throws(StoreError) in
+            let vacuum = try Statement("VACUUM INTO ?1", sharing: connection)
+            vacuum.bind(copy, at: 1)
+            try vacuum.run()
         }
-        return path
+        let problems = try Connection.check(copy: copy, shard: shard.number)
+        guard problems.isEmpty else {
+            throw StoreError(
+                .corrupt, "The copy of shard \(shard.number) is damaged: \(problems.joined(separator: "; ")).",
+                shard: shard.number)
+        }
+        try target.sync(copy)
+    }
+}
+
+extension DataDirectory {
+    /// Where the copy of a shard is made.
+    fileprivate func unfinished(_ shard: Int) -> String { "\(self.shard(shard)).part" }
+
+    /// Deletes what a backup that did not come to its end has left.
+    package func removeUnfinished(_ shardCount: Int) {
+        for shard in 0..<shardCount {
+            for suffix in ["", "-wal", "-shm", "-journal"] { unlink(unfinished(shard) + suffix) }
+        }
     }
 }
 

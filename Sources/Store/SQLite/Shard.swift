@@ -120,7 +120,8 @@ final class Shard: Sendable {
 
     /// SQLite says “unable to open” for want of descriptors as well as of permission.
     private var mayBeUsed: Bool {
-        access(path, R_OK | W_OK) == 0 && access(options.directory.path, W_OK | X_OK) == 0
+        access(options.directory.path, W_OK | X_OK) == 0
+            && ["", "-wal", "-shm"].allSatisfy { access(path + $0, R_OK | W_OK) == 0 || $0 != "" && errno == ENOENT }
     }
 
     /// Says which shard an error is about, and keeps what makes it useless.
@@ -150,7 +151,7 @@ final class Shard: Sendable {
             try connection.withLock { slot throws(StoreError) in
                 let connection = try opened(&slot)
                 return try checkpointer.withLock { slot throws(StoreError) in
-                    if slot == nil { slot = try Connection(shard: number, path: path, vfs: options.vfs) }
+                    if slot == nil { slot = try connect() }
                     guard let second = slot else { return 0 }
                     let (frames, done) = try connection.use(patience: patience) { () throws(StoreError) in
                         try connection.statement(.begin).run()

@@ -50,7 +50,7 @@ extension Scenario {
         try await stage.startSluice()
         stage.start()
         let id = try await stage.submit(copyOf: Int(size), .utility, to: "\(directory)/copy")
-        try await until("half of the copy") { try part().bytes >= size / 2 }
+        try await until("half of the copy", within: .seconds(120)) { try part().bytes >= size / 2 }
         try await stage.killSluice()
         let cut = try part()
         stage.mark("killed")

@@ -1,0 +1,28 @@
+internal import CLinux
+internal import Glibc
+internal import Store
+
+/// How the clocks stood to each other when a coordinator last looked, so that the next one notices a jump of the meantime.
+///
+/// Kept in `run/`. It holds for one boot, with which the monotonic clock begins; so it is not synced.
+enum ClockNote {
+    private static func path(in directory: String) -> String { "\(directory)/coordinator.clock" }
+
+    /// - Returns: wall clock less monotonic clock in milliseconds; nil where there is no note of this boot.
+    static func read(in directory: String) -> Int64? {
+        let words = ProcessFacts.contents(of: path(in: directory))?.split(whereSeparator: \.isWhitespace) ?? []
+        guard words.count == 2, words[0] == ProcessFacts.bootID else { return nil }
+        return Int64(words[1])
+    }
+
+    /// A note that cannot be written is none: the next coordinator takes the clock as it finds it.
+    static func write(_ offset: Int64, in directory: String) {
+        let (path, next) = (path(in: directory), path(in: directory) + ".new")
+        let descriptor = clinux_open(next, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return }
+        let text = "\(ProcessFacts.bootID) \(offset)\n"
+        let count = text.withCString { Glibc.write(descriptor, $0, strlen($0)) }
+        close(descriptor)
+        if count == text.utf8.count { rename(next, path) } else { unlink(next) }
+    }
+}
