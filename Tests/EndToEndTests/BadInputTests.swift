@@ -237,6 +237,12 @@ extension EndToEndTests {
                 #expect(open.code == 77, "\(open.errors)")
                 #expect(open.errors.contains(installation.data))
                 chmod(installation.data, 0o700)
+                if geteuid() == 0 {
+                    #expect(chown(installation.data, 65_534, 65_534) == 0)
+                    let foreign = try await installation.sluice("status")
+                    #expect(foreign.code == 77 && foreign.errors.contains("belongs to user 65534"), "\(foreign)")
+                    #expect(chown(installation.data, 0, 0) == 0)
+                }
                 #expect(try await installation.sluice("status").code == 0)
             }
         }

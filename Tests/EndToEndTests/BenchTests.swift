@@ -14,9 +14,12 @@ extension EndToEndTests {
                 let finished = try await installation.sluice(
                     "bench", "queue", "--figure", "start", "--directory", place, "--json", within: .seconds(120))
                 let report = try JSONValue(parsing: #require(finished.lines.first, "\(finished.errors)").utf8)
-                for name in ["date", "machine", "kernel", "fileSystem", "sqlite", "zeromq", "durability"] {
+                for name in ["date", "machine", "kernel", "fileSystem", "sluice", "sqlite", "zeromq"] {
                     #expect(report[name]?.string?.isEmpty == false, "\(name) in \(finished.output)")
                 }
+                #expect(
+                    report["durability"]?.string == "WAL, synchronous=FULL: what is acknowledged is on disk",
+                    "\(finished.output)")
                 // Without what has no aim: how much the host took, where it took something.
                 let figures = try #require(report["figures"]?.elements).filter { ($0["met"] ?? .null) != .null }
                 // A debug build on a busy machine may miss an aim, and says so.
@@ -39,6 +42,33 @@ extension EndToEndTests {
                 let figures = try #require(report["figures"]?.elements).filter { $0["unit"]?.string == "ms" }
                 let values = figures.compactMap { $0["value"]?.double }
                 #expect(values.count == 3 && values == values.sorted() && values[0] > 0, "\(finished.output)")
+                #expect(try FileManager.default.contentsOfDirectory(atPath: place).isEmpty)
+            }
+        }
+
+        @Test(
+            .enabled(
+                if: isAvailable(["nginx", "curl", "rclone"].allSatisfy { program($0) != nil }),
+                "it compares curl and rclone at an nginx"))
+        func `bench upload compares itself with curl and rclone of a version, and prints a table`() async throws {
+            try await Installation.with { installation in
+                let place = try installation.place.directory("bench")
+                let finished = try await installation.sluice(
+                    "bench", "upload", "--scale", "5", "--directory", place, within: .seconds(240))
+                // An aim may be missed here, and nothing else.
+                #expect([0, 1].contains(finished.code) && finished.errors.isEmpty, "\(finished.errors)")
+                for row in [
+                    "one file of 100 MB, curl -T", "one file of 100 MB, sluice put", "  of curl",
+                    "250 files of 66 kB, rclone --transfers 32", "250 files of 66 kB, sluice put", "  of rclone",
+                    "worker: peak memory, 64 uploads of 50 MB",
+                ] {
+                    #expect(finished.lines.contains { $0.hasPrefix(row) }, "\(row): \(finished.output)")
+                }
+                for tool in ["curl [0-9]", "rclone v?[0-9]", "nginx [0-9]"] {
+                    #expect(
+                        finished.output.range(of: tool, options: .regularExpression) != nil,
+                        "\(tool): \(finished.output)")
+                }
                 #expect(try FileManager.default.contentsOfDirectory(atPath: place).isEmpty)
             }
         }

@@ -195,9 +195,11 @@ extension EndToEndTests {
                 up.signal(SIGINT)
                 // Two that are pending at once are one: the second is only the second once the first has been heard.
                 try await until("the drain") { up.errors.contains("draining: ") }
+                let children = try installation.store().sessions().map(\.pid)
                 up.signal(SIGINT)
-                _ = try await up.end(within: .seconds(20))
+                #expect(try await up.end(within: .seconds(20)) == .exited(0))
                 #expect(ContinuousClock.now - began < .seconds(20))
+                #expect(!children.isEmpty && children.allSatisfy { kill($0, 0) != 0 }, "\(children)")
                 // It was no fault of the command: it runs again, and nobody is charged or suspected.
                 _ = try await installation.up()
                 let store = try installation.store()

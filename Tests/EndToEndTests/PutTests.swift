@@ -161,16 +161,37 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a redirect is not followed: the command is given up and names where it leads`() async throws {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                receiver.on("/old", .answer(307, headers: ["Location": "\(receiver.origin)/new"]))
+                receiver.on("/new", .answer(201))
+                _ = try await installation.up()
+                let source = try installation.place.file("file", noise(1000))
+                let put = try await installation.sluice("put", source, "--to", "\(receiver.origin)/old", "--wait")
+                #expect(put.code == 1, "\(put)")
+                let command = try #require(try installation.store().command(put.ids[0]))
+                #expect(command.status == .tooManyTimes)
+                #expect(command.reason?.contains("redirect to \(receiver.origin)/new") == true, "\(command)")
+                #expect(receiver.requests(to: "/new").isEmpty)
+            }
+        }
+
         @Test func `a destination that fails at first is tried again, and Retry-After is heeded`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()
                 receiver.on("/busy", .answer(503, headers: ["Retry-After": "2"]), .answer(201))
                 receiver.on("/broken", .answer(500, body: "the disk is on fire"), .answer(201))
+                receiver.on("/many", .answer(429, headers: ["Retry-After": "30"]))
                 _ = try await installation.up()
                 let store = try installation.store()
                 let source = try installation.place.file("file", noise(1000))
                 let busy = try await installation.sluice("put", source, "--to", "\(receiver.origin)/busy").ids[0]
                 let broken = try await installation.sluice("put", source, "--to", "\(receiver.origin)/broken").ids[0]
+                let many = try await installation.sluice("put", source, "--to", "\(receiver.origin)/many").ids[0]
+                let refusal = try await installation.await(many, .error, in: store)
+                // Longer than its first backoff, which is 6.25 s at most.
+                #expect(refusal.retries == 1 && refusal.notBefore - refusal.updatedAt >= .seconds(30), "\(refusal)")
                 let failed = try await installation.await(broken, .error, in: store)
                 #expect(failed.retries == 1)
                 #expect(failed.reason?.contains("500") == true, "\(failed.reason ?? "")")

@@ -21,6 +21,7 @@ import Testing
     func `checkpoints race with writers and readers of other processes, and nothing is damaged`() async throws {
         let rounds = Self.environment["SLUICE_TORTURE_ROUNDS"].flatMap { Int($0) } ?? 2
         var commits = 0
+        var others = 0
         for round in 1...max(rounds, 1) {
             let directory = try TemporaryDirectory("torture")
             defer { directory.remove() }
@@ -39,6 +40,10 @@ import Testing
             }
             let store = try SQLiteStore(directory: data, create: false)
             #expect(try store.integrityCheck(shard: 0).isEmpty, "round \(round)")
+            for other in ["checkpointer-1", "checkpointer-2", "reader"] {
+                let ledger = try #require(contents(of: "\(data.path)/\(other).ledger"), "round \(round), \(other)")
+                others += String(decoding: ledger, as: UTF8.self).split(separator: "\n").count
+            }
             for writer in ["writer-1", "writer-2"] {
                 let ledger = try #require(contents(of: "\(data.path)/\(writer).ledger"), "round \(round), \(writer)")
                 let lines = String(decoding: ledger, as: UTF8.self).split(separator: "\n")
@@ -51,7 +56,9 @@ import Testing
                 }
             }
         }
-        print("checkpoint torture: \(rounds) rounds, \(commits) acknowledged commands, none missing")
+        print(
+            "checkpoint torture: \(rounds) rounds, \(commits) acknowledged commands, none missing; \(others) checkpoints and "
+                + "readings beside them")
     }
 
     /// One of the processes that the test above starts; of no meaning in a usual run.
@@ -64,14 +71,29 @@ import Testing
             let end = ContinuousClock.now + .seconds(Self.seconds)
             switch role.prefix(while: { $0 != "-" }) {
             case "writer": try Self.write(store, until: end, ledger: "\(data.path)/\(role).ledger")
-            case "checkpointer": while ContinuousClock.now < end { _ = try store.checkpoint(shard: 0) }
+            case "checkpointer":
+                try Self.repeating(until: end, ledger: "\(data.path)/\(role).ledger") { () throws(StoreError) in
+                    _ = try store.checkpoint(shard: 0)
+                }
             default:
-                while ContinuousClock.now < end {
+                try Self.repeating(until: end, ledger: "\(data.path)/\(role).ledger") { () throws(StoreError) in
                     _ = try store.list(CommandFilter(), after: nil, limit: 1000)
                     _ = try store.events(shard: 0, after: 0, limit: 5000)
                 }
             }
         }
+    }
+
+    /// Does it once at least, and leaves a line for each time.
+    private static func repeating(
+        until end: ContinuousClock.Instant, ledger: String, _ body: () throws(StoreError) -> Void
+    ) throws(StoreError) {
+        var lines = ""
+        repeat {
+            try body()
+            lines += "done\n"
+        } while ContinuousClock.now < end
+        try? Data(lines.utf8).write(to: URL(fileURLWithPath: ledger))
     }
 
     private static func write(

@@ -184,6 +184,7 @@ import Testing
             #expect(error?.code == .missing)
             let name = missing.count < 4 ? place.data.shard(missing[0]) : place.data.path
             #expect(error?.message.contains(name) == true)
+            #expect(error?.message.contains("put ") == true, "\(String(describing: error))")
         }
         for shard in missing { #expect(!FileManager.default.fileExists(atPath: place.data.shard(shard))) }
     }

@@ -59,6 +59,11 @@ struct BenchCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
+        help: ArgumentHelp("Of upload: how much of its files, for a quick look.", valueName: "percent"))
+    var scale = 100
+
+    @Option(
+        name: .long,
         help: ArgumentHelp("Where to make the temporary data (default: $TMPDIR, else /var/tmp).", valueName: "dir"),
         completion: .directory)
     var directory: String?
@@ -66,6 +71,7 @@ struct BenchCommand: AsyncParsableCommand {
     func validate() throws {
         guard (1...3600).contains(seconds) else { throw ValidationError("--seconds must be from 1 to 3600.") }
         guard (1...64).contains(workers) else { throw ValidationError("--workers must be from 1 to 64.") }
+        guard (1...100).contains(scale) else { throw ValidationError("--scale must be from 1 to 100 percent.") }
         guard (1...100_000).contains(kills) else { throw ValidationError("--kills must be from 1 to 100000.") }
         guard (10_000...100_000_000).contains(backlog) else {
             throw ValidationError("--backlog must be from 10000 to 100000000.")
@@ -77,7 +83,7 @@ struct BenchCommand: AsyncParsableCommand {
         let place = try BenchPlace(parent: directory)
         Interrupt.exits { place.removeAll() }
         defer { place.removeAll() }
-        let facts = BenchFacts(path: place.path)
+        let facts = try BenchFacts(place)
         if !print.json { for line in facts.lines { Output.line(line) } }
         Output.flush()
         var results: [BenchResult] = []
@@ -107,7 +113,7 @@ struct BenchCommand: AsyncParsableCommand {
         switch subject {
         case .latency: return [{ try LatencyBench(place: place).run() }]
         case .upload:
-            let bench = UploadBench(place: place)
+            let bench = UploadBench(place: place, percent: scale)
             return [{ try bench.large() }, { try bench.small() }, { try bench.memory() }]
         case .queue:
             return (figure.isEmpty ? Figure.allCases : figure).map { figure in

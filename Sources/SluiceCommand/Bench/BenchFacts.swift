@@ -1,12 +1,15 @@
 internal import Commands
 internal import Console
 internal import Glibc
+internal import Store
 
 /// What a figure is worth depends on: machine, kernel, file system, versions, durability, date.
 struct BenchFacts {
     let members: [JSONValue.Member]
 
-    init(path: String) {
+    /// - Parameter place: where the bench has its data directories; one is made there to be looked at.
+    init(_ place: BenchPlace) throws {
+        let path = place.path
         var name = utsname()
         uname(&name)
         let kernel = withUnsafeBytes(of: &name.release) { Self.text($0) }
@@ -20,16 +23,29 @@ struct BenchFacts {
                 .string(Figures.bytes(Int64(sysconf(CInt(_SC_PHYS_PAGES))) * Int64(sysconf(CInt(_SC_PAGESIZE)))))),
             .init("kernel", .string(kernel)),
             .init("fileSystem", .string(Self.fileSystem(of: path))),
+            .init("sluice", .string(SluiceTool.version)),
             .init("sqlite", .string(libraries.sqlite)),
             .init("zeromq", .string(libraries.zeromq)),
             .init("swift", .string(libraries.swift)),
             .init("build", .string(Self.build)),
-            .init("durability", "WAL, synchronous=FULL: what is acknowledged is on disk"),
+            .init("durability", .string(try Self.durability(in: place))),
         ]
     }
 
     var lines: [String] {
         members.map { TerminalText.fit($0.name, width: 12) + ($0.value.string ?? $0.value.text) } + [""]
+    }
+
+    /// As it is on the connection of a store that writes.
+    private static func durability(in place: BenchPlace) throws -> String {
+        let directory = DataDirectory(path: place.newDirectory())
+        defer { place.clear(directory.path) }
+        let store = try SQLiteStore(directory: directory, create: true, shardCount: 1)
+        let journal = try store.pragma("journal_mode", shard: 0)
+        let synchronous = try store.pragma("synchronous", shard: 0)
+        let levels = ["0": "OFF", "1": "NORMAL", "2": "FULL", "3": "EXTRA"]
+        let meaning = ["2", "3"].contains(synchronous) ? ": what is acknowledged is on disk" : ""
+        return "\(journal.uppercased()), synchronous=\(levels[synchronous] ?? synchronous)\(meaning)"
     }
 
     private static var build: String {

@@ -5,10 +5,20 @@ internal import Store
 
 /// Transfers to an nginx of its own on loopback, beside curl and rclone in the same run.
 struct UploadBench {
-    let place: BenchPlace
-    var largeSize: Int64 = 2_000_000_000
-    var smallCount = 5000
-    var smallSize = 65_536
+    private let place: BenchPlace
+    private let largeSize: Int64
+    private let smallCount: Int
+    private let smallSize = 65_536
+    private let slowSize: Int64
+
+    /// - Parameter percent: of one file of 2 GB, 5,000 files of 64 KB, and 64 of 1 GB.
+    init(place: BenchPlace, percent: Int) {
+        self.place = place
+        largeSize = 20_000_000 * Int64(percent)
+        smallCount = 50 * percent
+        // Under way for longer than it takes to look at them.
+        slowSize = max(10_000_000 * Int64(percent), 50_000_000)
+    }
 
     // MARK: One large file
 
@@ -38,9 +48,12 @@ struct UploadBench {
         let megabytes = Double(largeSize) / 1e6
         let size = Figures.bytes(largeSize)
         return [
-            BenchResult("one file of \(size), curl -T", megabytes / curlTime, "MB/s", note: "median of 5"),
             BenchResult(
-                "one file of \(size), sluice put", megabytes / ownTime, "MB/s", note: "start of put to success"),
+                "one file of \(size), curl -T", megabytes / curlTime, "MB/s",
+                note: "median of 5; \(Self.version(of: curl, "--version", in: place))"),
+            BenchResult(
+                "one file of \(size), sluice put", megabytes / ownTime, "MB/s",
+                note: "start of put to success; \(server.version)"),
             BenchResult("  of curl", curlTime / ownTime * 100, "%", goal: .atLeast(90)),
         ]
     }
@@ -81,7 +94,9 @@ struct UploadBench {
         return [
             BenchResult(
                 "\(name), rclone --transfers 32", clone, "/s",
-                note: "its WebDAV client makes 100 calls a second at most"),
+                note:
+                    "\(rclone.map { Self.version(of: $0, "version", in: place) } ?? ""): its WebDAV client makes 100 calls "
+                    + "a second at most"),
             ownResult,
             BenchResult("  of rclone", own / clone, "x", goal: .atLeast(2)),
         ]
@@ -142,7 +157,7 @@ struct UploadBench {
         let files = (0..<64).map { "\(folder)/\($0)" }
         for file in files {
             try SmallFile.write("", to: file)
-            guard truncate(file, 1_000_000_000) == 0 else {
+            guard truncate(file, off_t(slowSize)) == 0 else {
                 throw Complaint(.cannotWrite, "\(file) cannot be made large: \(String(cString: strerror(errno)))")
             }
         }
@@ -159,7 +174,8 @@ struct UploadBench {
         }
         return [
             BenchResult(
-                "worker: peak memory, 64 uploads of 1 GB", Double(memory.peak) / 1e6, "MB", goal: .atMost(60),
+                "worker: peak memory, 64 uploads of \(Figures.bytes(slowSize))", Double(memory.peak) / 1e6, "MB",
+                goal: .atMost(60),
                 note: "VmHWM")
         ]
     }
@@ -199,6 +215,21 @@ struct UploadBench {
         }
     }
 
+    /// The name of a tool and the first number that it says of itself.
+    static func version(of tool: String, _ option: String, in place: BenchPlace) -> String {
+        let name = tool.split(separator: "/").last.map(String.init) ?? tool
+        let output = place.newDirectory()
+        defer { unlink(output) }
+        // nginx says it on standard error.
+        let script = #"exec "$0" "$1" 2>&1"#
+        guard let process = try? place.start(["-c", script, tool, option], executable: "/bin/sh", output: output) else {
+            return name
+        }
+        process.wait()
+        let words = (SmallFile.read(output) ?? "").split { $0.isWhitespace || $0 == "/" }
+        return words.first { $0.contains(where: \.isNumber) }.map { "\(name) \($0)" } ?? name
+    }
+
     static func find(_ tool: String) -> String? {
         for folder in ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/bin", "/sbin"]
         where access("\(folder)/\(tool)", X_OK) == 0 {
@@ -211,6 +242,8 @@ struct UploadBench {
 /// An nginx with WebDAV of the bench's own, on a free loopback port.
 struct BenchServer {
     let url: String
+    /// `nginx 1.22.1`
+    let version: String
     private let folder: String
     private let process: BenchProcess
 
@@ -218,6 +251,7 @@ struct BenchServer {
         guard let nginx = UploadBench.find("nginx") else {
             throw Complaint(.unavailable, "nginx is not installed: apt install nginx-full libnginx-mod-http-dav-ext")
         }
+        version = UploadBench.version(of: nginx, "-v", in: place)
         let port = try Self.freePort()
         folder = "\(place.path)/www"
         for path in [folder, "\(place.path)/nginx"] { mkdir(path, 0o700) }

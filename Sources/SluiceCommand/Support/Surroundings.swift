@@ -27,8 +27,10 @@ struct Surroundings {
 
     var coordinator: LockProbe { LockProbe(path: directory.run + "/coordinator.lock") }
 
+    /// Somebody sits there. A coordinator that has a seat's lock is clearing away who died there.
     func isAlive(_ session: Session) -> Bool {
-        LockProbe(path: Seat.path(session.seat, in: directory.run)).isHeld
+        let seat = LockProbe(path: Seat.path(session.seat, in: directory.run))
+        return seat.isHeld && (seat.pid == nil || seat.pid != coordinator.pid)
     }
 
     func workers() throws(StoreError) -> [Worker] {

@@ -33,11 +33,7 @@ extension DataDirectory {
         let found = try shards()
         let isCut = access(creationMarker, F_OK) == 0
         if !isCut && !found.isEmpty { return }
-        if !isCut, access(completionMarker, F_OK) == 0 {
-            throw StoreError(
-                .missing,
-                "The shards of the store in \(path) are gone; put them back, or remove the directory to begin anew.")
-        }
+        if !isCut { try refuseToReplace() }
         for shard in found { removeShard(shard) }
         try touch(creationMarker)
         let store = CommandID().description
@@ -47,6 +43,14 @@ extension DataDirectory {
             throw StoreError(errno: errno, "\(creationMarker) cannot be renamed")
         }
         try sync(run)
+    }
+
+    /// - Throws: where there were shards, and all are gone.
+    private func refuseToReplace() throws(StoreError) {
+        guard access(completionMarker, F_OK) == 0 else { return }
+        throw StoreError(
+            .missing,
+            "The shards of the store in \(path) are gone; put them back, or remove the directory to begin anew.")
     }
 
     /// How many shards there are; waits for a process that is making them. - Throws: `.missing` where there are none.
@@ -61,6 +65,7 @@ extension DataDirectory {
         }
         let numbers = try shards()
         guard let last = numbers.last else {
+            try refuseToReplace()
             throw StoreError(.missing, "There is no store in \(path); “sluice up” makes one.")
         }
         for (index, number) in numbers.enumerated() where index != number {
