@@ -88,7 +88,7 @@ extension EndToEndTests {
             ]),
             Round(forms: [Form(scenario: "small-files", seconds: 30, figures: [("goodput (%)", 30...102)])]),
             Round(forms: [
-                Form(scenario: "steady-100", seconds: 15, figures: [("goodput (%)", 60...102)]),
+                Form(scenario: "steady-100", seconds: 15, uplink: 25, figures: [("goodput (%)", 80...102)]),
                 Form(scenario: "high-2", congestion: "bbr", seconds: 25, figures: [("slowdown p50", 0.5...2)]),
                 Form(
                     scenario: "drop-recover", congestion: "bbr", seconds: 36, uplink: 25,
