@@ -165,7 +165,12 @@ import Testing
         #expect(left == (isThere ? [] : nil))
 
         try write(whole)
-        try store.backup(to: copy.path) { _ in }
+        // Two at once would take each other's files.
+        try store.backup(to: copy.path) { shard in
+            guard shard == 0 else { return }
+            let second = #expect(throws: StoreError.self) { try store.backup(to: copy.path) { _ in } }
+            #expect(second?.code == .busy)
+        }
         #expect(try SQLiteStore(directory: copy, create: false).counts()[.new] == 40)
     }
 

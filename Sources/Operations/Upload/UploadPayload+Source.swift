@@ -13,10 +13,9 @@ extension UploadPayload {
         let opened: SourceFile
         do {
             opened = try SourceFile(path: file)
-        } catch  where error.problem == .passing {
-            // Not the source's fault: it may well be what it was.
-            throw Failure(.command, reason: error.message)
         } catch {
+            // No fault of the source: it may well be what it was.
+            if error.problem == .passing { throw Failure(.command, reason: error.message) }
             let failure = Failure(.final, reason: "source changed since it was submitted: \(error)")
             if removeSource { throw MissingSource(failure: failure) }
             throw failure

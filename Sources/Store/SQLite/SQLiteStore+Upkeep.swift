@@ -44,6 +44,15 @@ extension SQLiteStore {
         let missing = target.directories.filter { access($0, F_OK) != 0 }
         do throws(StoreError) {
             try target.prepare()
+        } catch {
+            for made in missing.reversed() { rmdir(made) }
+            throw error
+        }
+        guard let lock = try FileLock.attempt(target.lock("backup")) else {
+            throw StoreError(.busy, "Another backup is being made in \(directory); try again when it has ended.")
+        }
+        defer { withExtendedLifetime(lock) {} }
+        do throws(StoreError) {
             for shard in shards {
                 try copy(shard, to: target)
                 progress(shard.number)
@@ -57,6 +66,7 @@ extension SQLiteStore {
         } catch {
             target.removeUnfinished(shards.count)
             for shard in shards { unlink(target.shard(shard.number)) }
+            unlink(target.lock("backup"))
             for made in missing.reversed() { rmdir(made) }
             throw error
         }
