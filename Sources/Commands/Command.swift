@@ -16,7 +16,7 @@ public struct Command: Sendable, Equatable {
     /// Failures charged, 0…retryLimit.
     public var retries: Int
     public var retryLimit: Int
-    /// Deaths of workers charged; 3 are the end.
+    /// Deaths of workers charged; ``crashLimit`` of them are the end.
     public var crashes: Int
     /// Was executing when a worker died, and nobody knows yet whether it was the reason.
     public var suspect: Bool
@@ -79,6 +79,8 @@ public struct Command: Sendable, Equatable {
     public static let payloadLimit = 1 << 20
     /// The default of ``retryLimit``.
     public static let defaultRetryLimit = 5
+    /// The most that ``retryLimit`` may be.
+    public static let largestRetryLimit = 1_000
 }
 
 /// What a producer submits: the fields of a command that are its to choose.
@@ -89,6 +91,7 @@ public struct CommandDraft: Sendable, Equatable {
     public var destination: Destination
     public var qos: QualityOfService
     public var idempotent: Bool
+    /// Failures charged before it is given up, 0…``Command/largestRetryLimit``.
     public var retryLimit: Int
     public var notBefore: Timestamp
     public var deadline: Timestamp?

@@ -10,7 +10,8 @@ public enum CommandStatus: Int, Sendable, CaseIterable, Codable {
     case error = 3
     /// Done.
     case success = 4
-    /// Ended by a person, a deadline, a failed parent, or a `cancel` policy of the network.
+    /// Ended by a person, a deadline, a failed parent, or a `cancel` policy of the network; or its destination could
+    /// not be reached for 7 days.
     case cancelled = 5
     /// Waits for commands that it depends on.
     case blocked = 6

@@ -11,6 +11,11 @@ public struct Destination: Hashable, Sendable {
     /// Local files: `file:` URLs of any host are this one.
     public static let file = Destination(unchecked: "file://localhost")
 
+    /// Joins the parts as they are, in lower case; ``init(_:)`` reads and checks a text. For files there is ``file``.
+    /// - Parameters:
+    ///   - scheme: such as `https`, without a colon.
+    ///   - host: a name or an address; one of IPv6 may have its brackets and gets them where they are missing.
+    ///   - port: 1…65535, also where it is the scheme's own.
     public init(scheme: String, host: String, port: Int) {
         let host = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
         self.init(unchecked: "\(scheme.lowercased())://\(host.lowercased()):\(port)")

@@ -14,11 +14,12 @@ public struct Failure: Error, Sendable, Equatable {
     public enum Fault: Int, Sendable {
         /// Counts towards the retry limit: 408, 425, 429, most 5xx.
         case command = 0
-        /// Not charged: DNS, refused, unreachable, time-outs of connect and TLS, a stall, 503.
+        /// Not charged: DNS, refused, unreachable, time-outs of connect and TLS, a stall, 503. Of a command without a
+        /// destination it is charged like `command`.
         case link = 1
         /// No retry can mend it: other 4xx, a changed source, an invalid payload.
         case final = 2
-        /// Not charged, and the credential is in question: 401.
+        /// Not charged, and the credential is in question: 401. Tried again after a minute.
         case credential = 3
         /// The connection was cut in mid-request. The command's where others succeed at its destination, else the link's:
         /// the worker, which sees them, decides.
@@ -37,6 +38,12 @@ public struct Failure: Error, Sendable, Equatable {
     /// A response of the destination says so: it can be reached.
     public var isAnswer = false
 
+    /// Makes a failure; ``isPushback`` and ``isAnswer`` are false.
+    /// - Parameters:
+    ///   - fault: whose fault it is, which decides whether it is charged.
+    ///   - reason: a sentence that says what happened, to what, and what to do; kept as the command's reason.
+    ///   - ambiguous: it may have been delivered; then what is not idempotent goes to `inDoubt`.
+    ///   - retryAfter: not executed again earlier; nil: as the fault has it.
     public init(_ fault: Fault, reason: String, ambiguous: Bool = false, retryAfter: Duration? = nil) {
         self.fault = fault
         self.reason = reason
@@ -56,6 +63,10 @@ public struct Failure: Error, Sendable, Equatable {
 
 /// What becomes of a claimed command when its execution ends: the one place where that is decided. Pure.
 package struct Settlement: Sendable, Equatable {
+    /// A command whose credential was refused waits so long: nothing is charged for it that would ever end it, and whoever
+    /// logs in without a pause is locked out.
+    package static let credentialPause: Duration = .seconds(60)
+
     /// The statuses to go through, in order; each is a transition row of its own.
     package var statuses: [CommandStatus]
     package var retries: Int
@@ -91,9 +102,12 @@ package struct Settlement: Sendable, Equatable {
                 return
             }
             switch failure.fault {
-            case .link, .credential:
+            case .link:
                 (statuses, reason) = Self.back(command, reason: failure.reason, inDoubt: false)
                 if let wait = failure.retryAfter { notBefore = now + wait }
+            case .credential:
+                (statuses, reason) = Self.back(command, reason: failure.reason, inDoubt: false)
+                notBefore = now + max(failure.retryAfter ?? .zero, Self.credentialPause)
             case .command where command.cancelRequested, .reset where command.cancelRequested,
                 .final where command.cancelRequested:
                 statuses = [.cancelled]

@@ -14,14 +14,17 @@ extension Coordinator {
         loadOverrides()
         reapAtStart()
         reapAgain()
-        for shard in 0..<store.shardCount {
+        for shard in 0..<store.shardCount where dispatcher.willReconcile(shard: shard) {
             read { store throws(StoreError) in
                 try store.claimed(shard: shard)
             } then: { coordinator, result in
                 switch result {
                 case .success(let rows):
-                    coordinator.dispatcher.reconcile(rows, shard: shard, now: Int64(clinux_monotonic()))
-                case .failure(let error): coordinator.report(error, "Claimed commands cannot be read")
+                    let now = Int64(clinux_monotonic())
+                    coordinator.lookUp(coordinator.dispatcher.reconcile(rows, shard: shard, now: now))
+                case .failure(let error):
+                    coordinator.dispatcher.reconcileFailed(shard: shard)
+                    coordinator.report(error, "Claimed commands cannot be read")
                 }
             }
         }
@@ -51,19 +54,24 @@ extension Coordinator {
         let jump = wallClock.jump(wall: .now, monotonic: now)
         if let offset = wallClock.offset, jump != nil || before == nil { ClockNote.write(offset, in: runDirectory) }
         if let jump {
-            logger.warning("The wall clock jumped by \(jump.seconds) s; backoffs are moved along.")
-            for shard in 0..<store.shardCount { owedShifts[shard, default: .zero] += jump }
+            logger.warning("The wall clock jumped by \(jump.by.seconds) s; backoffs are moved along.")
+            for shard in 0..<store.shardCount { owedShifts[shard, default: []].append(jump) }
         }
         // One that another process keeps locked has its turn when it is free.
-        for (shard, jump) in owedShifts where !dispatcher.locked.contains(shard) {
+        for (shard, jumps) in owedShifts where !dispatcher.locked.contains(shard) {
             owedShifts[shard] = nil
-            write { store throws(StoreError) in
-                try store.shiftBackoffs(shard: shard, by: jump)
-            } then: { coordinator, result in
-                guard case .failure(let error) = result else { return }
-                coordinator.report(error, "Backoffs cannot be moved")
-                if !error.code.spoilsShard { coordinator.owedShifts[shard, default: .zero] += jump }
-            }
+            for jump in jumps { shiftBackoffs(shard: shard, jump) }
+        }
+    }
+
+    private func shiftBackoffs(shard: Int, _ jump: WallClock.Jump) {
+        write { store throws(StoreError) in
+            try store.shiftBackoffs(shard: shard, by: jump.by, writtenBefore: jump.writtenBefore)
+        } then: { coordinator, result in
+            guard case .failure(let error) = result else { return }
+            coordinator.report(error, "Backoffs cannot be moved")
+            // Jumps add up, each for the rows of its own bound: one that failed may follow a later one.
+            if !error.code.spoilsShard { coordinator.owedShifts[shard, default: []].append(jump) }
         }
     }
 

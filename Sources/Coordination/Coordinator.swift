@@ -57,8 +57,8 @@ actor Coordinator {
     private var needsDispatch = false
     var timers = Timers()
     var wallClock: WallClock
-    /// By how much the backoffs of a shard are still to be moved.
-    var owedShifts: [Int: Duration] = [:]
+    /// Jumps of the wall clock that the backoffs of a shard have still to follow.
+    var owedShifts: [Int: [WallClock.Jump]] = [:]
     private var lastTick: Int64 = 0
     /// Its own waking time since the last beat.
     private var awake: Int64 = 0

@@ -159,15 +159,21 @@ extension Dispatcher {
 
     /// A person's `maxConcurrency` is reached, which neither the floor nor a place that is kept goes beyond.
     private func isAtMost(_ destination: Destination) -> Bool {
-        guard let most = links.policy.destinations[destination]?.maxConcurrency else { return false }
+        guard let most = most(of: destination) else { return false }
         return inFlight[destination, .middle] + inFlight[destination, .low] >= most
     }
 
-    /// Who could execute what has no place in the ordinary way, in one of high quality's.
-    private func seatBeyond(_ command: ReadyCommand, _ serviceClass: ServiceClass, now: Int64) -> Int? {
-        seats.values.first {
-            $0.types.contains(command.type) && $0.room(.high, now: now) > 0
-                && ($0.room(.middle, now: now) <= 0
+    /// Who could execute what has no place in the ordinary way, in one of high quality's. Where the places are counted by a
+    /// person there is none beyond them, and it has the next that is free before those who would have it for ever.
+    private func seatBeyond(
+        _ command: ReadyCommand, _ serviceClass: ServiceClass, before others: [(ReadyCommand, Int)] = [], now: Int64
+    ) -> Int? {
+        let isCounted = most(of: command.destination) != nil
+        return seats.values.first { record in
+            let suspects = record.suspects.count + others.count { $0.0.suspect && $0.1 == record.seat }
+            return record.types.contains(command.type) && record.room(.high, now: now) > 0
+                && (!command.suspect || suspects < SeatRecord.mostSuspects)
+                && (isCounted || record.room(.middle, now: now) <= 0
                     || !links.admits(serviceClass, to: command.destination, inFlight, now: now))
         }?.seat
     }
@@ -179,15 +185,13 @@ extension Dispatcher {
         if !releasedAt.isEmpty { releasedAt = releasedAt.filter { now - $0.value <= longest.nanoseconds } }
         var found: [(ReadyCommand, Int)] = []
         for serviceClass in [ServiceClass.middle, .low] where queue.holds(serviceClass) {
-            let waiting = queue.oldest(serviceClass) { lane in
-                !lane.suspect && inFlight[lane.destination, serviceClass] == 0
-            }
+            let waiting = queue.oldest(serviceClass) { lane in inFlight[lane.destination, serviceClass] == 0 }
             for command in waiting where at - command.createdAt > longest {
                 // What was cut a moment ago does not come back by this door.
                 let group = ReadyQueue.Group(destination: command.destination, serviceClass: serviceClass)
                 guard releasedAt[group] == nil, links.isOpen(command, now: now), !isAtMost(command.destination),
                     !found.contains(where: { $0.0.destination == command.destination }),
-                    let seat = seatBeyond(command, serviceClass, now: now)
+                    let seat = seatBeyond(command, serviceClass, before: found, now: now)
                 else { continue }
                 queue.remove(command.id)
                 found.append((command, seat))

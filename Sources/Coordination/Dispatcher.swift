@@ -43,9 +43,11 @@ package struct Dispatcher: Sendable {
     package private(set) var locked: Set<Int> = []
     private var pausedDestinations: [(destination: Destination?, qualities: UInt8)] = []
     private var inHand: [CommandID: InHand] = [:]
+    /// What has changed hands in shards whose claims are being read: of these the reports are newer than what was read.
+    private var movedSince: [Int: Set<CommandID>] = [:]
     private var backlog = BacklogCursors()
     private(set) var inFlight = InFlight()
-    /// When the last that ran of a class was sent back to wait.
+    /// When the last that ran of a class was sent back to wait, or has ended where a person counts the places.
     var releasedAt: [ReadyQueue.Group: Int64] = [:]
     /// Places of transfers whose connection broke, and until when they are theirs. High quality that has all places cuts
     /// nobody, but leaves a link one: of four low uploads beside 64 high ones, one whose connection broke waited for the end
@@ -185,6 +187,7 @@ package struct Dispatcher: Sendable {
     /// A transition was committed.
     package mutating func transition(_ report: StatusReport, now: Int64) {
         let id = report.event.transition.id
+        if !movedSince.isEmpty { movedSince[id.shard(of: shardCount)]?.insert(id) }
         switch report.event.transition.status {
         case .queued, .sent:
             queue.remove(id)
@@ -204,6 +207,10 @@ package struct Dispatcher: Sendable {
             letGo(id)
         case .error, .success, .cancelled, .inDoubt, .tooManyTimes:
             queue.remove(id)
+            // The next of its class waits again until the floor is its turn.
+            if let hand = inHand[id], most(of: hand.destination) != nil {
+                releasedAt[.init(destination: hand.destination, serviceClass: hand.serviceClass)] = now
+            }
             letGo(id)
         }
         links.ended(report, now: now)
@@ -236,18 +243,31 @@ package struct Dispatcher: Sendable {
         queue.removeAll { queued.isPaused(ReadyKey(destination: $0.destination, qos: $0.qos)) }
     }
 
+    /// The claims of a shard are about to be read. - Returns: false where they are being read already.
+    package mutating func willReconcile(shard: Int) -> Bool {
+        guard movedSince[shard] == nil else { return false }
+        movedSince[shard] = []
+        return true
+    }
+
+    /// They could not be read.
+    package mutating func reconcileFailed(shard: Int) { movedSince[shard] = nil }
+
     /// What the store says is claimed: the truth behind lost reports.
-    package mutating func reconcile(_ rows: [ClaimedRow], shard: Int, now: Int64) {
+    /// - Returns: what nobody has any more; the store knows whether it is ready.
+    package mutating func reconcile(_ rows: [ClaimedRow], shard: Int, now: Int64) -> [CommandID] {
+        let moved = movedSince.removeValue(forKey: shard) ?? []
         let claimed = Set(rows.map(\.id))
-        for (id, hand) in inHand
-        where id.shard(of: shardCount) == shard && hand.offeredAt == nil && !claimed.contains(id) {
-            letGo(id)
+        let count = shardCount
+        let lost = letGo(now: now) { id, hand in
+            id.shard(of: count) == shard && hand.offeredAt == nil && !claimed.contains(id) && !moved.contains(id)
         }
-        for row in rows where inHand[row.id] == nil && seats[row.seat]?.epoch == row.epoch {
+        for row in rows where inHand[row.id] == nil && !moved.contains(row.id) && seats[row.seat]?.epoch == row.epoch {
             hold(
                 row.id, seat: row.seat, destination: row.destination, qos: row.qos, suspect: row.suspect, offeredAt: nil
             )
         }
+        return lost
     }
 
     /// Forgets offers that nobody claimed. - Returns: their ids; the store knows whether they are ready still.
@@ -267,6 +287,9 @@ package struct Dispatcher: Sendable {
     }
 
     package func holder(of id: CommandID) -> Int? { inHand[id]?.seat }
+
+    /// The `maxConcurrency` that a person has set.
+    func most(of destination: Destination) -> Int? { links.policy.destinations[destination]?.maxConcurrency }
 
     // MARK: What is in hand
 

@@ -6,6 +6,14 @@ package struct WallClock: Sendable {
     /// Wall clock less monotonic clock, in milliseconds; nil before the first look.
     package private(set) var offset: Int64?
 
+    /// What a look found.
+    package struct Jump: Sendable, Hashable {
+        package var by: Duration
+        /// After a jump forward, halfway between the old time and the new: what was written from then on has seen the jump.
+        /// Nil after a jump back, where what has seen it cannot be told from what was written long before.
+        package var writtenBefore: Timestamp?
+    }
+
     /// Smaller steps are the work of clock discipline, and harm nobody.
     package static let tolerance: Duration = .seconds(2)
 
@@ -15,8 +23,8 @@ package struct WallClock: Sendable {
     /// - Parameters:
     ///   - wall: the wall clock now.
     ///   - monotonic: the monotonic clock now, in nanoseconds.
-    /// - Returns: by how much the wall clock jumped since the last call; nil where it did not.
-    package mutating func jump(wall: Timestamp, monotonic: Int64) -> Duration? {
+    /// - Returns: how the wall clock jumped since the last call; nil where it did not.
+    package mutating func jump(wall: Timestamp, monotonic: Int64) -> Jump? {
         let current = wall.milliseconds - monotonic / 1_000_000
         guard let before = offset else {
             offset = current
@@ -25,6 +33,7 @@ package struct WallClock: Sendable {
         let jump = current - before
         guard abs(jump) > Self.tolerance.milliseconds else { return nil }
         offset = current
-        return .milliseconds(jump)
+        let middle = wall + .milliseconds(-jump / 2)
+        return Jump(by: .milliseconds(jump), writtenBefore: jump > 0 ? middle : nil)
     }
 }

@@ -99,13 +99,16 @@ package struct LevelJudge: Sendable {
         }
     }
 
-    /// Takes a tick in that says nothing against the link: it is good where nothing else is known, or has been for a minute.
+    /// Takes a tick in that says nothing against the link. Where nothing else is known, or has been for a minute, it is good if
+    /// something flows, and unknown if nothing does.
     package mutating func presume(_ tick: LinkTick, now: Int64) {
-        guard level == .unknown || now - lastEvidence > thresholds.unknownAfter.nanoseconds, tick.rate > 0 else {
-            return
+        guard level == .unknown || now - lastEvidence > thresholds.unknownAfter.nanoseconds else { return }
+        if tick.rate > 0 {
+            become(.good, .unloaded(measured: tick.rate), now: now)
+            lastEvidence = now
+        } else if tick.flowing == 0, level != .unknown {
+            become(.unknown, .none, now: now)
         }
-        become(.good, .unloaded(measured: tick.rate), now: now)
-        lastEvidence = now
     }
 
     /// The link was away and is back: nothing is known of it.

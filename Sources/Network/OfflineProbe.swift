@@ -15,6 +15,9 @@ package import Commands
 ///        └──────────────────────── half-open ◄─────────────────────────────┘ first byte acknowledged
 /// ```
 ///
+/// Bytes that get through are no answer: where one command fails five times with none between, as behind a proxy that cuts what
+/// lasts longer than a minute, the link closes too, and the pauses between its probes grow from the first of those failures on.
+///
 /// Probes start a twentieth of the outage's age apart, at least 1 s and at most 30 s, ±20 %. So the end of an outage is
 /// noticed within a twentieth of its length more. The usual 1, 2, 4, 8, 16, 30 s found the end of a 30 s blackout after up
 /// to 16 s, where 3 s are the target.
@@ -38,6 +41,7 @@ package struct OfflineProbe: Sendable, Equatable {
     package private(set) var since: Int64 = 0
     /// Connects that failed, without an answer between.
     private var failures: [Int64] = []
+    private var cuts = Cuts()
     /// When the kernel said that there is no route; nil where it has one, or has not spoken.
     private var routeLostAt: Int64?
     private var permit = ProbePermit(dueAt: 0)
@@ -108,6 +112,7 @@ package struct OfflineProbe: Sendable, Equatable {
     /// The destination answered, whatever it said.
     package mutating func answered(_ id: CommandID?, now: Int64) -> Event? {
         failures = []
+        cuts = Cuts()
         if let id {
             former.remove(id)
             _ = permit.giveBack(id)
@@ -133,11 +138,13 @@ package struct OfflineProbe: Sendable, Equatable {
         }
         failures.append(now)
         let recent = failures.count { now - $0 <= Self.failureWindow }
-        guard recent >= Self.failuresToClose || failures.count >= Self.failuresInARow else { return nil }
-        let count = recent >= Self.failuresToClose ? "\(recent) in 5 s" : "\(failures.count) in a row"
+        let ofOne = cuts.add(id, now: now)
+        guard recent >= Self.failuresToClose || max(failures.count, ofOne) >= Self.failuresInARow else { return nil }
+        let count = recent >= Self.failuresToClose ? "\(recent) in 5 s" : "\(max(failures.count, ofOne)) in a row"
+        let age = ofOne >= Self.failuresInARow ? now - cuts.since : 0
         close(
             "\(reason) (\(count), with no answer between)", now: now,
-            firstProbe: now + Self.interval(age: 0, chance: chance))
+            firstProbe: now + Self.interval(age: age, chance: chance))
         return .closed
     }
 
@@ -183,7 +190,7 @@ package struct OfflineProbe: Sendable, Equatable {
         }
         lastProgress = now
         acknowledged += bytes
-        return acknowledged >= Self.bytesToOpen ? open() : nil
+        return acknowledged >= Self.bytesToOpen ? open(unanswered: cuts) : nil
     }
 
     /// Ends half-open by time, because a link that is merely slow is not offline; and the turn of a probe that hears nothing.
@@ -193,7 +200,7 @@ package struct OfflineProbe: Sendable, Equatable {
             former.insert(holder)
         }
         guard state == .halfOpen, now - halfOpenSince >= Self.halfOpenPatience else { return nil }
-        if now - lastProgress < Self.shortestSilence { return open() }
+        if now - lastProgress < Self.shortestSilence { return open(unanswered: cuts) }
         state = .closed
         if let holder = permit.holder { _ = permit.giveBack(holder) }
         schedule(chance: chance, now: now)
@@ -214,13 +221,33 @@ package struct OfflineProbe: Sendable, Equatable {
         permit = ProbePermit(dueAt: firstProbe)
     }
 
-    private mutating func open() -> Event? {
+    /// - Parameter cuts: what was begun and cut before, where nobody has answered.
+    private mutating func open(unanswered cuts: Cuts = Cuts()) -> Event? {
         guard state != .open else { return nil }
         self = OfflineProbe()
+        self.cuts = cuts
         return .opened
     }
 
     private mutating func schedule(chance: Double, now: Int64) {
         permit.dueAt = max(permit.takenAt + Self.interval(age: now - since, chance: chance), now)
+    }
+}
+
+/// How often each command has failed, without an answer of the destination between.
+private struct Cuts: Sendable, Equatable {
+    /// When the first did.
+    private(set) var since: Int64 = 0
+    private var counts: [CommandID: Int] = [:]
+
+    /// Commands that are remembered.
+    private static let most = 64
+
+    /// - Returns: how often this one has.
+    mutating func add(_ id: CommandID, now: Int64) -> Int {
+        if counts.count >= Self.most { counts = [:] }
+        if counts.isEmpty { since = now }
+        counts[id, default: 0] += 1
+        return counts[id] ?? 0
     }
 }

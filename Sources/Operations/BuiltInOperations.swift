@@ -35,7 +35,7 @@ package struct OperationsConfiguration: Sendable, Equatable {
     /// |---|---|---|
     /// | `upload.connectTimeout` | 10 | seconds for name lookup, connection and TLS handshake together |
     /// | `upload.idleTimeout` | 30 | seconds in which no byte may move either way |
-    /// | `upload.connectionsPerHost` | 1024 | connections to one scheme, host and port |
+    /// | `upload.connectionsPerHost` | 1024 | connections to one scheme, host and port: in each worker, for requests that may be repeated, and as many for others |
     /// | `upload.trustRootsFile` | none | PEM file of certificates to trust besides the system's |
     ///
     /// - Throws: ``SettingsError`` naming the key.

@@ -5,7 +5,7 @@ internal import Work
 
 /// `<data>/spool`: copies of sources that belong to Sluice, so that what happens to the original after submit does not matter.
 package struct Spool: Sendable {
-    /// 0700; made on first use.
+    /// 0700, and there.
     package let directory: String
 
     /// Bytes copied between two reports.
@@ -13,7 +13,8 @@ package struct Spool: Sendable {
 
     package init(directory: String) { self.directory = directory }
 
-    /// Copies the source of an upload into the spool, durably, and tells the payload that names the copy. Blocks.
+    /// Copies the source of an upload into the spool and tells the payload that names the copy, whose bytes are on disk then;
+    /// its name is after ``sync()``. Blocks.
     ///
     /// The copy shares the blocks of the original where the file system can do that. The destination is told
     /// the original's name, and `removeSource` is set: a spooled copy goes when it has been delivered.
@@ -44,6 +45,26 @@ package struct Spool: Sendable {
         return upload.json
     }
 
+    /// Moves a copy that another spool of the same file system has taken into this one.
+    /// - Returns: the payload that names it here.
+    /// - Throws: ``SpoolError``.
+    package func adopt(_ payload: JSONValue) throws -> JSONValue {
+        var upload = try UploadPayload(payload)
+        let theirs = upload.file
+        upload.file = "\(directory)/\(theirs.split(separator: "/").last ?? "")"
+        guard rename(theirs, upload.file) == 0 else { throw SpoolError(SystemError(), "create", upload.file) }
+        return upload.json
+    }
+
+    /// Makes the names of the copies durable. Blocks.
+    /// - Throws: ``SpoolError``.
+    package func sync() throws {
+        let descriptor = clinux_open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        guard descriptor >= 0 else { throw SpoolError(SystemError(), "open", directory) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw SpoolError(SystemError(), "write", directory) }
+    }
+
     /// Deletes the copy that a payload names, where it is one of this spool: for a submit that failed after all, or a
     /// command that is pruned.
     package func discard(_ payload: JSONValue) {
@@ -72,9 +93,6 @@ package struct Spool: Sendable {
     private func copy(
         _ source: SourceFile, _ began: (String) throws -> Void, _ copied: (Int64) -> Void
     ) throws -> String {
-        guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
-            throw SpoolError(SystemError(), "create", directory)
-        }
         let path = "\(directory)/\(CommandID())"
         let target = clinux_open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard target >= 0 else { throw SpoolError(SystemError(), "create", path) }
@@ -114,10 +132,6 @@ package struct Spool: Sendable {
             throw PayloadError(.source, error.reason)
         }
         guard fsync(target) == 0 else { throw SpoolError(SystemError(), "write", path) }
-        let parent = clinux_open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
-        guard parent >= 0 else { throw SpoolError(SystemError(), "open", directory) }
-        defer { close(parent) }
-        guard fsync(parent) == 0 else { throw SpoolError(SystemError(), "write", directory) }
     }
 }
 

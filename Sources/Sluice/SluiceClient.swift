@@ -34,7 +34,10 @@ public final class SluiceClient: Sendable {
     ///   - operations: operations of your own whose payloads this client submits, besides `upload` and `noop`: they check
     ///     a payload and read its destination.
     ///   - create: make the directory and its store where there is none.
-    /// - Throws: ``SluiceError``.
+    /// - Precondition: no two operations have the same type, and every type has the form `[a-z0-9.-]+`, at most 64
+    ///   characters. One of type `upload` or `noop` stands in for the built-in one.
+    /// - Throws: ``SluiceError``: `noStore` where there is none and none is to be made, `notPermitted` where the
+    ///   directory is somebody else's or open to others, `tryAgain` where no descriptors are left.
     public convenience init(
         data path: String, operations: [any Operation] = [], create: Bool = true
     ) throws(SluiceError) {
@@ -91,7 +94,8 @@ public final class SluiceClient: Sendable {
     }
 
     /// Makes many commands durable, some thousands in a transaction.
-    /// - Returns: one result for each draft, in order: one that is refused does not keep the others from being accepted.
+    /// - Returns: one result for each draft, in order: one that is refused does not keep the others from being accepted,
+    ///   and where some thousands fail together, the others are still tried.
     public func submit(
         bulk drafts: [CommandDraft], allowUnknownTypes: Bool = false
     ) async -> [Result<CommandID, SluiceError>] {
@@ -102,11 +106,22 @@ public final class SluiceClient: Sendable {
     package func submissions(
         of drafts: [CommandDraft], allowUnknownTypes: Bool = false
     ) async -> [Result<Submission, SluiceError>] {
-        await lane.submit(drafts, allowUnknownTypes: allowUnknownTypes).map { $0.mapError(SluiceError.init) }
+        var results: [Result<Submission, SluiceError>] = []
+        results.reserveCapacity(drafts.count)
+        // One part after the other: between them it is the turn of whoever else waits.
+        for start in stride(from: 0, to: drafts.count, by: SubmitLane.batch) {
+            let end = min(start + SubmitLane.batch, drafts.count)
+            let part = drafts.count <= SubmitLane.batch ? drafts : Array(drafts[start..<end])
+            let outcomes = await lane.submit(part, allowUnknownTypes: allowUnknownTypes)
+            for outcome in outcomes { results.append(outcome.mapError(SluiceError.init)) }
+        }
+        return results
     }
 
     /// Checks a payload against its operation and makes a draft, without submitting it. Blocks where the operation looks at a
-    /// file, as `upload` does.
+    /// file, as `upload` does; a relative path is meant from the working directory.
+    /// - Throws: ``SluiceError``: `invalid` for a key or value that its operation or the options do not allow,
+    ///   `source`, `usage` or `tryAgain` for a file or URL that cannot be used.
     public func draft(
         _ type: String, payload: JSONValue, options: SubmitOptions = SubmitOptions()
     ) throws(SluiceError) -> CommandDraft {
@@ -132,27 +147,34 @@ public final class SluiceClient: Sendable {
 
     // MARK: Looking
 
-    /// The command as it stands; nil where there is none of that id.
+    /// The command as it stands; nil where there is none of that id. Those in `success` and `cancelled` are removed
+    /// after 7 days.
+    /// - Throws: ``SluiceError`` where the store cannot be read.
     public func command(_ id: CommandID) async throws -> Command? {
         try await read { store throws(StoreError) in try store.command(id) }
     }
 
-    /// Its transitions, oldest first.
+    /// Its transitions, oldest first; none where there is no command of that id.
+    /// - Throws: ``SluiceError`` where the store cannot be read.
     public func timeline(_ id: CommandID) async throws -> [Transition] {
         try await read { store throws(StoreError) in try store.timeline(id) }
     }
 
-    /// Its payload, as JSON.
+    /// Its payload, as JSON, as its operation's `inspect` left it at submit; nil where there is no command of that id.
+    /// - Throws: ``SluiceError`` where the store cannot be read.
     public func payload(_ id: CommandID) async throws -> [UInt8]? {
         try await read { store throws(StoreError) in try store.payload(id) }
     }
 
-    /// What its operation left, as JSON; nil before it has ended, or where it left nothing.
+    /// What its operation left, as JSON; nil before it has ended, or where it left nothing. An `upload` over HTTP
+    /// leaves `{"status": 201, "headers": {…}, "body": "…"}` with up to 64 KiB of the answer's body.
+    /// - Throws: ``SluiceError`` where the store cannot be read.
     public func result(_ id: CommandID) async throws -> [UInt8]? {
         try await read { store throws(StoreError) in try store.result(id) }
     }
 
-    /// How many commands stand in each status.
+    /// How many commands stand in each status; all nine are there.
+    /// - Throws: ``SluiceError`` where the store cannot be read.
     public func counts() async throws -> [CommandStatus: Int] {
         let counts = try await read { store throws(StoreError) in try store.counts() }
         return Dictionary(uniqueKeysWithValues: CommandStatus.allCases.map { ($0, counts[$0]) })
@@ -165,10 +187,12 @@ public final class SluiceClient: Sendable {
         return try await room.wait(for: id)
     }
 
-    /// What the coordinator tells monitors, from a snapshot on, for as long as the stream is read.
+    /// What the coordinator tells monitors, for as long as the stream is read. A snapshot comes when it has subscribed,
+    /// and again whenever somebody else does (``SluiceEvent/isSnapshot``); live events may come before it.
     ///
     /// Goes on when the coordinator restarts, and ends when the client is closed. A reader that is 65,536 events behind loses the oldest.
     /// - Parameter prefix: of the topic: `status/`, `progress/`, `status/<uuid>`; empty for everything.
+    /// - Throws: ``SluiceError``: `tryAgain` where no sockets or descriptors are left.
     public func events(prefix: String = "") throws -> AsyncStream<SluiceEvent> {
         try openRoom()?.events(prefix: prefix) ?? AsyncStream { $0.finish() }
     }
@@ -236,12 +260,16 @@ public final class SluiceClient: Sendable {
         }
     }
 
-    /// Runs a command again: at once where it waits for its backoff, afresh where it was cancelled or given up.
+    /// Runs a command again: at once where it waits for its backoff, afresh where it was cancelled or given up. Its
+    /// retries are counted from 0, and a deadline that has passed is dropped.
+    /// - Throws: ``SluiceError``: `noSuchCommand`; `notAllowed` where it is in none of `error`, `cancelled` and
+    ///   `tooManyTimes`; `conflict` where another command has its unique key by now.
     public func retry(_ id: CommandID) async throws {
         try await change(id, "be retried") { store throws(StoreError) in try store.retry(id, now: .now) }
     }
 
     /// Settles a command that is in doubt: `success`, `new` (run it again) or `cancelled`.
+    /// - Throws: ``SluiceError``: `noSuchCommand`; `notAllowed` where it is not in doubt, or for any other status.
     public func resolve(_ id: CommandID, as status: CommandStatus) async throws {
         let spool = Spool(directory: directory.spool)
         try await change(id, "be resolved as \(status)") { store throws(StoreError) in

@@ -5,6 +5,7 @@ public struct SluiceEvent: Sendable, Equatable {
     /// `status/<uuid>`, `progress/<uuid>`, `bandwidth/<destination>`, `link/<destination>`, `worker/<seat>`, `counts`,
     /// `gap/<shard>`.
     public var topic: String
+    /// An object whose members depend on the topic: PROTOCOL.md names them. In one of a snapshot `snapshot` is true.
     public var body: JSONValue
 
     public init(topic: String, body: JSONValue) {
@@ -33,6 +34,6 @@ public struct SluiceEvent: Sendable, Equatable {
         return CommandStatus(name: name)
     }
 
-    /// Part of the snapshot that a new subscriber gets first.
+    /// Part of a snapshot, which tells how things stand. Whenever somebody subscribes, all subscribers get one.
     public var isSnapshot: Bool { body["snapshot"]?.bool == true }
 }

@@ -13,9 +13,15 @@ public struct SluiceWorker: Sendable {
     ///
     /// - Parameters:
     ///   - path: the data directory.
-    ///   - operations: one for each type that it runs.
-    ///   - concurrency: operations of middle and low quality at once; high quality has as many places again.
-    ///   - grace: how long operations of middle and high quality may go on when it is asked to stop.
+    ///   - operations: one for each type that it runs. It runs no others: not even `upload` and `noop`.
+    ///   - concurrency: operations of middle and low quality at once, 1 to 1024; high quality has as many places again.
+    ///   - grace: how long operations of middle and high quality may go on when it is asked to stop; low quality is
+    ///     stopped at once.
+    ///   - logger: where it logs.
+    /// - Precondition: no two operations have the same type, and every type has the form `[a-z0-9.-]+`, at most 64
+    ///   characters.
+    /// - Throws: ``SluiceError``: `invalid` for a concurrency out of bounds, `noStore` where there is no store yet,
+    ///   `notPermitted` where the directory is somebody else's or open to others.
     public init(
         data path: String, operations: [any Operation], concurrency: Int = 16, grace: Duration = .seconds(25),
         logger: Logger = Logger(label: "sluice.worker")
@@ -41,7 +47,9 @@ public struct SluiceWorker: Sendable {
         self.logger = logger
     }
 
-    /// Works until SIGTERM or SIGINT, then drains and returns.
+    /// Works until SIGTERM or SIGINT, or until its task is cancelled, then drains and returns: commands of low quality
+    /// are given back at once, the others get the grace. It handles both signals for the whole process meanwhile.
+    /// - Throws: an error whose description is a sentence: no seat is free, or the store or the sockets cannot be used.
     public func run() async throws {
         let group = ServiceGroup(
             configuration: .init(

@@ -20,10 +20,12 @@ actor SubmitLane {
     private let endpoint: Endpoint
     private let context: Context
     private var hints: HintSender?
+    private var isClosed = false
     private let waiting = Mutex<[Waiting]>([])
 
-    /// Drafts in one commit at most: a commit of so many takes some 20 ms.
-    private static let batch = 4096
+    /// Drafts after which a commit takes no other's along, and the most to submit at once: a commit of so many takes
+    /// some 20 ms, for which everybody else waits.
+    static let batch = 4096
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -62,11 +64,16 @@ actor SubmitLane {
         loop.perform { self.assumeIsolated { $0.hint(kind, ids) } }
     }
 
-    /// Sends what is left and ends the thread.
+    /// Sends what is left and ends the thread. What comes later is committed, and no hint tells of it.
     nonisolated func close() async {
-        loop.perform { self.assumeIsolated { $0.hints = nil } }
+        loop.perform { self.assumeIsolated { $0.end() } }
         loop.stop()
         await loop.stopped()
+    }
+
+    private func end() {
+        isClosed = true
+        hints = nil
     }
 
     private func commit() {
@@ -118,6 +125,8 @@ actor SubmitLane {
     }
 
     private func connect() {
+        // Nobody would close it, and the context ends with its last socket.
+        guard !isClosed else { return }
         // Without a socket the coordinator's sweep finds what was submitted.
         if hints == nil { hints = try? HintSender(endpoint, context: context, loop: loop) }
     }

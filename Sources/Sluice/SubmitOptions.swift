@@ -3,7 +3,7 @@ public struct SubmitOptions: Sendable, Equatable {
     public var qos: QualityOfService = .default
     /// May it be executed again after an ambiguous end? Nil: as its operation says, and no where that is not known.
     public var idempotent: Bool?
-    /// Failures charged before it is given up.
+    /// Failures charged before it is given up, 0…``largestRetryLimit``.
     public var retryLimit = Command.defaultRetryLimit
     /// Not earlier than; zero: at once.
     public var notBefore: Timestamp = .zero
@@ -19,7 +19,7 @@ public struct SubmitOptions: Sendable, Equatable {
     public init() {}
 
     /// The most failures that a command may be allowed.
-    public static let largestRetryLimit = 1_000
+    public static let largestRetryLimit = Command.largestRetryLimit
 }
 
 extension CommandDraft {

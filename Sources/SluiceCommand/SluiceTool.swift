@@ -16,7 +16,8 @@ struct SluiceTool: AsyncParsableCommand {
 
             Every subcommand but bench takes --data DIR (or SLUICE_DATA); the default is ./sluice-data.
 
-            EXIT CODES: 0 done · 1 a command it waited for failed, or doctor found something · 64 usage · 65 bad data · 66 no such file or command \
+            EXIT CODES: 0 done · 1 a command it waited for failed, a command refused the change asked for, doctor \
+            found something, or a figure of bench missed its aim · 64 usage · 65 bad data · 66 no such file or command \
             · 69 a program that is needed is missing · 70 internal error or corrupt store · 73 cannot create · 74 cannot \
             write, or full · 75 try again · 77 not permitted · 78 configuration · 130 Ctrl-C, 143 SIGTERM (128 and the \
             signal)

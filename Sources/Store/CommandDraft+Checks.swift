@@ -10,8 +10,9 @@ extension CommandDraft {
             return StoreError(
                 .invalid, "The payload has \(payload.count) bytes; at most \(Command.payloadLimit) are allowed.")
         }
-        guard (0...1_000_000).contains(retryLimit) else {
-            return StoreError(.invalid, "The retry limit \(retryLimit) is not between 0 and 1000000.")
+        guard (0...Command.largestRetryLimit).contains(retryLimit) else {
+            return StoreError(
+                .invalid, "The retry limit \(retryLimit) is not between 0 and \(Command.largestRetryLimit).")
         }
         guard total >= 0, notBefore.milliseconds >= 0 else {
             return StoreError(.invalid, "A command has a negative size or time.")

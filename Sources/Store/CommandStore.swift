@@ -58,7 +58,9 @@ package protocol CommandStore: Sendable {
     ) throws(StoreError) -> (promoted: Int, oldest: Int64?, next: Timestamp?)
     /// Moves the ends of backoffs after the wall clock has jumped, so that they last as long as they were meant to. What a
     /// producer asked for (`notBefore` of a `new` command) is a time of day, and stays.
-    func shiftBackoffs(shard: Int, by jump: Duration) throws(StoreError)
+    /// - Parameter writtenBefore: what was written at that moment or later stands in the new time already, and stays; nil
+    ///   moves all.
+    func shiftBackoffs(shard: Int, by jump: Duration, writtenBefore: Timestamp?) throws(StoreError)
     /// Cancels what its deadline has passed: waiting ones at once; for running ones the wish is recorded.
     /// - Returns: the transitions made, the claimed commands whose owners must be told, and the next deadline.
     func expire(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Expiry

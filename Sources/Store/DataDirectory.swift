@@ -47,7 +47,7 @@ package struct DataDirectory: Sendable, Hashable {
     }
 
     /// Names of what is in a directory; none where it is missing.
-    static func names(_ path: String) throws(StoreError) -> [String] {
+    package static func names(_ path: String) throws(StoreError) -> [String] {
         guard let listing = opendir(path) else {
             if errno == ENOENT { return [] }
             throw StoreError(errno: errno, "The directory \(path) cannot be read")

@@ -2,11 +2,13 @@ package import Commands
 
 /// What a worker moves: 4 times a second while transfers run. State, never deltas.
 package struct Transfers: Sendable, Equatable {
-    /// A destination and direction, over all transfers that the worker has had there since it started.
+    /// A destination and direction, over all transfers that the worker has had there since it started, or since the
+    /// link was quiet for a while and was forgotten.
     package struct Link: Sendable, Equatable {
         package var destination: Destination
         package var direction: Direction
-        /// Bytes that peers have acknowledged, or that were read; cumulative, by class of quality.
+        /// Bytes that peers have acknowledged, or that were read; cumulative, by class of quality. Fewer than before:
+        /// they are counted from 0 again.
         package var bytes: [Int64]
         /// Bytes per second since the last report.
         package var rate: Int64

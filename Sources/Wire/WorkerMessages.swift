@@ -1,6 +1,7 @@
 package import Commands
 
-/// A worker introduces itself, each second until it is greeted.
+/// A worker introduces itself: at once, again after 10 ms, then after twice as long each time, up to 1 s, until it is
+/// greeted.
 package struct Hello: Sendable, Equatable {
     package struct Held: Sendable, Equatable {
         package var id: CommandID

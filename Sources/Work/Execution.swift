@@ -4,7 +4,7 @@ public import Commands
 public final class Execution: Sendable {
     /// The command as it stood when it was claimed.
     public let command: Command
-    /// JSON, as submitted.
+    /// JSON, as ``Operation/inspect(_:)`` left it at submit.
     public let payload: [UInt8]
     /// How fast it may send.
     package let pace: Pace

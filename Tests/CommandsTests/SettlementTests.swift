@@ -86,7 +86,12 @@ struct SettlementTests {
         Row(
             name: "the link's fault, not idempotent, nothing left", command: command(.sent, idempotent: false),
             ending: failed(.link), statuses: [.new]),
-        Row(name: "the credential", command: command(.sent), ending: failed(.credential), statuses: [.new]),
+        Row(
+            name: "the credential", command: command(.sent), ending: failed(.credential), statuses: [.new],
+            wait: 60_000),
+        Row(
+            name: "the credential, and a longer wait", command: command(.sent),
+            ending: failed(.credential, after: .seconds(90)), statuses: [.new], wait: 90_000),
         Row(
             name: "the first charged failure", command: command(.sent), ending: failed(.command), statuses: [.error],
             retries: 1, wait: 5000),

@@ -148,9 +148,38 @@ import Wire
         var policy = NetworkPolicy()
         policy.destinations[host] = DestinationLimits(maxConcurrency: 1)
         var dispatcher = dispatcher(concurrency: 8, links: LinkGovernors(policy: policy))
-        dispatcher.insert([ready(1, to: host), ready(2, .background, to: host, age: 61_000)])
+        dispatcher.insert([ready(1, to: host)])
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
+        dispatcher.insert([ready(2, .background, to: host, age: 61_000)])
         #expect(value(dispatcher.dispatch(at: at, now: 0)).isEmpty)
+    }
+
+    @Test func `where maxConcurrency counts the places, what has waited a minute has the next, and then waits again`() {
+        var policy = NetworkPolicy()
+        policy.destinations[host] = DestinationLimits(maxConcurrency: 1)
+        var dispatcher = dispatcher(concurrency: 8, links: LinkGovernors(policy: policy))
+        let low = (11...13).map { ready($0, .utility, to: host, age: 61_000) }
+        dispatcher.insert((1...9).map { ready($0, to: host) } + low)
+        /// Numbers of those that run one after the other, so many seconds each.
+        func run(_ count: Int64) -> [UInt64] {
+            (0..<count).flatMap { turn -> [UInt64] in
+                let now = 10 * turn * Self.second
+                let next = numbers(dispatcher.dispatch(at: at, now: now))
+                for number in next {
+                    dispatcher.transition(
+                        report(ready(Int64(number), number > 10 ? .utility : .default, to: host), .success), now: now)
+                }
+                return next
+            }
+        }
+        #expect(run(8) == [11, 1, 2, 3, 4, 5, 12, 6])
+    }
+
+    @Test func `a suspect has its floor as well`() {
+        var dispatcher = dispatcher(concurrency: 1)
+        dispatcher.insert([ready(1), ready(2, .background, suspect: true, age: 61_000)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [2])
     }
 
     private func level(_ dispatcher: Dispatcher) -> LinkLevel {

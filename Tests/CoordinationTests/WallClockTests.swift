@@ -13,8 +13,33 @@ import Testing
         #expect(value(clock.jump(wall: start, monotonic: 0)) == nil)
         #expect(value(clock.jump(wall: start + .seconds(1), monotonic: Self.second)) == nil)
         let back = start + .seconds(2 - 3600)
-        #expect(value(clock.jump(wall: back, monotonic: 2 * Self.second)) == .seconds(-3600))
+        #expect(value(clock.jump(wall: back, monotonic: 2 * Self.second))?.by == .seconds(-3600))
         #expect(value(clock.jump(wall: back + .seconds(1), monotonic: 3 * Self.second)) == nil)
+    }
+
+    @Test func `a jump forward tells what was written before it from what was written after it`() throws {
+        var clock = WallClock()
+        let start = Timestamp(milliseconds: 10_000_000)
+        _ = clock.jump(wall: start, monotonic: 0)
+        let ahead = start + .seconds(2 + 3600)
+        let found = clock.jump(wall: ahead, monotonic: 2 * Self.second)
+        let jump = try #require(found)
+        #expect(jump.by == .seconds(3600))
+        let bound = try #require(jump.writtenBefore)
+        // Two rows of a second before that look, one by either time.
+        #expect(start + .seconds(1) < bound)
+        #expect(ahead + .seconds(-1) >= bound)
+        // A second one has a bound of its own.
+        let next = clock.jump(wall: ahead + .seconds(1 + 60), monotonic: 3 * Self.second)
+        let second = try #require(next)
+        #expect(second.by == .seconds(60))
+        let secondBound = try #require(second.writtenBefore)
+        #expect(secondBound > ahead)
+        // After a step back nothing tells them apart, and all are moved.
+        let third = clock.jump(wall: start, monotonic: 4 * Self.second)
+        let back = try #require(third)
+        #expect(back.by < .zero)
+        #expect(back.writtenBefore == nil)
     }
 
     @Test func `small steps are no jump`() {
@@ -33,7 +58,7 @@ import Testing
         ClockNote.write(try #require(first.offset), in: place.path)
         var second = WallClock(offset: ClockNote.read(in: place.path))
         let back = start + .seconds(60 - 3600)
-        #expect(value(second.jump(wall: back, monotonic: 60 * Self.second)) == .seconds(-3600))
+        #expect(value(second.jump(wall: back, monotonic: 60 * Self.second))?.by == .seconds(-3600))
         // Of another boot it says nothing.
         _ = try place.file("coordinator.clock", Array("00000000-0000-0000-0000-000000000000 10000000".utf8))
         #expect(ClockNote.read(in: place.path) == nil)

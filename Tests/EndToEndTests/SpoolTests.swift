@@ -91,5 +91,52 @@ extension EndToEndTests {
                 #expect(counts[.new] == 0)
             }
         }
+
+        @Test func `what a killed put has left goes with the next one, with prune and with a coordinator`() async throws
+        {
+            try await Installation.with { installation in
+                let source = try installation.place.file("a", [1, 2, 3])
+                let hollow = try installation.place.file("hollow", [])
+                #expect(truncate(hollow, 64 << 30) == 0)
+                /// - Returns: whether it left anything: where the file system shares blocks, every copy is a short one.
+                func killed() async throws -> Bool {
+                    let put = try installation.start("put", source, hollow, "--spool", "--to", "file:///nowhere/")
+                    func parts() throws -> Int {
+                        try FileManager.default.subpathsOfDirectory(atPath: "\(installation.data)/spool")
+                            .count { $0.contains(".part/") }
+                    }
+                    try await until("a second copy has begun") {
+                        try put.ending != nil || access("\(installation.data)/spool", F_OK) == 0 && parts() == 2
+                    }
+                    guard put.ending == nil else { return false }
+                    // What is under way is nobody else's.
+                    #expect(try await installation.sluice("prune").code == 0)
+                    #expect(try parts() == 2)
+                    put.signal(SIGKILL)
+                    #expect(try await put.end(within: .seconds(10)) == .signalled(SIGKILL))
+                    return true
+                }
+                guard try await killed() else { return }
+                #expect(try copies(installation).count == 1)
+                #expect(try await installation.sluice("prune").code == 0)
+                #expect(try copies(installation).isEmpty)
+
+                #expect(try await killed())
+                let next = try await installation.sluice("put", source, "--spool", "--to", "file:///nowhere/")
+                #expect(next.code == 0, "\(next.errors)")
+                #expect(try copies(installation).map { CommandID($0) }.allSatisfy { $0 != nil })
+                #expect(try copies(installation).count == 1)
+
+                #expect(try await killed())
+                let coordinator = try installation.start("coordinator")
+                try await until("the spool is swept") { try copies(installation).count == 1 }
+                coordinator.signal(SIGTERM)
+                #expect(try await coordinator.end(within: .seconds(10)) == .exited(0))
+                // The copy of the command that is there has stayed.
+                for copy in try copies(installation) {
+                    #expect(contents(of: "\(installation.data)/spool/\(copy)") == [1, 2, 3])
+                }
+            }
+        }
     }
 }

@@ -54,6 +54,17 @@ import Testing
         Row(from: .poor, rate: 100, entered: [(.degraded, 3), (.good, 6)]),
     ]
 
+    @Test func `an uplink that is left alone for a minute is unknown, and good as soon as something flows`() {
+        var judge = judge(at: .poor)
+        let idle = tick(0, transfers: 0, flowing: 0)
+        judge.presume(idle, now: 30 * second)
+        #expect(judge.level == .poor)
+        judge.presume(idle, now: 90 * second)
+        #expect(judge.level == .unknown)
+        judge.presume(tick(megabit), now: 91 * second)
+        #expect(judge.level == .good)
+    }
+
     @Test func `transfers that each end within a tick lift a level and lower none`() {
         var short = tick(30 * megabit, transfers: 1, flowing: 0, srtt: nil, minRTT: nil)
         short.completed = 1

@@ -38,6 +38,28 @@ import Testing
         }
     }
 
+    @Test func `bytes are no answer where the same command is cut again and again`() {
+        var probe = OfflineProbe()
+        for number in 1...4 {
+            #expect(value(probe.progressed(1_000_000, now: Int64(number) * 60 * second)) == nil)
+            #expect(failed(&probe, 1, at: Double(number) * 60 + 30) == nil)
+            // Others that are cut once each say nothing.
+            #expect(failed(&probe, UInt64(10 + number), at: Double(number) * 60 + 40) == nil)
+        }
+        _ = probe.progressed(1_000_000, now: 300 * second)
+        #expect(failed(&probe, 1, at: 330) == .closed)
+        #expect(probe.reason == "connection refused (5 in a row, with no answer between)")
+        // A twentieth of the four minutes since the first time.
+        #expect(probe.nextProbe == 342 * second)
+        // What is under way does not make it forget, and an answer does.
+        probe.offered(id(1), now: 342 * second)
+        #expect(value(probe.progressed(64_000, now: 343 * second)) == .opened)
+        #expect(failed(&probe, 1, at: 390) == .closed)
+        #expect(probe.nextProbe == 405 * second)
+        #expect(value(probe.answered(id(2), now: 391 * second)) == .opened)
+        #expect(failed(&probe, 1, at: 400) == nil)
+    }
+
     @Test func `silence closes it after three seconds or eight round trips`() {
         var probe = OfflineProbe()
         #expect(value(probe.silent(for: 3 * second - 1, srtt: nil, chance: 0, now: 0)) == nil)

@@ -173,6 +173,21 @@ import Work
         }
     }
 
+    @Test(arguments: [409, 416]) func `asks again where the target has grown since it was asked`(
+        _ status: Int
+    ) async throws {
+        try await withUpload { receiver, upload, bytes in
+            receiver.on("/in/a", .answer(400), .answer(201), .reset(.bytes(1_500_000)), .reset(.head))
+            _ = try await upload.failure()
+            receiver.forget()
+            receiver.on(
+                "/in/a", .length(1_400_000), .answer(status), .length(1_500_000), .answer(204), .length(Self.size))
+            _ = try await upload.run()
+            #expect(ranges(receiver).map { $0.prefix(18) }.suffix(3) == ["HEAD - 0", "PUT bytes 1500000-", "HEAD - 0"])
+            #expect(receiver.requests[3].sha256 == sha256(Array(bytes[1_500_000...])))
+        }
+    }
+
     @Test func `sends the whole file where a part was taken for it`() async throws {
         try await withUpload { receiver, upload, bytes in
             receiver.on("/in/a", .answer(400), .answer(201), .reset(.head), .reset(.head))
@@ -236,10 +251,12 @@ import Work
     }
 
     @Test func `sends the whole file where the question was taken for something else`() async throws {
-        try await withUpload { receiver, upload, _ in
+        try await withUpload(extra: [.init("headers", ["If-None-Match": "*"])]) { receiver, upload, _ in
             receiver.on("/in/a", .answer(200), .length(17), .answer(201))
             _ = try await upload.run()
             #expect(ranges(receiver) == [Self.question, "HEAD - 0", "PUT - \(Self.size)"])
+            // The target was made by the question.
+            #expect(receiver.requests.map { $0["if-none-match"] } == ["*", nil, nil])
             #expect(upload.kept == nil)
         }
     }

@@ -75,7 +75,7 @@ import Work
             let task = Task { try await harness.run(execution) }
             try await until("the first bytes") { meter.reading.bytes > 0 }
             task.cancel()
-            await #expect(throws: CancellationError.self) { try await task.value }
+            await #expect(throws: Failure.self) { try await task.value }
             #expect(try names(target).isEmpty)
         }
     }
@@ -118,7 +118,7 @@ import Work
             let before = meter.reading.bytes
             try await until("more") { meter.reading.bytes >= before + 64 << 10 }
             task.cancel()
-            await #expect(throws: CancellationError.self) { try await task.value }
+            await #expect(throws: Failure.self) { try await task.value }
         }
     }
 
@@ -208,6 +208,7 @@ import Work
             #expect(truncate(file, off_t(Self.size) - 1) == 0)
             let failure = try await upload.failure()
             #expect(failure.fault == .final)
+            #expect(try names(target).isEmpty, "nobody will go on from it")
         }
     }
 
@@ -239,7 +240,7 @@ import Work
             try await until("the first bytes") { meter.reading.bytes > 0 }
             meter.release()
             task.cancel()
-            await #expect(throws: CancellationError.self) { try await task.value }
+            await #expect(throws: Failure.self) { try await task.value }
             #expect(try names(target) == [".x.\(upload.id).1.part"])
             #expect(upload.kept?["copy"] != nil)
             let (second, rest) = upload.next()

@@ -9,7 +9,7 @@ import Work
     private func withSpool(_ body: (Spool, UploadHarness) async throws -> Void) async throws {
         let harness = try UploadHarness()
         defer { harness.directory.remove() }
-        try await body(Spool(directory: "\(harness.directory.path)/spool"), harness)
+        try await body(Spool(directory: try harness.directory.directory("spool")), harness)
     }
 
     @Test(arguments: [0, 5_000_000])
@@ -26,17 +26,15 @@ import Work
             #expect(payload["name"]?.string == "a b.jpg")
             #expect(payload["removeSource"]?.bool == true)
             #expect(payload["headers"]?["Content-Type"]?.string == "image/jpeg")
-            for (path, mode) in [(spool.directory, 0o700), (copy, 0o600)] {
-                let attributes = try FileManager.default.attributesOfItem(atPath: path)
-                #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == mode)
-            }
+            let attributes = try FileManager.default.attributesOfItem(atPath: copy)
+            #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
             #expect(try harness.operation.inspect(payload).total == Int64(size))
         }
     }
 
     @Test func `delivers the copy whatever becomes of the original, and removes it`() async throws {
         try await withReceiver { receiver, harness in
-            let spool = Spool(directory: "\(harness.directory.path)/spool")
+            let spool = Spool(directory: try harness.directory.directory("spool"))
             let file = try harness.directory.file("a", sample(1000))
             let payload = try spool.take(["file": .string(file), "to": .string("\(receiver.origin)/in/")])
             unlink(file)
@@ -76,7 +74,7 @@ import Work
                 return statvfs(mounted, &facts) == 0 ? Int(facts.f_bfree * facts.f_bsize) : 0
             }
             let before = free()
-            let payload = try Spool(directory: "\(mounted)/spool").take(["file": .string(file), "to": "http://h/in/"])
+            let payload = try Spool(directory: mounted).take(["file": .string(file), "to": "http://h/in/"])
             sync()
             #expect(before - free() < size / 8, "\(before) bytes were free, and \(free()) are")
             #expect(contents(of: try #require(payload["file"]?.string)) == bytes)
@@ -91,13 +89,30 @@ import Work
                 ["file": .string(file), "to": "http://h/x", "removeSource": true], ["to": "http://h/x"],
             ]
             for payload in bad { #expect(throws: PayloadError.self) { try spool.take(payload) } }
-            #expect(access(spool.directory, F_OK) != 0)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: spool.directory).isEmpty)
         }
     }
 
-    @Test func `says so when the spool cannot be made`() async throws {
+    @Test func `a copy moves to another spool, and its payload with it`() async throws {
         try await withSpool { spool, harness in
-            _ = try harness.directory.file("spool", [])
+            let file = try harness.directory.file("a", [1, 2, 3])
+            let stage = Spool(directory: try harness.directory.directory("spool/stage"))
+            let staged = try stage.take(["file": .string(file), "to": "http://h/in/"])
+            let payload = try spool.adopt(staged)
+            try spool.sync()
+            let copy = try #require(payload["file"]?.string)
+            #expect(copy.hasPrefix(spool.directory + "/") && !copy.hasPrefix(stage.directory))
+            #expect(contents(of: copy) == [1, 2, 3])
+            #expect(payload["name"]?.string == "a")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: stage.directory).isEmpty)
+            // It is gone from there.
+            #expect(throws: SpoolError.self) { try spool.adopt(staged) }
+        }
+    }
+
+    @Test func `says so when the spool cannot be used`() async throws {
+        try await withSpool { _, harness in
+            let spool = Spool(directory: try harness.directory.file("other", []))
             let file = try harness.directory.file("a", [1])
             let error = #expect(throws: SpoolError.self) {
                 try spool.take(["file": .string(file), "to": "http://h/x"])

@@ -103,7 +103,8 @@ import Work
                 return try await harness.run(execution)
             }
             gate.cancel()
-            await #expect(throws: CancellationError.self) { try await gate.value }
+            let failure = await #expect(throws: Failure.self) { try await gate.value }
+            #expect(failure?.ambiguous == false)
             #expect(receiver.requests.isEmpty)
         }
     }

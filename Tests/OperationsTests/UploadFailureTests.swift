@@ -117,6 +117,20 @@ import Work
         #expect(failure.reason.contains("within the connect time-out"), "\(failure.reason)")
     }
 
+    @Test func `is not in doubt where it is stopped before a byte has left`() async throws {
+        let harness = try UploadHarness(connectTimeout: .seconds(3600))
+        defer { harness.directory.remove() }
+        let full = try FullListener()
+        let file = try harness.directory.file("a", [1])
+        for url in ["http://127.0.0.1:\(full.port)/a", "file://\(harness.directory.path)/copy"] {
+            let execution = try harness.execution(file: file, to: url, idempotent: false).execution
+            let task = Task { try await harness.failure(of: execution) }
+            task.cancel()
+            let failure = try await task.value
+            #expect(!failure.ambiguous && failure.reason.contains("stopped"), "\(failure.reason)")
+        }
+    }
+
     @Test func `understands IPv6 literals`() async throws {
         let harness = try UploadHarness()
         defer { harness.directory.remove() }

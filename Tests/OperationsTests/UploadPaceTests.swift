@@ -26,7 +26,9 @@ import Work
             let (other, _) = try harness.execution(file: file, to: "\(receiver.origin)/b")
             other.pace.set(200_000)
             let beside = Task { try await harness.run(other) }
-            try await until("100 kB beside it") { (receiver.requests.last?.bytes ?? 0) >= 100_000 }
+            try await until("100 kB beside it") {
+                receiver.requests.count == 2 && receiver.requests[1].bytes >= 100_000
+            }
             beside.cancel()
             await #expect(throws: CancellationError.self) { try await beside.value }
             let paused = receiver.requests.first?.bytes ?? 0

@@ -181,6 +181,25 @@ import Work
             // The first execution cannot have had a predecessor.
             #expect(try await harness.failure(of: try again("/a", claim: 1)).fault == .final)
             #expect(receiver.requests.count == 4)
+            // Where nobody can know now, another time will tell.
+            receiver.on("/later", .answer(503))
+            #expect(try await harness.failure(of: try again("/later", claim: 2)).fault == .link)
+            _ = try harness.directory.file("a", [1, 2, 3, 4, 5])
+            let gone = try harness.execution(
+                file: file, to: "http://127.0.0.1:\(try freePort())/a", extra: remove, claim: 2)
+            unlink(file)
+            #expect(try await harness.failure(of: gone.execution).fault == .link)
+        }
+    }
+
+    @Test(arguments: [10_413_792_000, -10_413_792_000, 0])
+    func `takes a file of any year`(_ seconds: Int) async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.directory.file("a", [1])
+            let time = timespec(tv_sec: seconds, tv_nsec: 1)
+            #expect(utimensat(AT_FDCWD, file, [time, time], 0) == 0)
+            let result = try await harness.upload(file: file, to: "\(receiver.origin)/a")
+            #expect(result["status"]?.integer == 201)
         }
     }
 

@@ -1,8 +1,11 @@
-import Sluice
 import Store
+import Synchronization
 import TestSupport
 import Testing
 import Wire
+import ZeroMQ
+
+@testable import Sluice
 
 @Suite struct SubmitTests {
     @Test func `what is submitted is in the store when the id is there`() async throws {
@@ -141,6 +144,66 @@ import Wire
             try await until("the hints of the bulk") { ids.isSubset(of: stage.hints.flatMap(\.ids)) }
             #expect(stage.hints.allSatisfy { $0.ids.count <= Hint.most })
             await stage.leave()
+        }
+    }
+
+    @Test func `bulk is committed in parts, in order, and a part that fails fails its own drafts only`() async throws {
+        let place = try TemporaryDirectory("sluice")
+        defer { place.remove() }
+        let directory = DataDirectory(path: "\(place.path)/data")
+        // Nothing is submitted while more than this is in the WAL: a few drafts are less, and 4,096 are more.
+        let limit: Int64 = 400_000
+        let store = try SQLiteStore(directory: directory, create: true, shardCount: 1, vfs: nil, walLimit: limit)
+        let client = try SluiceClient(directory: directory, store: store, registry: OperationRegistry([Echo()]))
+        let drafts = try (0..<10_000).map { number in
+            try client.draft("noop", payload: ["echo": .integer(Int64(number))])
+        }
+        _ = try store.checkpoint(shard: 0)
+        try await client.submit(drafts[0])
+        // While somebody reads, the WAL is not started over.
+        let reader = try SQLiteProbe(directory.shard(0))
+        try reader.run("BEGIN")
+        _ = try reader.number("SELECT count(*) FROM command")
+        let results = await client.submit(bulk: drafts)
+        let codes = results.map { result -> SluiceError.Code? in
+            if case .failure(let error) = result { return error.code }
+            return nil
+        }
+        #expect(codes.count == 10_000)
+        #expect(codes.firstIndex { $0 != nil } == 4096)
+        #expect(codes.dropFirst(4096).allSatisfy { $0 == .tryAgain })
+        #expect(try store.counts()[.new] == 1 + 4096, "what is told to be there, and no more")
+        try reader.run("COMMIT")
+        // The parts are put together in order.
+        let ids = try await client.submit(bulk: Array(drafts.prefix(5000))).map { try $0.get() }
+        #expect(Set(ids).count == 5000)
+        for number in [0, 4095, 4096, 4999] {
+            #expect(try store.payload(ids[number]) == Array("{\"echo\":\(number)}".utf8))
+        }
+        await client.close()
+    }
+
+    @Test func `a submit that comes while the client closes is committed, and keeps nothing open`() async throws {
+        try await Rig.with { rig in
+            let draft = try rig.client.draft("noop", payload: ["echo": 1])
+            let context = try Context()
+            let lane = try SubmitLane(
+                store: rig.store, endpoint: .ipc(path: "\(rig.directory.run)/intake.sock"), context: context)
+            lane.start()
+            await lane.close()
+            // As from a task that had come as far as this when the client was closed.
+            lane.send(.changed, [CommandID()])
+            let results = await lane.submit([draft], allowUnknownTypes: false)
+            let id = try results[0].get().id
+            #expect(try rig.store.command(id)?.status == .new)
+            let isOver = Mutex(false)
+            Task.detached {
+                // Returns only when every socket is closed.
+                context.terminate()
+                isOver.withLock { $0 = true }
+            }
+            try await until("the end of the context") { isOver.withLock { $0 } }
+            withExtendedLifetime(lane) {}
         }
     }
 

@@ -26,7 +26,10 @@ public enum JSONValue: Sendable, Hashable {
         return members.first { $0.name == name }?.value
     }
 
+    /// The text of a string; nil for any other kind.
     public var string: String? { if case .string(let value) = self { value } else { nil } }
+    /// The value of a number that is written without a fraction or an exponent and fits into 64 bits; nil for any other
+    /// number (`1.0` too) and any other kind.
     public var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
     /// A number of either form; nil for one that is infinite or none.
     package var double: Double? {
@@ -36,8 +39,11 @@ public enum JSONValue: Sendable, Hashable {
         default: nil
         }
     }
+    /// True or false; nil for any other kind.
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+    /// The members of an object in their order; nil for any other kind.
     public var members: [Member]? { if case .object(let members) = self { members } else { nil } }
+    /// The elements of an array; nil for any other kind.
     public var elements: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
 
     /// What kind of value this is, in the words of an error message.

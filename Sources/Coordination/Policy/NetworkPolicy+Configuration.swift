@@ -20,7 +20,7 @@ extension NetworkPolicy {
     /// | `network.threshold.unknownAfter` | 60 | seconds without evidence after which a level is forgotten |
     /// | `network.maxTransfers` | 64 | transfers at once over all links; high quality may have them all |
     /// | `network.floor` | 5% | share of the link that a class keeps which nothing else would let run |
-    /// | `network.longestStandstill` | 60 | seconds that a low transfer may stand still: a class that waits gets its floor 10 s before |
+    /// | `network.longestStandstill` | 60 | seconds that a low transfer may stand still: a class that waits gets its floor a sixth of that time before |
     /// | `network.agingStep` | 60 | seconds of waiting that count as one step of quality within a class |
     /// | `network.preemption` | true | whether low quality makes way for high |
     /// | `network.fixedConcurrency` | none | so many transfers to each destination, without measuring, levels or preemption |
@@ -29,8 +29,9 @@ extension NetworkPolicy {
     /// | `destination.<name>.maxRate` | as the link can | of all transfers together |
     /// | `destination.<name>.backgroundHours` | always | when `background` may begin, local time: `22:00-06:00` |
     ///
-    /// Rates are `2Mbit`, `250kB` or bytes per second. A limit or verb that is not given is no more generous than what is
-    /// given for a better level or a higher quality.
+    /// Rates are `2Mbit`, `250kB` or bytes per second. A limit that is not given is no higher than that of the next
+    /// better level (of `good`: `maxTransfers`); a verb that is not given is no milder than that of a higher quality in
+    /// the same level, but for `offline`, where each quality stands for itself.
     ///
     /// - Throws: ``SettingsError`` naming the key.
     package init(reading reader: inout SettingsReader) throws(SettingsError) {

@@ -29,7 +29,7 @@ struct RangeUpload: Sendable {
     private static let staleLimit = 2
     /// Requests without a byte gained, after which the destination is not believed any more.
     private static let patience = 4
-    /// Of the payload, for the first request only: later the target is there.
+    /// Of the payload, until a request has made the target: what is there then is ours.
     private static let conditions: Set<String> = ["if-none-match", "if-match", "if-unmodified-since"]
 
     let requests: UploadRequests
@@ -44,7 +44,8 @@ struct RangeUpload: Sendable {
         case append(Dialect, from: Int64)
         /// The rest has been taken; is it all there?
         case compare
-        case sendWhole
+        /// - isOurs: the target is there, and made by this upload.
+        case sendWhole(isOurs: Bool)
         case done(HTTPRecord)
     }
 
@@ -58,7 +59,7 @@ struct RangeUpload: Sendable {
         if case .contentRange(let dialect)? = UploadTrace(execution.kept, of: source.identity)?.way {
             step = .ask(dialect)
         } else if size == 0 {
-            step = .sendWhole
+            step = .sendWhole(isOurs: false)
         }
         var best: Int64 = -1
         var (vain, stale) = (0, 0)
@@ -80,9 +81,9 @@ struct RangeUpload: Sendable {
                 step = try await append(dialect, from: offset, mayAsk: stale < Self.staleLimit)
                 stale += 1
             case .compare: step = try await compare()
-            case .sendWhole:
+            case .sendWhole(let isOurs):
                 execution.progress(offset: 0, total: size)
-                let record = await put(whole, [])
+                let record = await put(whole, [], withholding: isOurs ? Self.conditions : [])
                 if let failure = requests.failure(record, of: .PUT, url) { throw failure }
                 return record
             case .done(let record):
@@ -100,9 +101,9 @@ struct RangeUpload: Sendable {
         case 308? where Self.isIncomplete(record):
             try await execution.leave(.contentRange(.session), of: source.identity)
             return try next(after: record)
-        case 501?: return .sendWhole
+        case 501?: return .sendWhole(isOurs: false)
         case let code? where (200..<300).contains(code):
-            guard Self.length(await head()) == 0 else { return .sendWhole }
+            guard Self.length(await head()) == 0 else { return .sendWhole(isOurs: true) }
             return try await begin()
         case nil, 401?, 403?, 408?, 410?, 425?, 429?, 502?, 503?, 504?:
             throw requests.failure(record, of: .PUT, url) ?? unexpected(record)
@@ -160,6 +161,8 @@ struct RangeUpload: Sendable {
         if mayAsk, record.lostKeptConnection, !Task.isCancelled { return .ask(dialect) }
         if dialect == .session, record.status == 308, Self.isIncomplete(record) { return .ask(.session) }
         if dialect == .session, record.status == 404 || record.status == 410 { throw sessionIsOver(record) }
+        // It has got on, or lost something, since it was asked: bytes of a connection that was cut may arrive late.
+        if record.status == 409 || record.status == 416 { return .ask(dialect) }
         if let failure = requests.failure(record, of: .PUT, url) { throw failure }
         return dialect == .length && offset > 0 ? .compare : .done(record)
     }
@@ -167,7 +170,7 @@ struct RangeUpload: Sendable {
     private func compare() async throws -> Step {
         let record = await head()
         if let failure = requests.failure(record, of: .HEAD, url) { throw failure }
-        return Self.length(record) == size ? .done(record) : .sendWhole
+        return Self.length(record) == size ? .done(record) : .sendWhole(isOurs: true)
     }
 
     private func head() async -> HTTPRecord {

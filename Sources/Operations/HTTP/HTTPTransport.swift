@@ -22,7 +22,7 @@ package struct HTTPConfiguration: Sendable, Equatable {
     /// How long a kept connection may take in nothing of a request that may be sent again; then its network is taken for
     /// gone, and another connection for the request.
     package var silence: Duration = .seconds(5)
-    /// Connections per scheme, host and port.
+    /// Connections per scheme, host and port, for requests that may be repeated, and as many for others.
     package var connectionsPerHost = 1024
     /// Pauses before an upload that its destination has locked is asked for again. A server that noticed the end of a
     /// connection unlocks at once; one that did not takes up to 20 s (tusd), and by then others have its place.

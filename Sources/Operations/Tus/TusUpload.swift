@@ -78,9 +78,12 @@ struct TusUpload: Sendable {
 
     /// Whether an earlier execution has brought all of the file there: its source may be gone since.
     /// - Returns: the answer that says so; nil where it has not, or cannot be known.
-    static func confirmation(_ requests: UploadRequests, _ source: SourceIdentity) async -> HTTPRecord? {
+    /// - Throws: where nobody can know now.
+    static func confirmation(_ requests: UploadRequests, _ source: SourceIdentity) async throws -> HTTPRecord? {
         guard let url = place(in: requests.execution, requests.upload, source) else { return nil }
         let record = await requests.send(.HEAD, url, [("Tus-Resumable", version)], withholding: ["upload-metadata"])
+        if record.status == 423 { throw locked(requests, record, .HEAD, url) }
+        if let passing = requests.passingFailure(record, of: .HEAD, url) { throw passing }
         guard let code = record.status, (200..<300).contains(code), number(record, "upload-offset") == source.size
         else { return nil }
         return placed(record, at: url)
@@ -126,7 +129,7 @@ struct TusUpload: Sendable {
         try checkVersion(record, url)
         switch record.status {
         case 403?, 404?, 410?: return .create
-        case 423?: return .wait(url, else: locked(record, .HEAD, url))
+        case 423?: return .wait(url, else: Self.locked(requests, record, .HEAD, url))
         default: if let failure = requests.failure(record, of: .HEAD, url) { throw failure }
         }
         guard let offset = Self.number(record, "upload-offset") else {
@@ -153,7 +156,7 @@ struct TusUpload: Sendable {
         switch record.status {
         case 404?, 410?: return .create
         case 409?: return .ask(url)
-        case 423?: return .wait(url, else: locked(record, .PATCH, url))
+        case 423?: return .wait(url, else: Self.locked(requests, record, .PATCH, url))
         default: if let failure = requests.failure(record, of: .PATCH, url) { throw failure }
         }
         guard Self.number(record, "upload-offset") == size else { return .ask(url) }
@@ -170,9 +173,11 @@ struct TusUpload: Sendable {
             "\(url.textForPeople) speaks \(versions), and Sluice tus \(Self.version); upload by another protocol")
     }
 
-    private func locked(_ record: HTTPRecord, _ method: HTTPMethod, _ url: UploadURL) -> any Error {
+    private static func locked(
+        _ requests: UploadRequests, _ record: HTTPRecord, _ method: HTTPMethod, _ url: UploadURL
+    ) -> any Error {
         guard let failure = requests.failure(record, of: method, url) as? Failure else { return CancellationError() }
-        var locked = Failure(.link, reason: failure.reason, retryAfter: failure.retryAfter ?? Self.lockedRetry)
+        var locked = Failure(.link, reason: failure.reason, retryAfter: failure.retryAfter ?? lockedRetry)
         locked.isAnswer = true
         return locked
     }

@@ -9,7 +9,7 @@ internal import Work
 /// A copy of more than 16 MiB that is released, or dies with its worker, leaves its temporary file to the next execution,
 /// which gives it its own name first: nobody writes to it any more then, for a death is proven before its commands run
 /// again. What was written can be trusted for as long as the machine runs, and after a loss of power as far as it was
-/// synced, which the store knows (``UploadTrace``). A copy that fails or is cancelled leaves nothing.
+/// synced, which the store knows (``UploadTrace``). A copy that fails, or is cancelled while it runs, leaves nothing.
 struct FileCopy: Sendable {
     let upload: UploadPayload
     let execution: Execution
@@ -39,7 +39,11 @@ struct FileCopy: Sendable {
             source = try await BlockingIO.copies.run { try upload.openSource() }
         } catch let missing as MissingSource {
             if let result = try await confirmDelivery() { return result }
+            try await clearAway()
             throw missing.failure
+        } catch let failure as Failure where failure.fault == .final {
+            try await clearAway()
+            throw failure
         }
         let part = try await BlockingIO.copies.run { try begin(source) }
         do {
@@ -125,7 +129,7 @@ struct FileCopy: Sendable {
     /// - Returns: nil where nothing is left that could be used.
     private func adopt(_ source: SourceFile, as path: String) -> PartFile? {
         let trace = UploadTrace(execution.kept, of: source.identity)?.way
-        let earlier = (max(1, execution.claim - 1000)..<max(1, execution.claim)).reversed().map(temporaryPath)
+        let earlier = earlierPaths
         let adopted = trace == nil ? nil : earlier.first { rename($0, path) == 0 }
         for path in earlier { unlink(path) }
         guard adopted != nil else { return nil }
@@ -139,6 +143,16 @@ struct FileCopy: Sendable {
         let length = boot == BootID.current && !boot.isEmpty ? written : safe
         guard ftruncate(descriptor, off_t(length)) == 0 else { return abandon(path, descriptor) }
         return PartFile(path: path, descriptor: descriptor, length: length, synced: safe)
+    }
+
+    /// What executions before this one may have left, the newest first.
+    private var earlierPaths: [String] {
+        (max(1, execution.claim - 1000)..<max(1, execution.claim)).reversed().map(temporaryPath)
+    }
+
+    /// No execution will go on from there.
+    private func clearAway() async throws {
+        try await BlockingIO.copies.run { for path in earlierPaths { unlink(path) } }
     }
 
     private func abandon(_ path: String, _ descriptor: CInt) -> PartFile? {

@@ -21,7 +21,8 @@ struct SourceIdentity: Sendable, Equatable {
 
     init(_ status: stat) {
         size = Int64(status.st_size)
-        modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
+        // File systems know years in which these do not fit (before 1678, after 2261); only equality matters.
+        modified = Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec)
         inode = Int64(truncatingIfNeeded: status.st_ino)
         device = Int64(truncatingIfNeeded: status.st_dev)
     }

@@ -47,10 +47,18 @@ package struct UploadOperation: Operation {
     package func execute(_ execution: Execution) async throws -> [UInt8]? {
         let upload = try Self.payload(of: execution)
         switch upload.to.scheme {
-        case .file: return try await FileCopy(upload: upload, execution: execution).run()
+        case .file:
+            do {
+                return try await FileCopy(upload: upload, execution: execution).run()
+            } catch is CancellationError {
+                throw Self.stopped("the copy to \(upload.to.textForPeople)")
+            }
         case .http, .https: return try await send(upload, execution)
         }
     }
+
+    /// Of what was told to stop before anything was delivered: nobody needs to ask what has become of it.
+    static func stopped(_ what: String) -> Failure { Failure(.link, reason: "\(what) was stopped before it began") }
 
     static func payload(of execution: Execution) throws(Failure) -> UploadPayload {
         do {
@@ -70,8 +78,10 @@ package struct UploadOperation: Operation {
         do {
             opened = try await BlockingIO.sources.run { try Opened(upload, credential) }
         } catch let missing as MissingSource {
-            if let result = await confirmDelivery(upload, execution) { return result }
+            if let result = try await confirmDelivery(upload, execution) { return result }
             throw missing.failure
+        } catch is CancellationError {
+            throw Self.stopped("the upload to \(upload.to.textForPeople)")
         }
         var requests = UploadRequests(
             upload: upload, execution: execution, credential: opened.credential, transport: transport)
@@ -147,19 +157,24 @@ package struct UploadOperation: Operation {
     ///
     /// A tus upload is known by its place. Of anything else the destination must say that it got it after the submit
     /// (`Last-Modified`): a file of that size may be an older one. Where it does not say, the delivery is not believed.
-    private func confirmDelivery(_ upload: UploadPayload, _ execution: Execution) async -> [UInt8]? {
+    /// - Throws: where nobody can know now: the destination cannot be reached, or says to come again.
+    private func confirmDelivery(_ upload: UploadPayload, _ execution: Execution) async throws -> [UInt8]? {
         guard upload.removeSource, execution.command.idempotent, upload.method == .put, execution.claim > 1,
             let source = upload.source
         else {
             return nil
         }
         let credential = credential(for: upload)
-        var header: (name: String, value: String)?
-        do { header = try await BlockingIO.sources.run { try credential?.header() } } catch { return nil }
+        let header: (name: String, value: String)?
+        do {
+            header = try await BlockingIO.sources.run { try credential?.header() }
+        } catch {
+            throw Failure(.credential, reason: "no credential for \(upload.to.destination): \(error)")
+        }
         var requests = UploadRequests(
             upload: upload, execution: execution, credential: header, transport: transport)
         let record: HTTPRecord
-        if let found = await TusUpload.confirmation(requests, source) {
+        if let found = try await TusUpload.confirmation(requests, source) {
             record = found
         } else if upload.transferProtocol == .tus {
             return nil
@@ -167,6 +182,7 @@ package struct UploadOperation: Operation {
             if upload.transferProtocol == nil { requests.upload.transferProtocol = .put }
             requests.upload.resolveDirectory()
             record = await requests.send(.HEAD, requests.upload.to, Self.type(of: upload))
+            if let passing = requests.passingFailure(record, of: .HEAD, requests.upload.to) { throw passing }
             guard record.status == 200, record.isComplete, record.header("content-length") == "\(source.size)",
                 let modified = record.header("last-modified").flatMap({ RetryAfter.date($0) }),
                 execution.mayHaveWritten(at: modified)

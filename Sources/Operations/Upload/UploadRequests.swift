@@ -43,9 +43,19 @@ struct UploadRequests: Sendable {
     func failure(_ record: HTTPRecord, of method: HTTPMethod, _ url: UploadURL) -> (any Error)? {
         let verdict = HTTPVerdict(
             request: "\(method.rawValue) \(url.textForPeople)", destination: url.destination, now: .now)
-        guard let failure = verdict.failure(record) else { return nil }
-        let isStopped = Task.isCancelled && (record.head == nil || record.error is CancellationError)
-        return isStopped ? CancellationError() : failure
+        guard var failure = verdict.failure(record) else { return nil }
+        // A question makes nothing, whether it was heard or not.
+        let isQuestion = method == .OPTIONS
+        if isQuestion { failure.ambiguous = false }
+        guard Task.isCancelled, record.head == nil || record.error is CancellationError else { return failure }
+        if record.began && !isQuestion { return CancellationError() }
+        return UploadOperation.stopped(verdict.request)
+    }
+
+    /// As ``failure(_:of:_:)``, where another time may bring another answer.
+    func passingFailure(_ record: HTTPRecord, of method: HTTPMethod, _ url: UploadURL) -> (any Error)? {
+        let failure = failure(record, of: method, url)
+        return (failure as? Failure)?.fault == .final ? nil : failure
     }
 
     private func headers(

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coordination
+internal import Dispatch
 internal import Logging
 internal import Operations
 internal import Store
@@ -32,6 +33,14 @@ struct CoordinatorCommand: AsyncParsableCommand {
         let (directory, store) = try data.store(create: true)
         let spool = Spool(directory: directory.spool)
         configuration.abandoned = { spool.discard(stored: $0) }
+        // Large files take their time.
+        DispatchQueue.global().async {
+            do throws(StoreError) {
+                try SpoolStage.sweep(spool)
+            } catch {
+                logger.warning("The spool was not swept: \(error.message)")
+            }
+        }
         let service = CoordinatorService(
             directory: directory, store: store, configuration: configuration, logger: logger,
             whenReady: { Notify.ready() })

@@ -11,7 +11,8 @@ struct PruneCommand: ParsableCommand {
         discussion: """
             Commands that ended in success or were cancelled longer ago than --older-than, with their payloads, results, \
             timelines and spooled copies; dead letters and doubts only where --status names them. Small batches: it \
-            may run beside everything else. The coordinator does the same by itself, twice a minute.
+            may run beside everything else. The coordinator does the same by itself, twice a minute. What a killed put \
+            --spool has left goes as well.
 
             EXAMPLES
               sluice prune
@@ -62,6 +63,11 @@ struct PruneCommand: ParsableCommand {
             } catch {
                 failures.append(error)
             }
+        }
+        do throws(StoreError) {
+            try SpoolStage.sweep(spool)
+        } catch {
+            failures.append(error)
         }
         Diagnostics.clearStatus()
         if print.json {

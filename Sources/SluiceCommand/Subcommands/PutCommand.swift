@@ -63,8 +63,9 @@ struct PutCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             """
             How the bytes travel: put (the whole file in one request), tus or contentRange (both go on where a cut \
-            upload stopped). Without it, from 1 MiB on: contentRange where sluice.yaml says so of the destination, else \
-            tus where the URL says that it speaks it, else put. To a tus endpoint no name is appended.
+            upload stopped). Without it and without --method, from 1 MiB on: contentRange where sluice.yaml says so of \
+            the destination, else tus where the URL says that it speaks it; else put. To a tus endpoint no name is \
+            appended.
             """, valueName: "name"))
     var transferProtocol: TransferProtocol?
 
@@ -98,7 +99,7 @@ struct PutCommand: AsyncParsableCommand {
         var producer = Producer(client: client, asJSON: print.json, labelName: "file")
         var drafts = checked
         if spool {
-            let copies = SpooledCopies(
+            let copies = try SpooledCopies(
                 in: Spool(directory: client.directory.spool), files: checked.count,
                 total: checked.reduce(0) { $0 + $1.total })
             Interrupt.exits {
@@ -119,8 +120,9 @@ struct PutCommand: AsyncParsableCommand {
     private func spooled(
         _ checked: [CommandDraft], _ copies: SpooledCopies, _ registry: OperationRegistry
     ) throws -> [CommandDraft] {
-        try zip(files, checked).map { file, original in
-            var copy = try draft(try copies.take(payload(file)), registry)
+        let payloads = try copies.publish(files.map { try copies.take(payload($0)) })
+        return try zip(payloads, checked).map { payload, original in
+            var copy = try draft(payload, registry)
             // Under its unique key the file counts, not the name of its copy, which is another one each time.
             copy.identity = original.payload
             return copy

@@ -19,7 +19,8 @@ struct SubmitCommand: AsyncParsableCommand {
             what was accepted is printed, with --json together with the number of its line.
 
             Of “noop” the payload may have “milliseconds” (how long it takes); of “upload” it has “file” and “to”, and \
-            may have “method”, “headers”, “protocol”, “name” and “removeSource”, as the options of “sluice put”.
+            may have “method”, “headers”, “protocol” and “removeSource”, as the options of “sluice put”, and “name” \
+            (what the destination is to call the file).
 
             EXAMPLES
               sluice submit noop

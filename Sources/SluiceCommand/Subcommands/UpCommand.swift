@@ -12,9 +12,10 @@ struct UpCommand: AsyncParsableCommand {
         commandName: "up",
         abstract: "Run and supervise a coordinator and workers on this machine.",
         discussion: """
-            Ctrl-C (or SIGTERM) drains: running uploads get --grace, then everything ends; a second one stops at once. \
-            Children that die are started again, after 0.1 s at first and 5 s at last; one that dies 5 times in 10 s \
-            ends the whole, which then says why. Add workers at any time with “sluice worker”.
+            Ctrl-C (or SIGTERM) drains: commands of low quality are given back at once, the others get --grace, then \
+            everything ends; a second one stops at once. Children that die are started again, after 0.1 s at first and \
+            5 s at last; one that dies 5 times in 10 s ends the whole, which then says why. Add workers at any time \
+            with “sluice worker”.
 
             EXAMPLES
               sluice up
@@ -32,7 +33,10 @@ struct UpCommand: AsyncParsableCommand {
     var concurrency = WorkerConfiguration().concurrency
 
     @Option(
-        name: .long, help: ArgumentHelp("How long running operations may go on when it stops.", valueName: "duration"))
+        name: .long,
+        help: ArgumentHelp(
+            "How long operations of high and middle quality may go on when it stops; low quality is stopped at once.",
+            valueName: "duration"))
     var grace = DurationArgument(WorkerConfiguration().grace)
 
     func validate() throws {
@@ -65,7 +69,7 @@ struct UpCommand: AsyncParsableCommand {
         Interrupt.count([SIGINT, SIGTERM, SIGHUP]) { count in
             Diagnostics.say(
                 count == 1
-                    ? "draining: running commands get \(grace.duration.shortText); again to stop at once"
+                    ? "draining: what runs gets \(grace.duration.shortText), low quality is released; again to stop at once"
                     : "stopping at once")
             Notify.stopping()
             watchdog.stop()

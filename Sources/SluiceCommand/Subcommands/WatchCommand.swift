@@ -10,7 +10,7 @@ struct WatchCommand: AsyncParsableCommand {
         abstract: "Watch what happens: a live screen on a terminal, JSON lines elsewhere.",
         discussion: """
             Waits for a coordinator and goes on when it restarts. “q” or Ctrl-C leaves. In JSON lines (--json, --topic, or \
-            where the output is no terminal) each event has its “topic”; a new subscriber first gets a snapshot, whose events have “snapshot”: true.
+            where the output is no terminal) each event has its “topic”; whenever somebody subscribes, all get a snapshot, whose events have “snapshot”: true.
 
             EXAMPLES
               sluice watch

@@ -28,7 +28,10 @@ struct WorkerCommand: AsyncParsableCommand {
     var concurrency = WorkerConfiguration().concurrency
 
     @Option(
-        name: .long, help: ArgumentHelp("How long running operations may go on when it stops.", valueName: "duration"))
+        name: .long,
+        help: ArgumentHelp(
+            "How long operations of high and middle quality may go on when it stops; low quality is stopped at once.",
+            valueName: "duration"))
     var grace = DurationArgument(WorkerConfiguration().grace)
 
     @Option(

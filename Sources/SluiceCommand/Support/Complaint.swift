@@ -10,7 +10,8 @@ internal import ZeroMQ
 /// How the process ends. The numbers are those of sysexits.h where it has one.
 enum Code: Int32 {
     case done = 0
-    /// A command that it waited for failed.
+    /// A command that it waited for failed, or refused the change asked for; doctor found something; a figure of bench
+    /// missed its aim.
     case failed = 1
     case usage = 64
     case data = 65

@@ -3,6 +3,7 @@ internal import Commands
 internal import Console
 internal import Glibc
 internal import Operations
+internal import Store
 internal import Synchronization
 
 /// The copies of `put --spool`, from the first byte until their commands are submitted. What no command will name is deleted,
@@ -23,13 +24,22 @@ final class SpooledCopies: Sendable {
     }
 
     private let spool: Spool
+    /// They are made here, and lie in the spool itself from ``publish(_:)`` on.
+    private let stage: SpoolStage
     private let state: Mutex<State>
 
     /// - Parameters:
     ///   - files: that will be copied.
     ///   - total: bytes in all of them.
-    init(in spool: Spool, files: Int, total: Int64) {
+    /// - Throws: ``StoreError`` where the spool cannot be used.
+    init(in spool: Spool, files: Int, total: Int64) throws {
+        do throws(StoreError) {
+            try SpoolStage.sweep(spool)
+        } catch {
+            Diagnostics.say(error.message)
+        }
         self.spool = spool
+        stage = try SpoolStage(in: spool)
         state = Mutex(State(progress: CopyProgress(files: files, total: total, now: Int64(clinux_monotonic()))))
     }
 
@@ -52,9 +62,26 @@ final class SpooledCopies: Sendable {
 
     /// As ``Spool/take(_:began:copied:)``.
     func take(_ payload: JSONValue) throws -> JSONValue {
-        let taken = try spool.take(payload, began: { try begin($0) }, copied: { show(bytes: $0) })
+        let taken = try stage.spool.take(payload, began: { try begin($0) }, copied: { show(bytes: $0) })
         show(files: 1)
         return taken
+    }
+
+    /// Puts all copies where commands may name them.
+    /// - Parameter payloads: those of ``take(_:)``, in the same order.
+    /// - Returns: the payloads that name them there.
+    func publish(_ payloads: [JSONValue]) throws -> [JSONValue] {
+        let published = try payloads.enumerated().map { place, payload in
+            try state.withLock { state in
+                guard case .copying = state.phase else { throw CancellationError() }
+                let adopted = try spool.adopt(payload)
+                if let path = adopted["file"]?.string { state.copies[place] = path }
+                return adopted
+            }
+        }
+        try spool.sync()
+        stage.remove()
+        return published
     }
 
     /// Deletes all copies, unless they have been handed over.
@@ -67,7 +94,8 @@ final class SpooledCopies: Sendable {
         }
         guard let copies else { return false }
         Diagnostics.clearStatus()
-        for copy in copies { spool.discard(file: copy) }
+        for copy in copies { unlink(copy) }
+        stage.remove()
         return true
     }
 

@@ -23,11 +23,12 @@ extension MemoryStore {
         }
     }
 
-    package func shiftBackoffs(shard: Int, by jump: Duration) throws(StoreError) {
+    package func shiftBackoffs(shard: Int, by jump: Duration, writtenBefore: Timestamp?) throws(StoreError) {
         try with(shard) { shard in
             // As in SQL: a producer's own time stays.
             for row in shard.waiting
             where row.command.status == .error || row.command.status == .new && row.command.claim > 0 {
+                if let writtenBefore, row.command.updatedAt >= writtenBefore { continue }
                 _ = shard.change(row.id) { row, _ in
                     let moved = max(row.command.notBefore.milliseconds + jump.milliseconds, 1)
                     row.command.notBefore = Timestamp(milliseconds: moved)

@@ -126,7 +126,7 @@ enum Query: Int, CaseIterable {
             // of day that their producer named.
             """
             UPDATE command SET not_before = max(not_before + ?1, 1)
-            WHERE not_before > 0 AND (status = 3 OR status = 0 AND claim > 0)
+            WHERE not_before > 0 AND (status = 3 OR status = 0 AND claim > 0) AND (?2 IS NULL OR updated_at < ?2)
             """
         case .deadlines:
             """

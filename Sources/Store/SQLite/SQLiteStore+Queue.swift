@@ -78,10 +78,11 @@ extension SQLiteStore {
         )
     }
 
-    package func shiftBackoffs(shard: Int, by jump: Duration) throws(StoreError) {
+    package func shiftBackoffs(shard: Int, by jump: Duration, writtenBefore: Timestamp?) throws(StoreError) {
         try self.shard(shard).write { connection throws(StoreError) in
             let shift = try connection.statement(.shiftBackoffs)
             shift.bind(jump.milliseconds, at: 1)
+            shift.bind(writtenBefore, at: 2)
             try shift.run()
         }
     }

@@ -37,10 +37,8 @@ extension SQLiteStore {
 
     package func backup(to directory: String, progress: (_ shard: Int) -> Void) throws(StoreError) {
         let target = DataDirectory(path: directory)
-        if let taken = try target.shards().first {
-            throw StoreError(
-                .invalid, "\(target.shard(taken)) is there already; choose an empty directory for a backup.")
-        }
+        // Nothing is made where there is a store.
+        try target.refuseShards()
         let missing = target.directories.filter { access($0, F_OK) != 0 }
         do throws(StoreError) {
             try target.prepare()
@@ -52,6 +50,8 @@ extension SQLiteStore {
             throw StoreError(.busy, "Another backup is being made in \(directory); try again when it has ended.")
         }
         defer { withExtendedLifetime(lock) {} }
+        // Another one may have ended since. All that stands there is its own, so nothing is cleaned up.
+        try target.refuseShards()
         do throws(StoreError) {
             for shard in shards {
                 try copy(shard, to: target)
@@ -94,6 +94,12 @@ extension SQLiteStore {
 }
 
 extension DataDirectory {
+    /// Refuses a directory that has a shard already.
+    fileprivate func refuseShards() throws(StoreError) {
+        guard let taken = try shards().first else { return }
+        throw StoreError(.invalid, "\(shard(taken)) is there already; choose an empty directory for a backup.")
+    }
+
     /// Where the copy of a shard is made.
     fileprivate func unfinished(_ shard: Int) -> String { "\(self.shard(shard)).part" }
 

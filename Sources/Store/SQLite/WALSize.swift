@@ -44,6 +44,6 @@ final class WALSize: Sendable {
     static func file(of path: String) -> (bytes: Int64, changed: Int64) {
         var facts = stat()
         guard stat("\(path)-wal", &facts) == 0 else { return (0, 0) }
-        return (Int64(facts.st_size), Int64(facts.st_mtim.tv_sec) * 1_000_000_000 + Int64(facts.st_mtim.tv_nsec))
+        return (Int64(facts.st_size), Int64(facts.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(facts.st_mtim.tv_nsec))
     }
 }

@@ -1,0 +1,72 @@
+internal import CLinux
+internal import Commands
+internal import Glibc
+internal import Operations
+internal import Store
+
+/// Where one `put --spool` makes its copies: a directory inside the spool, under a flock(2) for as long as its process lives.
+/// What a process that was killed has left there is nobody's, and goes at the next ``sweep(_:)``.
+final class SpoolStage: Sendable {
+    private static let ending = ".part"
+
+    /// Takes the copies.
+    let spool: Spool
+    private let descriptor: CInt
+
+    /// Makes the directory inside `parent`, which is there. Blocks.
+    /// - Throws: ``StoreError`` that names the directory.
+    init(in parent: Spool) throws(StoreError) {
+        while true {
+            let path = "\(parent.directory)/\(CommandID())\(Self.ending)"
+            guard mkdir(path, 0o700) == 0 else {
+                throw StoreError(errno: errno, "The directory \(path) cannot be made")
+            }
+            // A sweep that comes between takes it for left over.
+            guard let descriptor = try Self.lock(path, LOCK_EX) else { continue }
+            self.descriptor = descriptor
+            spool = Spool(directory: path)
+            return
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Deletes the directory, which is empty.
+    func remove() { rmdir(spool.directory) }
+
+    /// Deletes what killed processes have left in `spool`. Blocks.
+    /// - Throws: ``StoreError`` that names what cannot be deleted.
+    static func sweep(_ spool: Spool) throws(StoreError) {
+        for name in try DataDirectory.names(spool.directory) where name.hasSuffix(ending) {
+            let path = "\(spool.directory)/\(name)"
+            guard let descriptor = try lock(path, LOCK_EX | LOCK_NB) else { continue }
+            defer { close(descriptor) }
+            for copy in try DataDirectory.names(path) where CommandID(copy) != nil { unlink("\(path)/\(copy)") }
+            guard rmdir(path) == 0 else {
+                throw StoreError(errno: errno, "\(path) was left over and cannot be deleted")
+            }
+        }
+    }
+
+    /// - Returns: nil where somebody else has the lock, or has deleted the directory.
+    private static func lock(_ path: String, _ operation: CInt) throws(StoreError) -> CInt? {
+        let descriptor = clinux_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW, 0)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw StoreError(errno: errno, "The directory \(path) cannot be opened")
+        }
+        guard flock(descriptor, operation) == 0 else {
+            let code = errno
+            close(descriptor)
+            if code == EWOULDBLOCK { return nil }
+            throw StoreError(errno: code, "The directory \(path) cannot be locked")
+        }
+        var locked = stat()
+        var named = stat()
+        guard fstat(descriptor, &locked) == 0, lstat(path, &named) == 0, locked.st_ino == named.st_ino else {
+            close(descriptor)
+            return nil
+        }
+        return descriptor
+    }
+}
