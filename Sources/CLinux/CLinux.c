@@ -107,9 +107,11 @@ ssize_t clinux_route_receive(int descriptor, void *buffer, size_t count) {
 extern int sqlite3_db_config(void *connection, int option, ...) __attribute__((weak));
 extern int sqlite3_config(int option, ...) __attribute__((weak));
 
-int clinux_sqlite_count_no_memory(void) {
-    const int memory_status = 9;
-    return sqlite3_config ? sqlite3_config(memory_status, 0) : -1;
+int clinux_sqlite_configure(void) {
+    const int memory_status = 9, uri = 17;
+    if (!sqlite3_config) return -1;
+    int code = sqlite3_config(uri, 1);
+    return code ? code : sqlite3_config(memory_status, 0);
 }
 
 int clinux_sqlite_keep_wal(void *connection) {

@@ -3,6 +3,14 @@ package enum TerminalText {
     /// Cells that the text takes. Approximate: wide are the East Asian and emoji blocks; what combines takes none.
     package static func width(_ text: String) -> Int { text.reduce(0) { $0 + width($1) } }
 
+    /// The text as one line that does nothing to a terminal: each control character and line separator becomes a space.
+    package static func plain(_ text: String) -> String {
+        if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
+        var result = ""
+        for scalar in text.unicodeScalars { result.unicodeScalars.append(isControl(scalar) ? " " : scalar) }
+        return result
+    }
+
     /// The text without control characters and cut to `width` cells, the last one an ellipsis where something is cut.
     package static func cut(_ text: String, width limit: Int) -> String {
         guard limit > 0 else { return "" }
@@ -29,10 +37,13 @@ package enum TerminalText {
     }
 
     private static func isControl(_ character: Character) -> Bool {
-        character.unicodeScalars.contains {
-            $0.properties.generalCategory == .control || $0.properties.generalCategory == .format
-                || $0.properties.generalCategory == .lineSeparator
-                || $0.properties.generalCategory == .paragraphSeparator
+        character.unicodeScalars.contains { isControl($0) || $0.properties.generalCategory == .format }
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: true
+        default: false
         }
     }
 

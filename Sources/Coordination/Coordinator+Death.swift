@@ -48,7 +48,7 @@ extension Coordinator {
     private func tryToReap(seat: Int) {
         let lock: FileLock?
         do throws(StoreError) {
-            lock = try FileLock.attempt(seatPath(seat))
+            lock = try FileLock.attempt(seating.path(seat))
         } catch {
             return report(error, "A seat's lock cannot be tried")
         }
@@ -59,13 +59,17 @@ extension Coordinator {
         forget(seat: seat)
         if let record { hub.worker(record, state: "lost", at: .now) }
         setNeedsControl()
-        reap(orphans: orphans, lock: lock) { $0.seat == seat }
+        reap(orphans: orphans, lock: lock) { store throws(StoreError) in
+            try store.sessions().filter { $0.seat == seat }
+        }
     }
 
-    /// A newcomer sits in the seat: every other epoch of it is dead.
+    var seating: Seating { Seating(runDirectory: runDirectory) }
+
+    /// A newcomer sits in the seat: whoever sat there before it is dead.
     func reapOthers(seat: Int, but epoch: Int64, orphans: [CommandID]) {
-        reap(orphans: orphans, lock: nil) {
-            $0.seat == seat && $0.epoch != epoch
+        reap(orphans: orphans, lock: nil) { [seating] store throws(StoreError) in
+            try seating.dead(before: epoch, seat: seat, in: store)
         } whenFailed: {
             $0.unreaped[seat] = epoch
         }
@@ -100,7 +104,8 @@ extension Coordinator {
     }
 
     private func reap(
-        orphans: [CommandID], lock: FileLock?, where isDead: @escaping @Sendable (Session) -> Bool,
+        orphans: [CommandID], lock: FileLock?,
+        dead: @escaping @Sendable (any CommandStore) throws(StoreError) -> [Session],
         whenFailed: @escaping @Sendable (isolated Coordinator) -> Void = { _ in }
     ) {
         // What was offered and not claimed is ready as it was.
@@ -108,7 +113,7 @@ extension Coordinator {
         write { [runDirectory, loop] store throws(StoreError) in
             // The lock is held until the commands are released.
             defer { withExtendedLifetime(lock) {} }
-            for session in try store.sessions() where isDead(session) {
+            for session in try dead(store) {
                 let reboot = session.bootID != ProcessFacts.bootID
                 let seat = session.seat
                 let epoch = session.epoch
@@ -145,8 +150,6 @@ extension Coordinator {
         setNeedsDispatch()
         setNeedsControl()
     }
-
-    private func seatPath(_ seat: Int) -> String { "\(runDirectory)/seat-\(seat < 10 ? "0" : "")\(seat).lock" }
 }
 
 extension WatchedProcess {

@@ -12,6 +12,8 @@ extension Coordinator {
     private static let unreachable: Duration = .seconds(7 * 86_400)
     /// Nanoseconds between two looks for such.
     private static let givingUp: Int64 = 60_000_000_000
+    /// Reaps and due times wait behind what is noted of links: nobody else's turn is waited for longer.
+    private static let patience: Duration = .seconds(1)
 
     func governLinks(now: Int64) {
         routes?.follow(dispatcher.links.destinations)
@@ -79,7 +81,10 @@ extension Coordinator {
     private func noteLinks(_ controller: NetworkController, now: Int64) {
         let isSecondOver = linkLog.isSecondOver(now: now)
         let keys = Set(controller.links.keys)
-        for key in linkLog.keep(keys) {
+        // Settings are kept in the first shard: while another process has that locked, what is news stays so.
+        let isLocked = dispatcher.locked.contains(0)
+        var news: [LinkNews] = []
+        for key in isLocked ? [] : linkLog.keep(keys) {
             forgetSetting(of: key)
             for seat in lastTransfers.keys { lastTransfers[seat]?[key] = nil }
             if let destination = key.destination { dispatcher.links.forget(destination) }
@@ -94,10 +99,13 @@ extension Coordinator {
             let held = key.destination.map { controller.credentials[$0]?.isClosed == true } ?? false
             let signature = "\(state.level) \(state.isForced) \(held)"
             // What was written of an idle link is corrected once; what never was is not worth a row.
-            guard isActive || state.level > .good || held || state.isForced || linkLog.differs(signature, of: key)
+            guard !isLocked,
+                isActive || state.level > .good || held || state.isForced || linkLog.differs(signature, of: key),
+                linkLog.isNews(signature, of: key, now: now)
             else { continue }
-            if linkLog.isNews(signature, of: key, now: now) { record(state, controller, now: now) }
+            news.append(LinkNews(key: key, signature: signature, value: setting(of: state, controller, now: now)))
         }
+        record(news)
     }
 
     private func report(
@@ -150,23 +158,32 @@ extension Coordinator {
         }
     }
 
-    private func record(_ state: LinkState, _ controller: NetworkController, now: Int64) {
+    private func setting(of state: LinkState, _ controller: NetworkController, now: Int64) -> String {
         let gate = state.key.destination.flatMap { controller.credentials[$0] }
-        let value = report(of: state, controller, now: now).setting(
+        return report(of: state, controller, now: now).setting(
             controller.memory(of: state.key, now: now), refusal: gate.flatMap { $0.isClosed ? $0.reason ?? "401" : nil }
         )
-        let name = LinkReport.settingKey(state.key)
+    }
+
+    /// All in one go: where the shard is locked they wait once.
+    private func record(_ news: [LinkNews]) {
+        guard !news.isEmpty else { return }
         write { store throws(StoreError) in
-            try store.set(name, to: value)
+            for link in news {
+                try store.set(LinkReport.settingKey(link.key), to: link.value, patience: Self.patience)
+            }
         } then: { coordinator, result in
-            if case .failure(let error) = result { coordinator.report(error, "A link cannot be recorded") }
+            guard case .failure(let error) = result else { return }
+            let now = Int64(clinux_monotonic())
+            for link in news { coordinator.linkLog.failed(link.signature, of: link.key, now: now) }
+            coordinator.report(error, "A link cannot be recorded")
         }
     }
 
     private func forgetSetting(of key: LinkKey) {
         let name = LinkReport.settingKey(key)
         write { store throws(StoreError) in
-            try store.set(name, to: nil)
+            try store.set(name, to: nil, patience: Self.patience)
         } then: { coordinator, result in
             if case .failure(let error) = result { coordinator.report(error, "A link cannot be forgotten") }
         }
@@ -217,4 +234,11 @@ extension Coordinator {
             }
         }
     }
+}
+
+/// What is to be written of a link.
+private struct LinkNews: Sendable {
+    var key: LinkKey
+    var signature: String
+    var value: String
 }

@@ -14,6 +14,8 @@ extension Coordinator {
             setNeedsControl()
             return
         }
+        // Late word of one who is dead.
+        guard !seating.isTaken(seat, from: head.epoch) else { return }
         // The newcomer holds the seat's lock, which proves that whoever sat there is dead.
         let orphans = dispatcher.leave(seat: seat, now: Int64(clinux_monotonic()))
         forget(seat: seat)
@@ -42,14 +44,22 @@ extension Coordinator {
         logger.info("Worker greeted.", metadata: ["seat": "\(seat)", "pid": "\(hello.pid)"])
         hub.worker(record, state: "ready", at: .now)
         setNeedsControl()
-        let types = record.types
+        recordTypes(record.types)
+        reapOthers(seat: seat, but: head.epoch, orphans: orphans)
+        sweepReady()
+    }
+
+    /// - Parameter types: what somebody can run. The sweep tries again where it fails.
+    func recordTypes(_ types: Set<String>) {
+        guard !types.isEmpty else { return }
+        unrecorded.subtract(types)
         write { store throws(StoreError) in
             try store.record(types: types)
         } then: { coordinator, result in
-            if case .failure(let error) = result { coordinator.report(error, "Types cannot be recorded") }
+            guard case .failure(let error) = result else { return }
+            coordinator.unrecorded.formUnion(types)
+            coordinator.report(error, "Types cannot be recorded")
         }
-        reapOthers(seat: seat, but: head.epoch, orphans: orphans)
-        sweepReady()
     }
 
     func forget(seat: Int) {

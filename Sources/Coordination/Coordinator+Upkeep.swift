@@ -14,6 +14,7 @@ extension Coordinator {
         loadOverrides()
         reapAtStart()
         reapAgain()
+        recordTypes(unrecorded)
         for shard in 0..<store.shardCount where dispatcher.willReconcile(shard: shard) {
             read { store throws(StoreError) in
                 try store.claimed(shard: shard)

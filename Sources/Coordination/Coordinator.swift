@@ -45,6 +45,8 @@ actor Coordinator {
     var isGivingUp = false
     /// Seats whose dead could not be reaped while another sat there already, and the epoch of that.
     var unreaped: [Int: Int64] = [:]
+    /// Types that could not be recorded.
+    var unrecorded: Set<String> = []
     var lastTransfers: [Int: [LinkKey: Transfers.Link]] = [:]
     var linkLog = LinkLog()
     var routes: RouteWatch?

@@ -30,7 +30,8 @@ extension Dispatcher {
         var candidates = seats.values.sorted { $0.seat < $1.seat }.map { Candidate($0, now: now) }
         guard !candidates.isEmpty else { return [] }
         guard queue.count > 0 else { return [] }
-        for (command, seat) in returning(now: now) + starved(at: at, now: now) {
+        let returned = returning(now: now)
+        for (command, seat) in starved(besides: returned, at: at, now: now) {
             guard let index = candidates.firstIndex(where: { $0.record.seat == seat }) else { continue }
             offer(command, to: &candidates[index], as: .userInitiated, now: now)
         }
@@ -164,11 +165,12 @@ extension Dispatcher {
     }
 
     /// Who could execute what has no place in the ordinary way, in one of high quality's. Where the places are counted by a
-    /// person there is none beyond them, and it has the next that is free before those who would have it for ever.
+    /// person there is none beyond them, and the floor gives the next that is free, before those who would have it for ever.
     private func seatBeyond(
-        _ command: ReadyCommand, _ serviceClass: ServiceClass, before others: [(ReadyCommand, Int)] = [], now: Int64
+        _ command: ReadyCommand, _ serviceClass: ServiceClass, before others: [(ReadyCommand, Int)] = [],
+        isFloor: Bool = false, now: Int64
     ) -> Int? {
-        let isCounted = most(of: command.destination) != nil
+        let isCounted = isFloor && most(of: command.destination) != nil
         return seats.values.first { record in
             let suspects = record.suspects.count + others.count { $0.0.suspect && $0.1 == record.seat }
             return record.types.contains(command.type) && record.room(.high, now: now) > 0
@@ -180,10 +182,14 @@ extension Dispatcher {
 
     /// The floor of invariant 7: one place for a class that would wait for ever behind higher ones, early enough for its
     /// first bytes.
-    private mutating func starved(at: Timestamp, now: Int64) -> [(ReadyCommand, Int)] {
+    /// - Parameter returned: who comes back besides.
+    /// - Returns: all of these.
+    private mutating func starved(
+        besides returned: [(ReadyCommand, Int)], at: Timestamp, now: Int64
+    ) -> [(ReadyCommand, Int)] {
         let longest = longestWait
         if !releasedAt.isEmpty { releasedAt = releasedAt.filter { now - $0.value <= longest.nanoseconds } }
-        var found: [(ReadyCommand, Int)] = []
+        var found = returned
         for serviceClass in [ServiceClass.middle, .low] where queue.holds(serviceClass) {
             let waiting = queue.oldest(serviceClass) { lane in inFlight[lane.destination, serviceClass] == 0 }
             for command in waiting where at - command.createdAt > longest {
@@ -191,7 +197,7 @@ extension Dispatcher {
                 let group = ReadyQueue.Group(destination: command.destination, serviceClass: serviceClass)
                 guard releasedAt[group] == nil, links.isOpen(command, now: now), !isAtMost(command.destination),
                     !found.contains(where: { $0.0.destination == command.destination }),
-                    let seat = seatBeyond(command, serviceClass, before: found, now: now)
+                    let seat = seatBeyond(command, serviceClass, before: found, isFloor: true, now: now)
                 else { continue }
                 queue.remove(command.id)
                 found.append((command, seat))

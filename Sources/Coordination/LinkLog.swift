@@ -7,15 +7,20 @@ struct LinkLog {
         var history: [Double] = []
         var signature = ""
         var writtenAt: Int64 = 0
+        /// What stood there before.
+        var before = ""
     }
 
     /// Seconds.
     static let historyLength = 60
     /// A setting is written again after so long, for what the link carries.
     private static let longestSilence: Int64 = 60_000_000_000
+    /// Nanoseconds after a write that failed.
+    private static let pause: Int64 = 5_000_000_000
 
     private var entries: [LinkKey: Entry] = [:]
     private var nextSecond: Int64 = 0
+    private var nextWrite: Int64 = 0
     /// Since when, by the wall clock, links are offline; survives restarts.
     var offlineSince: [LinkKey: Timestamp] = [:]
 
@@ -38,12 +43,23 @@ struct LinkLog {
 
     /// Whether a link's setting has to be written.
     mutating func isNews(_ signature: String, of key: LinkKey, now: Int64) -> Bool {
+        guard now >= nextWrite else { return false }
         var entry = entries[key] ?? Entry()
         guard entry.signature != signature || now - entry.writtenAt >= Self.longestSilence else { return false }
+        entry.before = entry.signature
         entry.signature = signature
         entry.writtenAt = now
         entries[key] = entry
         return true
+    }
+
+    /// It could not be written: it is news again, a little later.
+    mutating func failed(_ signature: String, of key: LinkKey, now: Int64) {
+        nextWrite = now + Self.pause
+        guard var entry = entries[key], entry.signature == signature else { return }
+        entry.signature = entry.before
+        entry.writtenAt = now - Self.longestSilence
+        entries[key] = entry
     }
 
     /// A setting stands that says something else.

@@ -5,12 +5,15 @@ package import Commands
 package struct WallClock: Sendable {
     /// Wall clock less monotonic clock, in milliseconds; nil before the first look.
     package private(set) var offset: Int64?
+    /// The latest time that it showed before a jump.
+    private var latest: Timestamp?
 
     /// What a look found.
     package struct Jump: Sendable, Hashable {
         package var by: Duration
         /// After a jump forward, halfway between the old time and the new: what was written from then on has seen the jump.
-        /// Nil after a jump back, where what has seen it cannot be told from what was written long before.
+        /// Nil where what has seen it cannot be told from what was written long before: after a jump back, and after a jump
+        /// forward to times that the clock has shown before.
         package var writtenBefore: Timestamp?
     }
 
@@ -33,7 +36,10 @@ package struct WallClock: Sendable {
         let jump = current - before
         guard abs(jump) > Self.tolerance.milliseconds else { return nil }
         offset = current
+        let unmoved = wall + .milliseconds(-jump)
+        let latest = max(latest ?? unmoved, unmoved)
+        self.latest = latest
         let middle = wall + .milliseconds(-jump / 2)
-        return Jump(by: .milliseconds(jump), writtenBefore: jump > 0 ? middle : nil)
+        return Jump(by: .milliseconds(jump), writtenBefore: jump > 0 && latest < middle ? middle : nil)
     }
 }

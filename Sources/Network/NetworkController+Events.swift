@@ -50,7 +50,10 @@ extension NetworkController {
 
     private mutating func unreachable(_ id: CommandID, _ key: LinkKey, _ reason: String, now: Int64) {
         links[key]?.meter.failed += 1
-        _ = links[key]?.probe.failed(id, reason: reason, chance: jitter.chance(), now: now)
+        let transfer = transfers[id]?.sample
+        _ = links[key]?.probe.failed(
+            id, reason: reason, remaining: transfer.flatMap { $0.isResumable ? $0.remaining : nil },
+            chance: jitter.chance(), now: now)
     }
 
     /// The command has come to its end: nothing of it is remembered.

@@ -17,6 +17,7 @@ package import Commands
 ///
 /// Bytes that get through are no answer: where one command fails five times with none between, as behind a proxy that cuts what
 /// lasts longer than a minute, the link closes too, and the pauses between its probes grow from the first of those failures on.
+/// One that gets on from cut to cut wastes nothing, and is not counted.
 ///
 /// Probes start a twentieth of the outage's age apart, at least 1 s and at most 30 s, ±20 %. So the end of an outage is
 /// noticed within a twentieth of its length more. The usual 1, 2, 4, 8, 16, 30 s found the end of a 30 s blackout after up
@@ -126,8 +127,12 @@ package struct OfflineProbe: Sendable, Equatable {
     private func isOfBefore(_ now: Int64) -> Bool { routeLostAt.map { now - $0 < Self.reportsLag } ?? false }
 
     /// A connect failed, or a transfer for the link's fault.
-    /// - Parameter chance: in 0..<1, decides the jitter.
-    package mutating func failed(_ id: CommandID, reason: String, chance: Double, now: Int64) -> Event? {
+    /// - Parameters:
+    ///   - remaining: bytes that it had still to send, where it continues from what got through; nil where it starts over.
+    ///   - chance: in 0..<1, decides the jitter.
+    package mutating func failed(
+        _ id: CommandID, reason: String, remaining: Int64? = nil, chance: Double, now: Int64
+    ) -> Event? {
         guard state == .open else {
             // Without a route every probe fails, and says less of it than the kernel does.
             if routeLostAt == nil { self.reason = reason }
@@ -138,7 +143,7 @@ package struct OfflineProbe: Sendable, Equatable {
         }
         failures.append(now)
         let recent = failures.count { now - $0 <= Self.failureWindow }
-        let ofOne = cuts.add(id, now: now)
+        let ofOne = cuts.add(id, remaining: remaining, now: now)
         guard recent >= Self.failuresToClose || max(failures.count, ofOne) >= Self.failuresInARow else { return nil }
         let count = recent >= Self.failuresToClose ? "\(recent) in 5 s" : "\(max(failures.count, ofOne)) in a row"
         let age = ofOne >= Self.failuresInARow ? now - cuts.since : 0
@@ -239,12 +244,21 @@ private struct Cuts: Sendable, Equatable {
     /// When the first did.
     private(set) var since: Int64 = 0
     private var counts: [CommandID: Int] = [:]
+    /// Bytes that it had still to send, at the least.
+    private var remaining: [CommandID: Int64] = [:]
 
     /// Commands that are remembered.
     private static let most = 64
 
-    /// - Returns: how often this one has.
-    mutating func add(_ id: CommandID, now: Int64) -> Int {
+    /// - Parameter remaining: nil where it starts over.
+    /// - Returns: how often this one has, since it last got on.
+    mutating func add(_ id: CommandID, remaining: Int64?, now: Int64) -> Int {
+        if let remaining, remaining < self.remaining[id] ?? .max {
+            if self.remaining.count >= Self.most { self.remaining = [:] }
+            self.remaining[id] = remaining
+            counts[id] = nil
+            return 0
+        }
         if counts.count >= Self.most { counts = [:] }
         if counts.isEmpty { since = now }
         counts[id, default: 0] += 1

@@ -56,6 +56,7 @@ struct SluiceTool: AsyncParsableCommand {
         umask(0o077)
         do {
             var command = try await asyncParseAsRoot()
+            if changesSomething(command) { Output.outlivesReader() }
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -64,6 +65,15 @@ struct SluiceTool: AsyncParsableCommand {
             Output.finish(code: .done)
         } catch {
             Complaint.end(with: error)
+        }
+    }
+
+    private static func changesSomething(_ command: any ParsableCommand) -> Bool {
+        switch command {
+        case is PutCommand, is SubmitCommand, is CancelCommand, is RetryCommand, is ResolveCommand, is RequalifyCommand,
+            is PauseCommand, is ResumeCommand, is NetworkSetCommand, is PruneCommand, is BackupCommand:
+            true
+        default: false
         }
     }
 }

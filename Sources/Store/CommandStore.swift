@@ -119,7 +119,8 @@ package protocol CommandStore: Sendable {
     // MARK: Settings and upkeep
 
     /// Settings are kept in shard 0: pauses, forced levels, rates. A nil value removes the key.
-    func set(_ key: String, to value: String?) throws(StoreError)
+    /// - Parameter patience: how long another process's turn is waited for before it is an error, `busy`.
+    func set(_ key: String, to value: String?, patience: Duration) throws(StoreError)
     /// Settings whose key starts with `prefix`.
     func settings(prefix: String) throws(StoreError) -> [String: String]
     /// Deletes commands that ended before `before`, with their payloads, results and transitions, and old transitions
@@ -136,4 +137,11 @@ package protocol CommandStore: Sendable {
     func backup(to directory: String, progress: (_ shard: Int) -> Void) throws(StoreError)
     /// `PRAGMA integrity_check` of one shard: empty when it is sound, else what SQLite says.
     func integrityCheck(shard: Int) throws(StoreError) -> [String]
+}
+
+extension CommandStore {
+    /// As a person sets it: another process's turn is waited for as long as anywhere.
+    package func set(_ key: String, to value: String?) throws(StoreError) {
+        try set(key, to: value, patience: longPatience)
+    }
 }

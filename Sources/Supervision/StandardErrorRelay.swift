@@ -4,8 +4,9 @@ import Synchronization
 
 /// Passes a child's standard error on to our own, whole lines at a time, and remembers the last ones.
 ///
-/// On a thread of its own: writing to a terminal that is held up blocks. Ends when the last writer is gone, which may
-/// be a descendant of the child.
+/// Where ours takes nothing for a second, as a terminal that is held up, lines are dropped until it does: a child that waits to
+/// log does nothing else, and would be taken for hung. On a thread of its own. Ends when the last writer is gone, which may be
+/// a descendant of the child.
 final class StandardErrorRelay: Sendable {
     private struct State {
         var lines: [String] = []
@@ -16,11 +17,17 @@ final class StandardErrorRelay: Sendable {
     static let keptLines = 5
     /// A line that is longer is passed on in pieces, and remembered in part.
     static let longestLine = 64 * 1024
+    /// Milliseconds in which our standard error must take something.
+    private static let patience: CInt = 1000
+    /// A pipe that can be written to takes so much at once (pipe(7): PIPE_BUF).
+    private static let portion = 4096
 
     /// What the child gets as its standard error; its owner closes it after the start.
     let writeEnd: CInt
     private let readEnd: CInt
     private let destination: CInt
+    /// Bytes that were dropped since our standard error took some. Touched by the thread alone.
+    private let dropped = Atomic<Int>(0)
     private let state = Mutex(State())
 
     /// - Parameter destination: where lines go; not closed.
@@ -101,15 +108,39 @@ final class StandardErrorRelay: Sendable {
         state.withLock { state in
             state.lines = Array((state.lines + lines).suffix(Self.keptLines))
         }
+        let count = dropped.load(ordering: .relaxed)
+        if count > 0, isReady(within: 0) {
+            dropped.store(0, ordering: .relaxed)
+            put(Array("sluice: \(count) bytes of the log were not taken in time and are lost\n".utf8)[...])
+        }
+        put(bytes)
+    }
+
+    private func put(_ bytes: ArraySlice<UInt8>) {
         bytes.withUnsafeBytes { bytes in
             var rest = bytes[...]
             while !rest.isEmpty {
-                let written = write(destination, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-                if written < 0, errno == EINTR { continue }
+                let isStuck = dropped.load(ordering: .relaxed) > 0
+                guard isReady(within: isStuck ? 0 : Self.patience) else {
+                    dropped.add(rest.count, ordering: .relaxed)
+                    return
+                }
+                let count = min(rest.count, Self.portion)
+                let written = write(destination, UnsafeRawBufferPointer(rebasing: rest).baseAddress, count)
+                if written < 0, errno == EINTR || errno == EAGAIN { continue }
                 // Nobody reads our standard error any more; the child must not feel it.
                 guard written > 0 else { return }
                 rest = rest.dropFirst(written)
             }
+        }
+    }
+
+    private func isReady(within milliseconds: CInt) -> Bool {
+        var descriptor = pollfd(fd: destination, events: Int16(POLLOUT), revents: 0)
+        while true {
+            let count = poll(&descriptor, 1, milliseconds)
+            if count < 0, errno == EINTR { continue }
+            return count != 0
         }
     }
 }

@@ -138,17 +138,19 @@ package final class Committer: Sendable {
         }
     }
 
-    /// A claim that cannot be committed is given up; an end is retried until it can be.
+    /// A claim that cannot be committed is given up; an end is retried until it can be, or fails where it never can.
+    /// - Parameter alone: without what waits besides.
     private func perform(
+        alone: [ExecutionWrite]? = nil,
         commit: ([ExecutionWrite], Duration) throws(StoreError) -> [ExecutionOutcome], deliver: (Batch) -> Void
     ) {
-        var writes: [ExecutionWrite] = []
+        var writes = alone ?? []
         var pause: UInt32 = 50_000
         while true {
             let wasLocked = isLocked
             let hasLane = !wasLocked && lanes.enter()
             // What came while a lane was waited for goes along.
-            writes += take()
+            if alone == nil { writes += take() }
             let isProbe = wasLocked && writes.allSatisfy(\.isClaim)
             let result = Result { () throws(StoreError) in
                 try commit(writes, isProbe ? Self.briefPatience : Self.patience)
@@ -169,7 +171,13 @@ package final class Committer: Sendable {
                     deliver(Batch(writes: claims, outcomes: nil, error: isKnown ? nil : error))
                 }
                 if others.isEmpty { return }
-                guard mayPass else { return deliver(Batch(writes: others, outcomes: nil, error: error)) }
+                guard mayPass else {
+                    // A row that cannot be read costs the others nothing.
+                    if !claims.isEmpty { return perform(alone: others, commit: commit, deliver: deliver) }
+                    if others.count == 1 { return deliver(Batch(writes: others, outcomes: nil, error: error)) }
+                    for other in others { perform(alone: [other], commit: commit, deliver: deliver) }
+                    return
+                }
                 writes = others
                 usleep(pause)
                 pause = min(pause * 2, 1_000_000)

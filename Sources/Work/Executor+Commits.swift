@@ -28,7 +28,9 @@ extension Executor {
             for write in batch.writes {
                 switch write {
                 case .claim(let id, _, _): state.places.refused(id)
-                case .sent, .offset, .keep, .end: state.forget(write.id)
+                // It only rode along.
+                case .offset: break
+                case .sent, .keep, .end: state.forget(write.id, isOpen: true)
                 }
             }
         }
@@ -108,7 +110,8 @@ extension Executor.State {
     }
 
     /// The command is not ours any more: its operation is stopped, and nothing is written.
-    fileprivate mutating func forget(_ id: CommandID) {
+    /// - Parameter isOpen: the store still says that it is ours, so the board goes on saying that it has begun.
+    fileprivate mutating func forget(_ id: CommandID, isOpen: Bool = false) {
         places.settled(id)
         guard let running = running.removeValue(forKey: id) else { return }
         running.sent?.resume(returning: false)
@@ -116,6 +119,10 @@ extension Executor.State {
         for continuation in running.keeping { continuation.resume(returning: false) }
         running.keeping = []
         running.task?.cancel()
+        if isOpen, let place = running.place {
+            board?.end(place)
+            running.place = nil
+        }
         retire(running)
     }
 

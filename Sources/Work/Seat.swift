@@ -19,7 +19,10 @@ package struct Seat: ~Copyable {
     package static func take(in directory: String) throws(StoreError) -> Seat {
         for number in 0..<most {
             if let lock = try FileLock.attempt(path(number, in: directory)) {
-                return Seat(number: number, epoch: Int64.random(in: 1...Int64.max), lock: lock)
+                let epoch = Int64.random(in: 1...Int64.max)
+                // Before its session and its hello: who sat here before it is known to be gone.
+                lock.sign("\(epoch)\n")
+                return Seat(number: number, epoch: epoch, lock: lock)
             }
         }
         throw StoreError(.busy, "all \(most) seats in \(directory) are taken: end a worker before starting another")

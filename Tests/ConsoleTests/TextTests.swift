@@ -81,6 +81,14 @@ import Testing
         #expect(Figures.decimal(.nan, digits: 1) == "-")
     }
 
+    @Test(arguments: [
+        ("plain", "plain"), ("größer 世界", "größer 世界"), ("a\u{1B}]0;b\u{7}c", "a ]0;b c"), ("a\r\n\tb", "a   b"),
+        ("a\u{9B}1mb\u{2028}c\u{2029}d\u{7F}", "a 1mb c d "), ("👩‍👧", "👩‍👧"),
+    ])
+    func `leaves a terminal nothing to obey`(_ text: String, _ expected: String) {
+        #expect(TerminalText.plain(text) == expected)
+    }
+
     @Test func `lines up columns`() {
         var table = Table([("A", .left), ("COUNT", .right)])
         table.add(["long name", "1"])

@@ -175,6 +175,33 @@ import Wire
         #expect(run(8) == [11, 1, 2, 3, 4, 5, 12, 6])
     }
 
+    @Test func `where maxConcurrency counts the places, who comes back has its turn and no other`() {
+        var policy = NetworkPolicy()
+        policy.destinations[host] = DestinationLimits(maxConcurrency: 1)
+        var dispatcher = dispatcher(concurrency: 8, links: LinkGovernors(policy: policy))
+        let low = ready(1, .utility, to: host)
+        dispatcher.insert([low])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
+        start([low], in: &dispatcher, now: 0)
+        dispatcher.transition(report(low, .new, fault: .link, reason: "stalled"), now: 0)
+        dispatcher.insert([ready(2, to: host), low])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [2])
+    }
+
+    @Test func `the floor adds nothing to who comes back to the same destination`() {
+        var policy = NetworkPolicy()
+        policy.destinations[host] = DestinationLimits(maxConcurrency: 1)
+        // Its window is full as long as no state of the worker says what has ended.
+        var dispatcher = dispatcher(concurrency: 1, links: LinkGovernors(policy: policy))
+        let low = ready(1, .utility, to: host)
+        dispatcher.insert([low])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
+        start([low], in: &dispatcher, now: 0)
+        dispatcher.transition(report(low, .new, fault: .link, reason: "stalled"), now: 0)
+        dispatcher.insert([low, ready(2, to: host, age: 61_000)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
+    }
+
     @Test func `a suspect has its floor as well`() {
         var dispatcher = dispatcher(concurrency: 1)
         dispatcher.insert([ready(1), ready(2, .background, suspect: true, age: 61_000)])

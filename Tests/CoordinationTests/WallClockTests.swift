@@ -42,6 +42,24 @@ import Testing
         #expect(back.writtenBefore == nil)
     }
 
+    @Test func `a jump forward after one back, to times that were there before, moves all`() throws {
+        var clock = WallClock()
+        let start = Timestamp(milliseconds: 100_000_000)
+        func jump(to wall: Timestamp, at seconds: Int64) throws -> WallClock.Jump {
+            let found = clock.jump(wall: wall, monotonic: seconds * Self.second)
+            return try #require(found)
+        }
+        _ = clock.jump(wall: start, monotonic: 0)
+        #expect(try jump(to: start + .seconds(1 - 3600), at: 1).writtenBefore == nil)
+        // What was written before both is later than the middle.
+        let forward = try jump(to: start + .seconds(2), at: 2)
+        #expect(forward.by == .seconds(3600) && forward.writtenBefore == nil)
+        // Far beyond all that was there before it is told apart again.
+        let far = try jump(to: start + .seconds(3 + 3600), at: 3)
+        let bound = try #require(far.writtenBefore)
+        #expect(bound > start + .seconds(3) && bound < start + .seconds(3 + 3600))
+    }
+
     @Test func `small steps are no jump`() {
         var clock = WallClock()
         _ = clock.jump(wall: Timestamp(milliseconds: 0), monotonic: 0)

@@ -101,6 +101,88 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `what changes something goes on where nobody reads what it prints, and tells`() async throws {
+            try await Installation.with { installation in
+                let bulk = String(repeating: #"{"payload":{}}"# + "\n", count: 10_000)
+                let submitted = try await unread(["submit", "noop", "-"], installation, input: bulk)
+                #expect(submitted.code == 74)
+                #expect(submitted.errors.contains("standard output was closed"), "\(submitted.errors)")
+                let store = try installation.store()
+                #expect(try store.counts()[.new] == 10_000)
+                let ids = try store.list(CommandFilter(), after: nil, limit: 2).map(\.id.description)
+                #expect(try await unread(["cancel"] + ids, installation).code == 74)
+                #expect(try store.counts()[.cancelled] == 2)
+                // Another failure counts more.
+                #expect(try await unread(["cancel", ids[0], CommandID().description], installation).code == 66)
+                // What only shows something is done then.
+                let listed = try await unread(["list"], installation)
+                #expect(listed.code == 0 && listed.errors.isEmpty, "\(listed.errors)")
+            }
+        }
+
+        /// Runs `sluice` with a pipe for its output whose reader is gone.
+        private func unread(
+            _ arguments: [String], _ installation: Installation, input: String = ""
+        ) async throws -> Installation.Finished {
+            let script = #"""
+                rm -f gone && mkfifo gone
+                { read -r line <gone; "$0" "$@"; echo $? >code; } | { exec <&-; echo >gone; }
+                exit "$(cat code)"
+                """#
+            return try await installation.run(
+                program: "/bin/sh", ["-c", script, "\(Installation.bin)/sluice"] + arguments, input: Array(input.utf8))
+        }
+
+        @Test func `prints nothing that a terminal would obey`() async throws {
+            try await Installation.with { installation in
+                let name = "a\u{1B}]0;b\u{7}\nc"
+                let id = try #require(try await installation.sluice("submit", "noop", "--unique-key", name).ids.first)
+                let status = try await installation.sluice("status", "\(id)")
+                #expect(status.output.contains("a ]0;b  c\n") && !status.output.contains("\u{1B}"), "\(status.output)")
+                let put = try await installation.sluice("put", name, "--to", "http://h/x")
+                #expect(put.errors.contains("a ]0;b  c does not exist"), "\(put.errors)")
+                #expect(!put.errors.contains("\u{1B}"))
+                // Help keeps its lines.
+                #expect(try await installation.sluice("put", "--help").lines.count > 10)
+            }
+        }
+
+        @Test func `retry goes on past a command whose unique key was taken since`() async throws {
+            try await Installation.with { installation in
+                func submit(_ payload: String, _ options: String...) async throws -> String {
+                    let submitted = try await installation.run(
+                        program: "\(Installation.bin)/sluice", ["submit", "noop", "--payload", payload] + options)
+                    return try #require(submitted.ids.first, "\(submitted.errors)").description
+                }
+                let (first, other) = (try await submit("{}", "--unique-key", "k"), try await submit("{}"))
+                #expect(try await installation.sluice("cancel", first, other).code == 0)
+                let second = try await submit(#"{"milliseconds":1}"#, "--unique-key", "k")
+                let retried = try await installation.sluice("retry", first, other)
+                #expect(retried.code == 1)
+                #expect(retried.errors.contains(first) && retried.errors.contains(second), "\(retried.errors)")
+                #expect(retried.output.contains(other))
+                #expect(try installation.store().counts()[.new] == 2)
+            }
+        }
+
+        @Test func `Ctrl-C prints what was changed before it`() async throws {
+            try await Installation.with { installation in
+                let bulk = String(repeating: #"{"payload":{}}"# + "\n", count: 200)
+                let ids = try await installation.sluice("submit", "noop", "-", input: bulk).ids
+                let locked = try #require(ids.first { $0.shard(of: 8) == 3 })
+                let free = ids.filter { $0.shard(of: 8) != 3 }
+                let store = try installation.store()
+                let probe = try SQLiteProbe("\(installation.data)/shard-03.sqlite")
+                try probe.run("BEGIN IMMEDIATE")
+                let cancel = try installation.start("cancel", "\(free[0])", "\(free[1])", "\(locked)")
+                try await until("the second") { try store.command(free[1])?.status == .cancelled }
+                cancel.signal(SIGINT)
+                #expect(try await cancel.end(within: .seconds(20)) == .exited(130), "\(cancel.errors)")
+                #expect(cancel.output.contains("\(free[0]) cancelled"), "\(cancel.output)")
+                try probe.run("ROLLBACK")
+            }
+        }
+
         @Test func `prune leaves what ended within a week`() async throws {
             try await Installation.with { installation in
                 let store = try SQLiteStore(directory: DataDirectory(path: installation.data), create: true)

@@ -115,6 +115,39 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a terminal that does not tell its size is taken for one of 80 columns`() async throws {
+            try await Installation.with { installation in
+                let lines = "\(installation.place.path)/lines"
+                #expect(mkfifo(lines, 0o600) == 0)
+                let input = open(lines, O_RDWR | O_CLOEXEC)
+                #expect(input >= 0)
+                let terminal = try Pseudoterminal(columns: 0, rows: 0)
+                let submit = try installation.start(
+                    program: "/bin/sh", ["-c", #""$0" submit noop - <lines >ids"#, "\(Installation.bin)/sluice"],
+                    terminal: terminal)
+                let line = Array((#"{"payload":{}}"# + "\n").utf8)
+                try await until("how far it is") {
+                    if let ending = submit.ending { throw Missed("submit ended: \(ending)\n\(terminal.output)") }
+                    _ = write(input, line, line.count)
+                    return terminal.output.contains(" submitted  ")
+                }
+                close(input)
+                #expect(try await submit.end(within: .seconds(20)) == .exited(0))
+            }
+        }
+
+        @Test func `a line that says how far something is fits its terminal`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.sluice("submit", "noop")
+                let terminal = try Pseudoterminal(columns: 12, rows: 24)
+                let backup = try installation.start("backup", "copy", terminal: terminal)
+                #expect(try await backup.end(within: .seconds(20)) == .exited(0))
+                let shown = terminal.output.components(separatedBy: "\r\u{1B}[2K").filter { $0.hasPrefix("shard ") }
+                #expect(!shown.isEmpty)
+                for line in shown { #expect(line.count < 12, "\(line)") }
+            }
+        }
+
         @Test func `a link is seen on a terminal, in watch and with its last minutes in network`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()

@@ -50,6 +50,22 @@ import Testing
         #expect(rig.network.level(of: key("a")) <= .good)
     }
 
+    @Test func `an upload that continues is cut as often as it likes, one that starts over is not`() {
+        func level(resumable: Bool) -> LinkLevel {
+            var rig = NetworkRig()
+            for number in Int64(1)...6 {
+                rig.transfers = [
+                    sample(1, acknowledged: 0, remaining: 100_000_000 - number * 1_000_000, resumable: resumable)
+                ]
+                rig.run(3, ["a": 100 * megabit])
+                rig.network.ended(id(1), to: key("a"), outcome: .unreachable(reason: "reset"), now: rig.now)
+            }
+            return rig.network.level(of: key("a"))
+        }
+        #expect(level(resumable: true) != .offline)
+        #expect(level(resumable: false) == .offline)
+    }
+
     @Test func `a person's offline holds until a person lifts it`() {
         var rig = NetworkRig()
         rig.transfers = [sample(1, resumable: false)]

@@ -60,6 +60,18 @@ import Testing
         #expect(failed(&probe, 1, at: 400) == nil)
     }
 
+    @Test func `who gets on from cut to cut is not counted`() {
+        var probe = OfflineProbe()
+        func cut(_ remaining: Int64, at seconds: Int64) -> OfflineProbe.Event? {
+            _ = probe.progressed(1_000_000, now: (seconds - 1) * second)
+            return probe.failed(id(1), reason: "reset", remaining: remaining, chance: 0.5, now: seconds * second)
+        }
+        for number in Int64(1)...20 { #expect(cut(100_000_000 - number * 1_000_000, at: 60 * number) == nil) }
+        // Its bytes end in a proxy: it continues where it was, again and again.
+        for number in Int64(21)...24 { #expect(cut(80_000_000, at: 60 * number) == nil) }
+        #expect(cut(80_000_000, at: 60 * 25) == .closed)
+    }
+
     @Test func `silence closes it after three seconds or eight round trips`() {
         var probe = OfflineProbe()
         #expect(value(probe.silent(for: 3 * second - 1, srtt: nil, chance: 0, now: 0)) == nil)

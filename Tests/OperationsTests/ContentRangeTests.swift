@@ -188,6 +188,22 @@ import Work
         }
     }
 
+    @Test(arguments: [409, 416]) func `believes a refusal of the offset that the target names`(
+        _ status: Int
+    ) async throws {
+        try await withUpload { receiver, upload, _ in
+            receiver.on("/in/a", .answer(400), .answer(201), .reset(.bytes(1_500_000)), .reset(.head))
+            _ = try await upload.failure()
+            receiver.forget()
+            receiver.on(
+                "/in/a", .length(1_400_000), .answer(status), .length(1_400_000), .answer(204), .length(Self.size))
+            let failure = try await upload.failure()
+            #expect(failure.fault == .final)
+            #expect(failure.reason.contains("was answered \(status)"), "\(failure.reason)")
+            #expect(ranges(receiver).map { $0.prefix(18) } == ["HEAD - 0", "PUT bytes 1400000-", "HEAD - 0"])
+        }
+    }
+
     @Test func `sends the whole file where a part was taken for it`() async throws {
         try await withUpload { receiver, upload, bytes in
             receiver.on("/in/a", .answer(400), .answer(201), .reset(.head), .reset(.head))

@@ -212,6 +212,15 @@ import Work
         }
     }
 
+    @Test func `clears away what was left where the destination is refused since`() async throws {
+        try await withRemains { harness, target, upload, _, _ in
+            #expect(mkdir("\(target)/x", 0o700) == 0)
+            let failure = try await upload.failure()
+            #expect(failure.fault == .final)
+            #expect(try names(target) == ["x"])
+        }
+    }
+
     @Test func `writes into nothing but a file of its own`() async throws {
         try await withRemains { harness, target, upload, _, part in
             let other = try harness.directory.file("other", [1, 2, 3])

@@ -26,6 +26,17 @@ import Testing
         #expect(shown.contains("X-Signature=[redacted]&part=[redacted]"))
     }
 
+    @Test(arguments: [
+        ("https://h/x", "https://h/x"), ("https://h/x?", "https://h/x?"),
+        ("/x?a=hush&&b=hush", "/x?a=[redacted]&&b=[redacted]"),
+        ("/x?hush", "/x?[redacted]"), ("/x?a=hush&hush", "/x?a=[redacted]&[redacted]"), ("/x?hush==", "/x?[redacted]"),
+        ("/x?hush=", "/x?[redacted]"), ("/x?a==hush", "/x?a=[redacted]"), ("/x#hush", "/x#[redacted]"),
+        ("/x?hush#a=hush", "/x?[redacted]"),
+    ])
+    func `hides the values in a URL's query, and what may be a token`(_ url: String, _ shown: String) {
+        #expect(HTTPHeaderRedaction.shown(url: url) == shown)
+    }
+
     @Test func `hides the signatures of the URLs in a result`() {
         let result: JSONValue = [
             "status": 201,

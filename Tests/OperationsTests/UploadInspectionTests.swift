@@ -207,6 +207,7 @@ import Work
             #expect(mkfifo("\(base)/pipe", 0o600) == 0)
             for (file, word) in [
                 ("missing", "does not exist"), ("", "directory"), ("pipe", "regular"), ("a.txt/x", "exist"),
+                ("caf\u{FFFD}", "does not exist; its name is not valid UTF-8"),
             ] {
                 let error = try #require(refusal(harness, ["file": .string("\(base)/\(file)"), "to": "http://h/x"]))
                 #expect(error.problem == .source)

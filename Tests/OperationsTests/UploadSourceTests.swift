@@ -184,6 +184,11 @@ import Work
             // Where nobody can know now, another time will tell.
             receiver.on("/later", .answer(503))
             #expect(try await harness.failure(of: try again("/later", claim: 2)).fault == .link)
+            // A server without HEAD never tells.
+            for status in [405, 501] {
+                receiver.on("/\(status)", .answer(status))
+                #expect(try await harness.failure(of: try again("/\(status)", claim: 2)).fault == .final)
+            }
             _ = try harness.directory.file("a", [1, 2, 3, 4, 5])
             let gone = try harness.execution(
                 file: file, to: "http://127.0.0.1:\(try freePort())/a", extra: remove, claim: 2)

@@ -108,6 +108,19 @@ import Testing
         #expect(try store.counts()[.new] == 40 && store.sessions().isEmpty)
     }
 
+    @Test func `a shard that a newer program brings up to date meanwhile is refused`() async throws {
+        let place = try SQLitePlace()
+        _ = try place.store(shards: 1)
+        let probe = try SQLiteProbe(place.data.shard(0))
+        try probe.run("PRAGMA user_version = 1; BEGIN IMMEDIATE; PRAGMA user_version = 99")
+        let store = try place.store(shards: 1)
+        async let opened: Void = onThread("opens") { () throws(StoreError) in try store.openAll() }
+        try await until("its waiting") { Self.isWaiting("opens") }
+        try probe.run("COMMIT")
+        try await opened
+        #expect(store.problems.map(\.code) == [.foreign])
+    }
+
     @Test func `no writes ask whether a shard can be written to`() throws {
         let place = try SQLitePlace()
         let store = try place.store(shards: 1)
@@ -122,7 +135,7 @@ import Testing
 
     /// One thread of the coordinator's does these, and of a worker's that begins or ends, shard after shard.
     enum Upkeep: String, CaseIterable {
-        case prune, dueTimes, deadlines, sessionBegins, sessionEnds
+        case prune, dueTimes, deadlines, sessionBegins, sessionEnds, backoffs, newTypes, settings
     }
 
     @Test(arguments: Upkeep.allCases)
@@ -150,6 +163,15 @@ import Testing
             case .sessionEnds:
                 try store.close(seat: 1, epoch: 1)
                 return try 1 - store.sessions().count
+            case .backoffs:
+                try store.shiftBackoffs(shard: 0, by: .seconds(60), writtenBefore: nil)
+                return 1
+            case .newTypes:
+                try store.record(types: ["thumbnail"])
+                return try store.types().contains("thumbnail") ? 1 : 0
+            case .settings:
+                try store.set("key", to: "value", patience: .seconds(1))
+                return try store.settings(prefix: "key").count
             }
         }
         let probe = try SQLiteProbe(place.data.shard(0))

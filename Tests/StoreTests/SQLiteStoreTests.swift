@@ -127,8 +127,10 @@ import Testing
     @Test func `a path of 200 bytes with signs in it works`() throws {
         let temporary = try TemporaryDirectory("long")
         defer { temporary.remove() }
-        let name = "50% ?a=b#c ü " + String(repeating: "x", count: 190)
-        let data = DataDirectory(path: "\(temporary.path)/deep/er/\(name)")
+        // The accent makes one character of itself and the question mark.
+        let name = "50% ?a=b#c ü ?\u{301}&\t" + String(repeating: "x", count: 190)
+        let data = DataDirectory(path: "/\(temporary.path)/deep/er/\(name)")
+        #expect(data.path.hasPrefix("//"))
         let store = try SQLiteStore(directory: data, shardCount: 2)
         let ids = try store.submitNoops(10)
         let again = try SQLiteStore(directory: data, create: false)
@@ -227,6 +229,60 @@ import Testing
         let error = try #require(throws: StoreError.self) { try store.command(CommandID(now: .now, shardByte: 1)) }
         #expect(error.code == .foreign && error.shard == 1)
         #expect(error.message.contains(path))
+    }
+
+    @Test(arguments: [0, -1, Int(Int32.min)])
+    func `a version that no program has written is damage`(_ version: Int) throws {
+        let place = try SQLitePlace()
+        _ = try place.store()
+        let path = place.data.shard(1)
+        try SQLiteProbe(path).run("PRAGMA user_version = \(version)")
+        let store = try SQLiteStore(directory: place.data, create: true)
+        try store.openAll()
+        let problem = try #require(store.problems.first)
+        #expect(store.problems.count == 1 && problem.code == .corrupt && problem.shard == 1)
+        #expect(problem.message.contains("\(path)) is damaged: it says that its version is \(version);"))
+    }
+
+    @Test(arguments: [266, 522, 8458] as [CInt])
+    func `what the disk cannot read is damage`(_ code: CInt) {
+        #expect(StoreError(sqlite: code, "disk I/O error").code == .corrupt)
+    }
+
+    @Test(arguments: ["written", "read"])
+    func `a shard that cannot be used keeps a dead worker's commands of no other`(_ use: String) throws {
+        let place = try SQLitePlace()
+        let path = place.data.shard(0)
+        let before = try place.store()
+        let ids = try before.submitNoops(40)
+        try before.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 2, bootID: "b"))
+        for id in ids {
+            _ = try before.apply([.claim(id, sent: true)], shard: id.shard(of: 4), seat: 1, epoch: 1, now: .now)
+        }
+        func allow(_ isAllowed: Bool) throws {
+            if use == "read" {
+                try FileManager.default.setAttributes(
+                    [.posixPermissions: isAllowed ? 0o600 : 0o644], ofItemAtPath: path)
+            } else if isAllowed {
+                try SQLiteProbe(path).run("DROP TRIGGER refusal")
+            } else {
+                try SQLiteProbe(path).run(
+                    "CREATE TRIGGER refusal BEFORE UPDATE ON command BEGIN SELECT RAISE(ABORT, 'refused'); END")
+            }
+        }
+        try allow(false)
+        // It has not opened a shard yet.
+        let store = try SQLiteStore(directory: place.data, create: false)
+        func reap() throws(StoreError) {
+            try store.reap(seat: 1, epoch: 1, counts: false, begun: nil, reason: "dead", now: .now) { _, _ in }
+        }
+        let error = #expect(throws: StoreError.self) { try reap() }
+        let wanted: StoreError.Code = use == "read" ? .permission : .failed
+        #expect(error?.code == wanted)
+        for id in ids where id.shard(of: 4) != 0 { #expect(try store.command(id)?.status == .new) }
+        try allow(true)
+        try reap()
+        #expect(try store.counts()[.new] == 40 && store.sessions().isEmpty)
     }
 
     @Test(arguments: ["head", "middle", "empty"])

@@ -34,6 +34,27 @@ import Testing
         close(relay.writeEnd)
     }
 
+    @Test(.timeLimit(.minutes(2))) func `a reader that stands still holds no child up, and hears what it has missed`()
+        async throws
+    {
+        let ends = try Pipe.make()
+        let relay = try StandardErrorRelay(destination: ends.write)
+        let line = String(repeating: "x", count: 99) + "\n"
+        // Much more than both pipes hold.
+        for _ in 0..<10_000 { write(line, to: relay.writeEnd) }
+        // Now it reads again.
+        var heard = ""
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while !(heard.contains("bytes of the log were not taken in time and are lost\n") && heard.hasSuffix("last\n")) {
+            write("last\n", to: relay.writeEnd)
+            let count = read(ends.read, &buffer, buffer.count)
+            heard += String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self)
+        }
+        #expect(heard.hasPrefix(line))
+        close(relay.writeEnd)
+        close(ends.read)
+    }
+
     @Test func `a line without end is passed on in pieces and remembered in part`() async throws {
         let relay = try StandardErrorRelay(destination: -1)
         write(String(repeating: "x", count: 1_000_000), to: relay.writeEnd)

@@ -99,6 +99,30 @@ import Testing
         #expect(batches.first?.writes.count == 1)
     }
 
+    @Test(arguments: [false, true])
+    func `a write that cannot be committed fails alone, and claims with it`(_ isClaim: Bool) async {
+        let committer = Committer(shard: 0, lanes: CommitLanes())
+        let deliveries = Deliveries()
+        let ids = (1...4).map { id($0) }
+        let bad = isClaim ? ids[0] : ids[2]
+        committer.add(.claim(ids[0], sent: true))
+        for id in ids.dropFirst() { committer.add(.end(id, claim: 1, .success(result: nil))) }
+        committer.start(
+            commit: { writes, _ throws(StoreError) in
+                if writes.contains(where: { $0.id == bad }) { throw StoreError(.corrupt, "malformed", shard: 0) }
+                return writes.map { _ in .done([], retries: 0) }
+            }, deliver: { deliveries.add($0) })
+        await onThread("close") { committer.close() }
+        let batches = await deliveries.first(0)
+        if isClaim {
+            #expect(batches.map { $0.writes.map(\.id) } == [[ids[0]], Array(ids[1...])])
+            #expect(batches.map { $0.outcomes?.count } == [nil, 3])
+        } else {
+            #expect(batches.map { $0.writes.map(\.id) } == ids.map { [$0] })
+            #expect(batches.map { $0.outcomes?.count } == [nil, 1, nil, 1])
+        }
+    }
+
     @Test func `a shard that another process keeps locked gets no claims, and its ends wait`() async {
         let committer = Committer(shard: 0, lanes: CommitLanes())
         let deliveries = Deliveries()

@@ -31,21 +31,32 @@ final class Bench: Sendable {
     private let session = Session(seat: 0, epoch: 5, pid: 1, startTime: 1, bootID: "b")
     private let offered = Mutex<Int64>(0)
 
-    init(_ operations: [Scripted], concurrency: Int = 4) throws {
+    /// - Parameters:
+    ///   - board: the directory of its board; nil: it has none.
+    ///   - spoils: whether a commit with this write fails for good.
+    init(
+        _ operations: [Scripted], concurrency: Int = 4, board directory: String? = nil,
+        spoils: @escaping @Sendable (ExecutionWrite) -> Bool = { _ in false }
+    ) throws {
         let store: any CommandStore = MemoryStore(shardCount: 2, types: Set(operations.map(\.type)))
         self.store = store
         try store.open(session)
         let session = session
         let committers = (0..<2).map { Committer(shard: $0, lanes: CommitLanes()) }
         self.committers = committers
+        var board: BegunBoard?
+        if let directory {
+            board = BegunBoard(directory: directory, seat: session.seat, epoch: session.epoch, places: 16)
+        }
         let executor = Executor(
             registry: OperationRegistry(operations), committers: committers, concurrency: concurrency,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, board: nil, wakeReporter: {})
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, board: board, wakeReporter: {})
         self.executor = executor
         for (shard, committer) in committers.enumerated() {
             committer.start(
                 commit: { writes, patience throws(StoreError) in
-                    try store.apply(
+                    if writes.contains(where: spoils) { throw StoreError(.corrupt, "malformed", shard: shard) }
+                    return try store.apply(
                         writes, shard: shard, seat: session.seat, epoch: session.epoch, now: .now, patience: patience)
                 }, deliver: { executor.committed($0, shard: shard) })
         }

@@ -317,6 +317,64 @@ import Wire
         await bench.close()
     }
 
+    @Test func `an end that cannot be written leaves the board as it is`() async throws {
+        let place = try TemporaryDirectory("board")
+        defer { place.remove() }
+        let bench = try Bench([Scripted(type: "a")], board: place.path) {
+            if case .end = $0 { true } else { false }
+        }
+        let id = try bench.submit("a", idempotent: false)
+        bench.offer(id, "a")
+        try await bench.reach(.sent, id)
+        await bench.executor.idle()
+        #expect(try bench.kept(id).status == .sent)
+        #expect(
+            BegunBoard.read(directory: place.path, seat: 0, epoch: 5) == BegunBoard.Reading(ended: [id]))
+        await bench.close()
+    }
+
+    @Test func `an offset that cannot be written stops nothing`() async throws {
+        let go = AsyncStream<Void>.makeStream()
+        let moved = AsyncStream<Void>.makeStream()
+        let failures = Mutex(0)
+        let bench = try Bench([
+            Scripted(
+                type: "a",
+                body: { execution in
+                    execution.progress(offset: 1000, total: 2000)
+                    moved.continuation.yield()
+                    for await _ in go.stream { break }
+                    return nil
+                }), Scripted(type: "b"),
+        ]) { write in
+            guard case .offset = write else { return false }
+            failures.withLock { $0 += 1 }
+            return true
+        }
+        let id = try bench.submit("a")
+        bench.offer(id, "a")
+        var iterator = moved.stream.makeAsyncIterator()
+        await iterator.next()
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            bench.executor.takeTransfers(elapsed: 0.5) { _ in continuation.resume() }
+        }
+        func submitBeside() throws -> CommandID {
+            while true {
+                let other = try bench.submit("b")
+                if other.shard(of: 2) == id.shard(of: 2) { return other }
+            }
+        }
+        // The claim with which it goes is given up; then it fails alone.
+        bench.offer(try submitBeside(), "b")
+        try await until("both failures") { failures.withLock { $0 == 2 } }
+        let next = try submitBeside()
+        bench.offer(next, "b")
+        try await bench.reach(.success, next)
+        go.continuation.yield()
+        try await bench.reach(.success, id)
+        await bench.close()
+    }
+
     @Test func `counts the bytes that move, by destination`() async throws {
         let go = AsyncStream<Void>.makeStream()
         let moved = AsyncStream<Void>.makeStream()

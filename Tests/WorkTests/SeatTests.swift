@@ -45,4 +45,13 @@ import Testing
         #expect(session.startTime > 0 && session.startTime == ProcessFacts.startTime(of: getpid()))
         #expect(session.bootID == ProcessFacts.bootID && !session.bootID.isEmpty)
     }
+
+    @Test func `its lock file names the epoch that sits there`() throws {
+        let place = try TemporaryDirectory("seats")
+        defer { place.remove() }
+        let seat = try Seat.take(in: place.path)
+        let epoch = seat.epoch
+        #expect(ProcessFacts.contents(of: Seat.path(0, in: place.path)) == "\(epoch)\n")
+        withExtendedLifetime(seat) {}
+    }
 }

@@ -47,8 +47,9 @@ ssize_t clinux_route_receive(int descriptor, void *buffer, size_t count);
 /// Tells SQLite not to checkpoint when the last connection closes (SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE): the call is
 /// variadic. Returns SQLite's result code, or -1 where no SQLite is linked.
 int clinux_sqlite_keep_wal(void *connection);
-/// Tells SQLite not to count its memory (SQLITE_CONFIG_MEMSTATUS), which takes a lock at every allocation. To be called
-/// before SQLite is used; later it does nothing. Returns SQLite's result code, or -1 where no SQLite is linked.
-int clinux_sqlite_count_no_memory(void);
+/// Tells SQLite to understand URIs (SQLITE_CONFIG_URI), whatever it was compiled for, and not to count its memory
+/// (SQLITE_CONFIG_MEMSTATUS), which takes a lock at every allocation. To be called before SQLite is used; later it does
+/// nothing. Returns SQLite's result code, or -1 where no SQLite is linked.
+int clinux_sqlite_configure(void);
 
 #endif

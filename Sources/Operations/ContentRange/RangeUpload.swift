@@ -40,7 +40,8 @@ struct RangeUpload: Sendable {
     private enum Step {
         case greet
         case empty
-        case ask(Dialect)
+        /// - refusal: why it is asked once more, and the offset that was refused.
+        case ask(Dialect, refusal: (record: HTTPRecord, offset: Int64)? = nil)
         case append(Dialect, from: Int64)
         /// The rest has been taken; is it all there?
         case compare
@@ -67,7 +68,7 @@ struct RangeUpload: Sendable {
             switch step {
             case .greet: step = try await greet()
             case .empty: step = try await empty()
-            case .ask(let dialect):
+            case .ask(let dialect, let refusal):
                 vain += 1
                 guard vain <= Self.patience else {
                     throw Failure(
@@ -76,6 +77,12 @@ struct RangeUpload: Sendable {
                             + "\(max(best, 0)) on")
                 }
                 step = try await ask(dialect)
+                // What is refused at the very offset that was named has another reason, and keeps it.
+                if let refusal, case .append(_, let offset) = step, offset == refusal.offset,
+                    let failure = requests.failure(refusal.record, of: .PUT, url)
+                {
+                    throw failure
+                }
             case .append(let dialect, let offset):
                 if offset > best { (best, vain) = (offset, 0) }
                 step = try await append(dialect, from: offset, mayAsk: stale < Self.staleLimit)
@@ -162,7 +169,9 @@ struct RangeUpload: Sendable {
         if dialect == .session, record.status == 308, Self.isIncomplete(record) { return .ask(.session) }
         if dialect == .session, record.status == 404 || record.status == 410 { throw sessionIsOver(record) }
         // It has got on, or lost something, since it was asked: bytes of a connection that was cut may arrive late.
-        if record.status == 409 || record.status == 416 { return .ask(dialect) }
+        if record.status == 409 || record.status == 416 {
+            return .ask(dialect, refusal: (record: record, offset: offset))
+        }
         if let failure = requests.failure(record, of: .PUT, url) { throw failure }
         return dialect == .length && offset > 0 ? .compare : .done(record)
     }

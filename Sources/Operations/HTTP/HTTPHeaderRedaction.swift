@@ -63,13 +63,20 @@ package enum HTTPHeaderRedaction {
         return String(text[..<end].prefix(80))
     }
 
-    /// A URL as it may be shown: `?signature=…` becomes `?signature=[redacted]`, in a fragment as well.
+    /// A URL as it may be shown: `?signature=…` becomes `?signature=[redacted]` and `?token` becomes `?[redacted]`, in a
+    /// fragment as well.
     package static func shown(url: String) -> String {
         guard let mark = url.firstIndex(where: { $0 == "?" || $0 == "#" }) else { return url }
         let fields = url[url.index(after: mark)...].split(separator: "&", omittingEmptySubsequences: false)
-        let shown = fields.map { field in
-            field.firstIndex(of: "=").map { "\(field[...$0])\(replacement)" } ?? String(field)
-        }
-        return url[...mark] + shown.joined(separator: "&")
+        let redacted: [String] = fields.map { shown(field: $0) }
+        return url[...mark] + redacted.joined(separator: "&")
+    }
+
+    /// `name=value`; without a name or a value it may be a token, whose padding is no value, and is not shown at all.
+    private static func shown(field: Substring) -> String {
+        guard let mark = field.firstIndex(of: "="), !field[..<mark].contains("#"),
+            field[mark...].contains(where: { $0 != "=" })
+        else { return field.isEmpty ? "" : replacement }
+        return "\(field[...mark])\(replacement)"
     }
 }

@@ -35,8 +35,11 @@ struct FileCopy: Sendable {
             throw Failure(.final, reason: "\(upload.to.text) names no file")
         }
         let source: SourceFile
+        let part: PartFile
         do {
-            source = try await BlockingIO.copies.run { try upload.openSource() }
+            let opened = try await BlockingIO.copies.run { try upload.openSource() }
+            part = try await BlockingIO.copies.run { try begin(opened) }
+            source = opened
         } catch let missing as MissingSource {
             if let result = try await confirmDelivery() { return result }
             try await clearAway()
@@ -45,7 +48,6 @@ struct FileCopy: Sendable {
             try await clearAway()
             throw failure
         }
-        let part = try await BlockingIO.copies.run { try begin(source) }
         do {
             try await copy(source, to: part)
             try Task.checkCancellation()

@@ -38,12 +38,18 @@ final class SourceFile: Sendable {
 
     private static func refusal(_ path: String, _ error: SystemError) -> PayloadError {
         switch error.code {
-        case ENOENT, ENOTDIR: PayloadError(.source, "\(path) does not exist")
+        case ENOENT, ENOTDIR:
+            PayloadError(
+                .source,
+                "\(path) does not exist" + (isMangled(path) ? "; its name is not valid UTF-8: rename it" : ""))
         case EACCES, EPERM: PayloadError(.source, "\(path) may not be read by this user: \(error)")
         case ELOOP, ENAMETOOLONG: PayloadError(.source, "\(path) cannot be opened: \(error)")
         default: PayloadError(.passing, "\(path) cannot be opened now: \(error)")
         }
     }
+
+    /// What stands for bytes that are no UTF-8: the path names another file then, or none.
+    private static func isMangled(_ path: String) -> Bool { path.unicodeScalars.contains("\u{FFFD}") }
 
     /// Tells the kernel to read ahead generously.
     func willReadFromStartToEnd() { _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL) }

@@ -52,8 +52,10 @@ struct UploadRequests: Sendable {
         return UploadOperation.stopped(verdict.request)
     }
 
-    /// As ``failure(_:of:_:)``, where another time may bring another answer.
+    /// As ``failure(_:of:_:)``, where another time may bring another answer. A server that does not know the method (501,
+    /// as 405) never will.
     func passingFailure(_ record: HTTPRecord, of method: HTTPMethod, _ url: UploadURL) -> (any Error)? {
+        if record.status == 501 { return nil }
         let failure = failure(record, of: method, url)
         return (failure as? Failure)?.fault == .final ? nil : failure
     }

@@ -23,15 +23,10 @@ struct CancelCommand: ParsableCommand {
     var ids: [CommandID]
 
     func run() throws {
-        let (directory, store) = try data.store()
+        let hints = PendingHints(in: data.directory())
+        defer { hints.send() }
+        let (_, store) = try data.store()
         var report = Report(asJSON: print.json, path: data.path)
-        var wished: [CommandID] = []
-        var changed: [CommandID] = []
-        // Of what was recorded also where a later one fails.
-        defer {
-            if !wished.isEmpty { Hints.send(.cancelWished, wished, in: directory) }
-            if !changed.isEmpty { Hints.send(.changed, changed, in: directory) }
-        }
         for id in ids {
             guard try store.command(id) != nil else {
                 report.unknown(id)
@@ -39,10 +34,10 @@ struct CancelCommand: ParsableCommand {
             }
             switch try store.cancel(id, reason: "cancelled by a person", now: .now) {
             case .cancelled:
-                changed.append(id)
+                hints.add(.changed, id)
                 report.done(id, "cancelled")
             case .wished:
-                wished.append(id)
+                hints.add(.cancelWished, id)
                 report.done(id, "cancel wished; its worker is told")
             case .ended(.cancelled): report.done(id, "was cancelled before")
             case .ended(let status): report.refused(id, "has ended before, in status \(status)")

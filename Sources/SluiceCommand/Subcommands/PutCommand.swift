@@ -97,19 +97,35 @@ struct PutCommand: AsyncParsableCommand {
         let checked = try files.map { try draft(payload($0), registry) }
         let client = try data.client(registry)
         var producer = Producer(client: client, asJSON: print.json, labelName: "file")
-        var drafts = checked
+        var ids: [CommandID]
         if spool {
             let copies = try SpooledCopies(
                 in: Spool(directory: client.directory.spool), files: checked.count,
                 total: checked.reduce(0) { $0 + $1.total })
+            let count = files.count
             Interrupt.exits {
-                if copies.abandon() { Diagnostics.say("nothing was submitted; what was copied is deleted") }
+                guard let published = copies.abandon(), published < count else { return }
+                let submitted = published == 0 ? "nothing was" : "\(published) of \(count) files were"
+                Diagnostics.say("\(submitted) submitted; what else was copied is deleted")
             }
-            drafts = try copies.makeAll { try spooled(checked, copies, registry) }
             producer.unused = { copies.discard($0) }
+            do {
+                let taken = try copies.take(files.map(payload))
+                ids = try await producer.submit(labels: files) { places in
+                    try copies.publish(places, taken) { payloads in
+                        try zip(payloads, checked[places]).map { try spooled($0, of: $1, registry) }
+                    }
+                }
+            } catch {
+                // Otherwise Ctrl-C has deleted them, and ends the process: what came of that is no error of its own.
+                if copies.abandon() == nil { await Interrupt.letExit() }
+                throw error
+            }
+            _ = copies.abandon()
+        } else {
+            ids = try await producer.submit(checked, labels: files)
         }
-        let ids = try await producer.submit(drafts, labels: files)
-        if wait { try await Waiting(client: client, ids: ids, totals: drafts.map(\.total)).run() }
+        if wait { try await Waiting(client: client, ids: ids, totals: checked.map(\.total)).run() }
         await client.close()
     }
 
@@ -117,16 +133,14 @@ struct PutCommand: AsyncParsableCommand {
         try CommandDraft(type: "upload", payload: payload, options: fields.options, registry: registry)
     }
 
+    /// - Parameter original: of the file; under its unique key that counts, not the name of its copy, which is another one
+    ///   each time.
     private func spooled(
-        _ checked: [CommandDraft], _ copies: SpooledCopies, _ registry: OperationRegistry
-    ) throws -> [CommandDraft] {
-        let payloads = try copies.publish(files.map { try copies.take(payload($0)) })
-        return try zip(payloads, checked).map { payload, original in
-            var copy = try draft(payload, registry)
-            // Under its unique key the file counts, not the name of its copy, which is another one each time.
-            copy.identity = original.payload
-            return copy
-        }
+        _ payload: JSONValue, of original: CommandDraft, _ registry: OperationRegistry
+    ) throws -> CommandDraft {
+        var copy = try draft(payload, registry)
+        copy.identity = original.payload
+        return copy
     }
 
     private func payload(_ file: String) throws -> JSONValue {

@@ -26,18 +26,17 @@ struct RequalifyCommand: ParsableCommand {
     var ids: [CommandID]
 
     func run() throws {
-        let (directory, store) = try data.store()
+        let hints = PendingHints(in: data.directory())
+        defer { hints.send() }
+        let (_, store) = try data.store()
         var report = Report(asJSON: print.json, path: data.path)
-        var changed: [CommandID] = []
-        // Of what was recorded also where a later one fails.
-        defer { if !changed.isEmpty { Hints.send(.changed, changed, in: directory) } }
         for id in ids {
             guard let command = try store.command(id) else {
                 report.unknown(id)
                 continue
             }
             if try store.requalify(id, qos: qos, now: .now) {
-                changed.append(id)
+                hints.add(.changed, id)
                 report.done(id, "is \(qos) now")
             } else {
                 report.refused(id, "has ended in status \(command.status) and keeps its quality")

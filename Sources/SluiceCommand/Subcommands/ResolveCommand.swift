@@ -50,19 +50,18 @@ struct ResolveCommand: ParsableCommand {
     var ids: [CommandID]
 
     func run() throws {
+        let hints = PendingHints(in: data.directory())
+        defer { hints.send() }
         let (directory, store) = try data.store()
         let spool = Spool(directory: directory.spool)
         var report = Report(asJSON: print.json, path: data.path)
-        var changed: [CommandID] = []
-        // Of what was recorded also where a later one fails.
-        defer { if !changed.isEmpty { Hints.send(.changed, changed, in: directory) } }
         for id in ids {
             guard let command = try store.command(id) else {
                 report.unknown(id)
                 continue
             }
             if command.status == .inDoubt, try store.resolve(id, as: verdict.status, now: .now) != nil {
-                changed.append(id)
+                hints.add(.changed, id)
                 // Nobody will send it any more.
                 if verdict == .success, let payload = try store.payload(id) { spool.discard(stored: payload) }
                 report.done(id, "is \(verdict.status) now")

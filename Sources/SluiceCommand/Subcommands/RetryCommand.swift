@@ -24,18 +24,26 @@ struct RetryCommand: ParsableCommand {
     var ids: [CommandID]
 
     func run() throws {
-        let (directory, store) = try data.store()
+        let hints = PendingHints(in: data.directory())
+        defer { hints.send() }
+        let (_, store) = try data.store()
         var report = Report(asJSON: print.json, path: data.path)
-        var changed: [CommandID] = []
-        // Of what was recorded also where a later one fails.
-        defer { if !changed.isEmpty { Hints.send(.changed, changed, in: directory) } }
         for id in ids {
             guard let command = try store.command(id) else {
                 report.unknown(id)
                 continue
             }
-            if try store.retry(id, now: .now) != nil {
-                changed.append(id)
+            let transition: StatusEvent?
+            do throws(StoreError) {
+                transition = try store.retry(id, now: .now)
+            } catch {
+                // Its unique key was taken since.
+                guard error.code == .conflict else { throw error }
+                report.refused(id, error.message)
+                continue
+            }
+            if transition != nil {
+                hints.add(.changed, id)
                 report.done(id, "will be run again")
             } else if command.status == .inDoubt {
                 report.refused(id, "is inDoubt: settle it with “sluice resolve \(id) --retry”")

@@ -188,7 +188,7 @@ final class BulkSubmit: Sendable {
         Output.flush()
         guard !Output.isTerminal else { return }
         let said = progress.withLock { $0.add(accepted.count, now: Int64(clinux_monotonic())) }
-        if let said { Diagnostics.showStatus { String(said.prefix($0)) } }
+        if let said { Diagnostics.showStatus { _ in said } }
     }
 }
 

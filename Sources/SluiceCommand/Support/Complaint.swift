@@ -78,7 +78,7 @@ struct Complaint: Error {
         // Everything else is the parser's: usage, help, version, a completion script.
         let code = SluiceTool.exitCode(for: error)
         if code.isSuccess {
-            Output.line(SluiceTool.fullMessage(for: error))
+            Output.line(Array(SluiceTool.fullMessage(for: error).utf8))
             Output.finish(code: .done)
         }
         // A list of values stands on lines of its own, which makes a long list a screen.

@@ -3,6 +3,7 @@ internal import Dispatch
 internal import Glibc
 internal import Sluice
 internal import Store
+internal import Synchronization
 internal import Wire
 internal import ZeroMQ
 
@@ -24,5 +25,29 @@ enum Hints {
         loop.join()
         context.terminate()
         close(descriptor)
+    }
+}
+
+/// Hints of what a person has changed so far: sent at the end, also where a later change fails, and at Ctrl-C.
+final class PendingHints: Sendable {
+    private let directory: DataDirectory
+    private let pending = Mutex<[(kind: Hint.Kind, id: CommandID)]>([])
+
+    init(in directory: DataDirectory) {
+        self.directory = directory
+        Interrupt.exits { [self] in send() }
+    }
+
+    func add(_ kind: Hint.Kind, _ id: CommandID) { pending.withLock { $0.append((kind, id)) } }
+
+    func send() {
+        let hints = pending.withLock { pending in
+            defer { pending = [] }
+            return pending
+        }
+        for kind in [Hint.Kind.cancelWished, .changed] {
+            let ids = hints.filter { $0.kind == kind }.map { $0.id }
+            if !ids.isEmpty { Hints.send(kind, ids, in: directory) }
+        }
     }
 }

@@ -1,4 +1,5 @@
 internal import Commands
+internal import Console
 internal import Logging
 
 /// `12:34:56.789 info  worker: Worker ready. seat=0`
@@ -20,7 +21,7 @@ struct TextLogHandler: LogHandler {
         line += "\(label): \(event.message)"
         let all = metadata.merging(event.metadata ?? [:]) { $1 }
         for (key, value) in all.sorted(by: { $0.key < $1.key }) { line += " \(key)=\(value)" }
-        Diagnostics.write(line + "\n")
+        Diagnostics.write(TerminalText.plain(line) + "\n")
     }
 }
 

@@ -1,4 +1,4 @@
-internal import CLinux
+internal import Console
 internal import Glibc
 internal import Synchronization
 
@@ -6,17 +6,24 @@ internal import Synchronization
 enum Output {
     private static let buffer = Mutex<[UInt8]>([])
     private static let limit = 65_536
+    private static let goesOn = Atomic<Bool>(false)
+    private static let isClosed = Atomic<Bool>(false)
 
     static let isTerminal = isatty(STDOUT_FILENO) == 1
 
+    /// What a command does is more than what it prints: a closed pipe does not end it, and what it prints from then on goes
+    /// nowhere.
+    static func outlivesReader() { goesOn.store(true, ordering: .relaxed) }
+
+    /// A line for people.
     static func line(_ text: String) {
         append { buffer in
-            buffer.append(contentsOf: text.utf8)
+            buffer.append(contentsOf: TerminalText.plain(text).utf8)
             buffer.append(UInt8(ascii: "\n"))
         }
     }
 
-    /// A line of bytes, such as JSON.
+    /// Bytes as they are, such as JSON, and a line feed.
     static func line(_ bytes: [UInt8]) {
         append { buffer in
             buffer.append(contentsOf: bytes)
@@ -35,24 +42,28 @@ enum Output {
     static func flush() { buffer.withLock { write(&$0) } }
 
     /// Flushes and ends the process. Threads that still run are not waited for; one that writes is, but no longer than a
-    /// second, for the pipe may be full and nobody read it.
+    /// second, for the pipe may be full and nobody read it. What went well in all but its output ends with `cannotWrite`.
     static func finish(code: Code) -> Never {
         for _ in 0..<100 {
             if buffer.withLockIfAvailable({ write(&$0) }) != nil { break }
             usleep(10_000)
         }
-        _exit(code.rawValue)
+        guard code == .done, isClosed.load(ordering: .relaxed) else { _exit(code.rawValue) }
+        Diagnostics.say("standard output was closed before everything was printed")
+        _exit(Code.cannotWrite.rawValue)
     }
 
     private static func write(_ buffer: inout [UInt8]) {
         var start = 0
-        while start < buffer.count {
+        while start < buffer.count, !isClosed.load(ordering: .relaxed) {
             let count = buffer.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress! + start, $0.count - start) }
             if count >= 0 {
                 start += count
             } else if errno == EAGAIN {
                 var descriptor = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
                 poll(&descriptor, 1, 1000)
+            } else if errno == EPIPE, goesOn.load(ordering: .relaxed) {
+                isClosed.store(true, ordering: .relaxed)
             } else if errno != EINTR {
                 giveUp(errno)
             }
@@ -76,18 +87,16 @@ enum Diagnostics {
 
     static func say(_ sentence: String) {
         clearStatus()
-        write("sluice: \(sentence)\n")
+        write("sluice: \(TerminalText.plain(sentence))\n")
     }
 
     /// How far something is: the last line of a terminal, until the next one replaces it or something is said. Nothing where
     /// standard error is no terminal.
-    /// - Parameter text: is given the columns that there are.
+    /// - Parameter text: is given the columns that there are, and cut to them.
     static func showStatus(_ text: (_ columns: Int) -> String) {
         guard isTerminal else { return }
-        var columns: CInt = 80
-        var rows: CInt = 24
-        _ = clinux_terminal_size(STDERR_FILENO, &columns, &rows)
-        let line = text(Int(columns) - 1)
+        let columns = Terminal.size(of: STDERR_FILENO).columns - 1
+        let line = TerminalText.cut(text(columns), width: columns)
         hasStatus.withLock { hasStatus in
             hasStatus = true
             write("\r\u{1B}[2K\(line)")

@@ -18,11 +18,19 @@ struct Producer {
     /// - Throws: the first refusal; what was accepted before it has been printed.
     func submit(_ drafts: [CommandDraft], labels: [String], allowUnknownTypes: Bool = false) async throws -> [CommandID]
     {
+        try await submit(labels: labels, allowUnknownTypes: allowUnknownTypes) { Array(drafts[$0]) }
+    }
+
+    /// As ``submit(_:labels:allowUnknownTypes:)``.
+    /// - Parameter drafts: called for some at a time, right before they are submitted.
+    func submit(
+        labels: [String], allowUnknownTypes: Bool = false, _ drafts: (_ places: Range<Int>) throws -> [CommandDraft]
+    ) async throws -> [CommandID] {
         var ids: [CommandID] = []
-        for start in stride(from: 0, to: drafts.count, by: Self.batch) {
-            let end = min(start + Self.batch, drafts.count)
-            let results = await client.submissions(
-                of: Array(drafts[start..<end]), allowUnknownTypes: allowUnknownTypes)
+        let count = labels.count
+        for start in stride(from: 0, to: count, by: Self.batch) {
+            let end = min(start + Self.batch, count)
+            let results = await client.submissions(of: try drafts(start..<end), allowUnknownTypes: allowUnknownTypes)
             var refusal: (any Error)?
             for (index, result) in results.enumerated() {
                 switch result {
@@ -32,12 +40,12 @@ struct Producer {
                     if submission.existed { unused(start + index) }
                 case .failure(let error):
                     unused(start + index)
-                    if refusal == nil { refusal = refused(error, label: labels[start + index], count: drafts.count) }
+                    if refusal == nil { refusal = refused(error, label: labels[start + index], count: count) }
                 }
             }
             Output.flush()
             if let refusal {
-                for index in end..<drafts.count { unused(index) }
+                for index in end..<count { unused(index) }
                 throw refusal
             }
         }

@@ -9,22 +9,17 @@ internal import Synchronization
 /// The copies of `put --spool`, from the first byte until their commands are submitted. What no command will name is deleted,
 /// also at Ctrl-C. A terminal sees how far the copying has got.
 final class SpooledCopies: Sendable {
-    private enum Phase {
-        case copying
-        /// Commands may name them from here on: a copy is left over rather than a command without its file.
-        case handedOver
-        case abandoned
-    }
-
     private struct State {
-        var phase = Phase.copying
+        var isAbandoned = false
         /// Paths, in the order of the files.
         var copies: [String] = []
+        /// So many of them commands may name: a copy is left over rather than a command without its file.
+        var published = 0
         var progress: CopyProgress
     }
 
     private let spool: Spool
-    /// They are made here, and lie in the spool itself from ``publish(_:)`` on.
+    /// They are made here, and lie in the spool itself from ``publish(_:_:_:)`` on.
     private let stage: SpoolStage
     private let state: Mutex<State>
 
@@ -43,88 +38,76 @@ final class SpooledCopies: Sendable {
         state = Mutex(State(progress: CopyProgress(files: files, total: total, now: Int64(clinux_monotonic()))))
     }
 
-    /// Runs `body`, which takes all copies; where it throws, none is left.
-    func makeAll<Value>(_ body: () throws -> Value) throws -> Value {
+    /// Copies the sources of all payloads.
+    /// - Returns: payloads for ``publish(_:_:_:)``.
+    /// - Throws: as ``Spool/take(_:began:copied:)``; who meets it abandons what is there.
+    func take(_ payloads: [JSONValue]) throws -> [JSONValue] {
+        let taken = try payloads.map { payload in
+            let taken = try stage.spool.take(payload, began: { try begin($0) }, copied: { show(bytes: $0) })
+            show(files: 1)
+            return taken
+        }
+        Diagnostics.clearStatus()
+        return taken
+    }
+
+    /// Puts copies where commands may name them, which must be submitted next.
+    /// - Parameters:
+    ///   - range: places of the files; what comes before has been published.
+    ///   - payloads: those of ``take(_:)``, of all files.
+    ///   - body: is given the payloads that name these copies there; where it throws, they are not published.
+    func publish<Value>(
+        _ range: Range<Int>, _ payloads: [JSONValue], _ body: ([JSONValue]) throws -> Value
+    ) throws -> Value {
+        let published = try state.withLock { state in
+            guard !state.isAbandoned else { throw CancellationError() }
+            let published = try range.map { place in
+                let adopted = try spool.adopt(payloads[place])
+                state.copies[place] = adopted["file"]?.string ?? state.copies[place]
+                return adopted
+            }
+            state.published = range.upperBound
+            return published
+        }
         do {
-            let value = try body()
-            try handOver()
-            return value
+            try spool.sync()
+            return try body(published)
         } catch {
-            // Otherwise Ctrl-C deletes them, and ends the process when it has: what comes of that is no error of its own.
-            guard abandon() else { Self.waitForEnd() }
+            state.withLock { $0.published = range.lowerBound }
             throw error
         }
     }
 
-    private static func waitForEnd() -> Never {
-        while true { sleep(1) }
-    }
-
-    /// As ``Spool/take(_:began:copied:)``.
-    func take(_ payload: JSONValue) throws -> JSONValue {
-        let taken = try stage.spool.take(payload, began: { try begin($0) }, copied: { show(bytes: $0) })
-        show(files: 1)
-        return taken
-    }
-
-    /// Puts all copies where commands may name them.
-    /// - Parameter payloads: those of ``take(_:)``, in the same order.
-    /// - Returns: the payloads that name them there.
-    func publish(_ payloads: [JSONValue]) throws -> [JSONValue] {
-        let published = try payloads.enumerated().map { place, payload in
-            try state.withLock { state in
-                guard case .copying = state.phase else { throw CancellationError() }
-                let adopted = try spool.adopt(payload)
-                if let path = adopted["file"]?.string { state.copies[place] = path }
-                return adopted
-            }
+    /// Deletes all copies but those that are published.
+    /// - Returns: how many these are; nil where another call was first.
+    func abandon() -> Int? {
+        let (copies, published) = state.withLock { state -> ([String]?, Int) in
+            defer { state.isAbandoned = true }
+            return (state.isAbandoned ? nil : Array(state.copies[state.published...]), state.published)
         }
-        try spool.sync()
+        guard let copies else { return nil }
+        Diagnostics.clearStatus()
+        for copy in copies { unlink(copy) }
         stage.remove()
         return published
     }
 
-    /// Deletes all copies, unless they have been handed over.
-    /// - Returns: whether it was this call that did.
-    func abandon() -> Bool {
-        let copies = state.withLock { state -> [String]? in
-            guard case .copying = state.phase else { return nil }
-            state.phase = .abandoned
-            return state.copies
-        }
-        guard let copies else { return false }
-        Diagnostics.clearStatus()
-        for copy in copies { unlink(copy) }
-        stage.remove()
-        return true
-    }
-
     /// Deletes the copy of the file at that place: no command names it.
-    func discard(_ place: Int) { spool.discard(file: state.withLock { $0.copies[place] }) }
+    func discard(_ place: Int) { unlink(state.withLock { $0.copies[place] }) }
 
     private func begin(_ path: String) throws {
         try state.withLock { state in
-            guard case .copying = state.phase else { throw CancellationError() }
+            guard !state.isAbandoned else { throw CancellationError() }
             state.copies.append(path)
         }
-    }
-
-    private func handOver() throws {
-        try state.withLock { state in
-            guard case .copying = state.phase else { throw CancellationError() }
-            state.phase = .handedOver
-        }
-        Diagnostics.clearStatus()
     }
 
     // MARK: The terminal
 
     private func show(bytes: Int64 = 0, files: Int = 0) {
         let progress = state.withLock { state -> TransferProgress? in
-            guard case .copying = state.phase,
-                let progress = state.progress.add(bytes: bytes, files: files, now: Int64(clinux_monotonic()))
-            else { return nil }
-            return progress
+            guard !state.isAbandoned else { return nil }
+            return state.progress.add(bytes: bytes, files: files, now: Int64(clinux_monotonic()))
         }
         guard let progress else { return }
         let label = "copying  "

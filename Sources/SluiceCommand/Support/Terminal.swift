@@ -48,10 +48,12 @@ enum Terminal {
     }
 
     /// Columns and rows; 80 by 24 where the terminal does not tell.
-    static var size: (columns: Int, rows: Int) {
+    static var size: (columns: Int, rows: Int) { size(of: STDOUT_FILENO) }
+
+    static func size(of descriptor: CInt) -> (columns: Int, rows: Int) {
         var columns: CInt = 0
         var rows: CInt = 0
-        guard clinux_terminal_size(STDOUT_FILENO, &columns, &rows) == 0, columns > 0, rows > 0 else { return (80, 24) }
+        guard clinux_terminal_size(descriptor, &columns, &rows) == 0, columns > 0, rows > 0 else { return (80, 24) }
         return (Int(columns), Int(rows))
     }
 

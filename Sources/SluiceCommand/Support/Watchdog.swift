@@ -52,8 +52,9 @@ final class Watchdog: Sendable {
             keeper.socket = consume socket
             loop.tick = { now in
                 if self?.isSilent(now) == true {
-                    logger.error("The coordinator has been silent for too long; it is killed and started again.")
+                    // First: whoever reads the log may stand still as well.
                     onSilence()
+                    logger.error("The coordinator has been silent for too long; it is killed and started again.")
                 }
                 return now + Self.tick
             }

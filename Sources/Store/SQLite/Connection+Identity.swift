@@ -7,16 +7,10 @@ extension Connection {
     func checkIdentity(number: Int, _ options: ShardOptions) throws(StoreError) {
         let (count, path) = (options.count, options.directory.shard(number))
         let application = try integer("PRAGMA application_id")
-        let version = try integer("PRAGMA user_version")
         guard application == Int64(Schema.applicationID) else {
             throw Self.foreign(number, path)
         }
-        guard version <= Schema.version else {
-            throw StoreError(
-                .foreign,
-                "\(path) has version \(version), and this program knows \(Schema.version); use a newer Sluice.",
-                shard: number)
-        }
+        let version = try knownVersion(number, path)
         let facts = try meta()
         guard facts["number"] == "\(number)", let shards = facts["shards"].flatMap({ Int($0) }),
             let name = facts["store"]
@@ -40,7 +34,21 @@ extension Connection {
                 .foreign, "\(path) is of another store than the other shards; put the right file in its place.",
                 shard: number)
         }
-        if version < Schema.version { try migrate(from: Int(version)) }
+        if version < Schema.version { try migrate(number, path) }
+    }
+
+    /// The version of the file: from 1 to this program's.
+    private func knownVersion(_ number: Int, _ path: String) throws(StoreError) -> Int {
+        let version = try integer("PRAGMA user_version")
+        // It is written together with the application's id.
+        guard version > 0 else { throw StoreError(.corrupt, "it says that its version is \(version)") }
+        guard version <= Schema.version else {
+            throw StoreError(
+                .foreign,
+                "\(path) has version \(version), and this program knows \(Schema.version); use a newer Sluice.",
+                shard: number)
+        }
+        return Int(version)
     }
 
     static func foreign(_ number: Int, _ path: String) -> StoreError {
@@ -48,11 +56,11 @@ extension Connection {
     }
 
     /// Brings the file to this program's version, in one transaction.
-    private func migrate(from version: Int) throws(StoreError) {
+    private func migrate(_ number: Int, _ path: String) throws(StoreError) {
         try execute("BEGIN IMMEDIATE")
         do throws(StoreError) {
-            // Another process may have been faster.
-            for step in Int(try integer("PRAGMA user_version"))..<Schema.version {
+            // Another process may have been faster, and of a newer program.
+            for step in try knownVersion(number, path)..<Schema.version {
                 try execute(Schema.migrations[step])
             }
             try execute("PRAGMA user_version = \(Schema.version)")

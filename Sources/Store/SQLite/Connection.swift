@@ -78,19 +78,21 @@ final class Connection: @unchecked Sendable {
     // MARK: Opening
 
     /// Before the first connection of the process.
-    private static let preparation: CInt = clinux_sqlite_count_no_memory()
+    private static let preparation: CInt = clinux_sqlite_configure()
 
-    /// `mode=rw`: a file that is missing is never made anew.
+    /// `mode=rw`: a file that is missing is never made anew. What begins with `//` needs an empty authority before it.
     private static func uri(_ path: String, vfs: String?) -> String {
-        let name = path.map { character in
-            switch character {
-            case "%": "%25"
-            case "?": "%3f"
-            case "#": "%23"
-            default: String(character)
+        var uri = path.utf8.first == UInt8(ascii: "/") ? "file://" : "file:"
+        for byte in path.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                UInt8(ascii: "_"), UInt8(ascii: "~"):
+                uri.unicodeScalars.append(UnicodeScalar(byte))
+            default: uri += (byte < 16 ? "%0" : "%") + String(byte, radix: 16)
             }
-        }.joined()
-        return "file:\(name)?mode=rw" + (vfs.map { "&vfs=\($0)" } ?? "")
+        }
+        return uri + "?mode=rw" + (vfs.map { "&vfs=\($0)" } ?? "")
     }
 
     /// The same for every connection of this program.

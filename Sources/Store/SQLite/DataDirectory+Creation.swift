@@ -36,6 +36,8 @@ extension DataDirectory {
         if !isCut { try refuseToReplace() }
         for shard in found { removeShard(shard) }
         try touch(creationMarker)
+        // Before the first shard: a power cut must not leave shards without it.
+        try sync(run)
         let store = CommandID().description
         for shard in 0..<shardCount { try makeShard(shard, of: shardCount, store: store, types: types) }
         try sync(path)

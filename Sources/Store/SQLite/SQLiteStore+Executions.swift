@@ -90,36 +90,41 @@ extension SQLiteStore {
         released: ([StatusEvent], [ReadyCommand]) -> Void
     ) throws(StoreError) {
         var found: [(shard: Shard, remains: Remains)] = []
+        // The first of each phase: what is in the other shards need not wait for it.
+        var problem: StoreError?
         for shard in shards {
-            let remains = try sound { () throws(StoreError) -> Remains in
-                try shard.use { connection throws(StoreError) in
-                    let rows = try connection.inFlight(seat: seat, epoch: epoch)
-                    let hasSuspect = rows.contains {
-                        $0.command.suspect && begun?.executing.contains($0.id) ?? true
+            do throws(StoreError) {
+                let remains = try sound { () throws(StoreError) -> Remains in
+                    try shard.use { connection throws(StoreError) in
+                        let rows = try connection.inFlight(seat: seat, epoch: epoch)
+                        let hasSuspect = rows.contains {
+                            $0.command.suspect && begun?.executing.contains($0.id) ?? true
+                        }
+                        return hasSuspect ? .suspect : rows.isEmpty ? .session : .commands
                     }
-                    return hasSuspect ? .suspect : rows.isEmpty ? .session : .commands
                 }
+                if let remains { found.append((shard, remains)) }
+            } catch {
+                problem = problem ?? error
             }
-            if let remains { found.append((shard, remains)) }
         }
         let isConvicted = found.contains { $0.remains == .suspect }
         // One after the other: eight at once cost the workers' commits more than they gained (75 ms for 61 from the kill to
         // the next claim).
         for remains in Remains.allCases {
-            var locked: StoreError?
             for (shard, left) in found where left == remains {
                 do throws(StoreError) {
-                    let (events, ready) = try shard.reap(
-                        seat: seat, epoch: epoch, counts: counts, begun: begun, isConvicted: isConvicted,
-                        reason: reason, now: now)
-                    released(events, ready)
+                    let done = try sound { () throws(StoreError) in
+                        try shard.reap(
+                            seat: seat, epoch: epoch, counts: counts, begun: begun, isConvicted: isConvicted,
+                            reason: reason, now: now)
+                    }
+                    if let done { released(done.0, done.1) }
                 } catch {
-                    // What is in the others need not wait for it.
-                    guard error.code == .busy else { throw error }
-                    locked = error
+                    problem = problem ?? error
                 }
             }
-            if let locked { throw locked }
+            if let problem { throw problem }
         }
     }
 }

@@ -79,7 +79,7 @@ extension SQLiteStore {
     }
 
     package func shiftBackoffs(shard: Int, by jump: Duration, writtenBefore: Timestamp?) throws(StoreError) {
-        try self.shard(shard).write { connection throws(StoreError) in
+        try self.shard(shard).write(patience: shortPatience) { connection throws(StoreError) in
             let shift = try connection.statement(.shiftBackoffs)
             shift.bind(jump.milliseconds, at: 1)
             shift.bind(writtenBefore, at: 2)

@@ -150,7 +150,7 @@ extension SQLiteStore {
             try sound { () throws(StoreError) in
                 let known = try shard.use { connection throws(StoreError) in try connection.readTypes() }
                 guard !types.isSubset(of: known) else { return }
-                try shard.write { connection throws(StoreError) in
+                try shard.write(patience: shortPatience) { connection throws(StoreError) in
                     let add = try connection.statement(.addType)
                     for type in types {
                         add.bind(type, at: 1)

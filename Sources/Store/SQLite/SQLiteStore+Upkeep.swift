@@ -7,8 +7,8 @@ internal import Commands
 #endif
 
 extension SQLiteStore {
-    package func set(_ key: String, to value: String?) throws(StoreError) {
-        try shards[0].write { connection throws(StoreError) in
+    package func set(_ key: String, to value: String?, patience: Duration) throws(StoreError) {
+        try shards[0].write(patience: patience) { connection throws(StoreError) in
             let statement = try connection.statement(value == nil ? .removeSetting : .setSetting)
             statement.bind(key, at: 1)
             if let value { statement.bind(value, at: 2) }

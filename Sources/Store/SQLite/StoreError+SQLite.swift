@@ -21,8 +21,8 @@ extension StoreError {
             case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN: .permission
             case SQLITE_IOERR:
                 switch code >> 8 {
-                // Short reads mean a file that ends too early.
-                case 2, 33: .corrupt
+                // READ, SHORT_READ, CORRUPTFS: the disk cannot read it, or the file ends too early.
+                case 1, 2, 33: .corrupt
                 // WRITE, FSYNC, DIR_FSYNC, TRUNCATE, SHMSIZE: a write failed.
                 case 3, 4, 5, 6, 19: .full
                 default: .failed

@@ -1,0 +1,35 @@
+import Commands
+import NetworkControl
+import Testing
+
+@testable import Coordination
+
+@Suite struct LinkLogTests {
+    private static let second: Int64 = 1_000_000_000
+    private let key = LinkKey(Destination(scheme: "http", host: "a", port: 80), .up)
+
+    @Test func `what a link is stands once, and again after a minute`() {
+        var log = LinkLog()
+        #expect(value(log.isNews("good", of: key, now: 0)))
+        #expect(!value(log.isNews("good", of: key, now: 59 * Self.second)))
+        #expect(value(log.isNews("poor", of: key, now: 59 * Self.second)))
+        #expect(value(log.isNews("poor", of: key, now: 119 * Self.second)))
+    }
+
+    @Test func `what could not be written is news again five seconds later`() {
+        var log = LinkLog()
+        #expect(value(log.isNews("good", of: key, now: 0)))
+        log.failed("good", of: key, now: Self.second)
+        #expect(!log.differs("offline", of: key), "nothing stands")
+        #expect(!value(log.isNews("good", of: key, now: 5 * Self.second)))
+        #expect(value(log.isNews("good", of: key, now: 6 * Self.second)))
+        // Also what stands already and is only refreshed.
+        #expect(value(log.isNews("good", of: key, now: 66 * Self.second)))
+        log.failed("good", of: key, now: 67 * Self.second)
+        #expect(value(log.isNews("good", of: key, now: 72 * Self.second)))
+        // Late word of what has been followed by something else undoes nothing.
+        #expect(value(log.isNews("poor", of: key, now: 73 * Self.second)))
+        log.failed("good", of: key, now: 74 * Self.second)
+        #expect(!value(log.isNews("poor", of: key, now: 80 * Self.second)))
+    }
+}
