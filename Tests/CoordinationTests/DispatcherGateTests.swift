@@ -115,10 +115,15 @@ import Wire
         #expect(!Destination(scheme: "http", host: "127.evil.com", port: 80).isLoopback)
     }
 
-    @Test func `a quality that may not begin is kept out of the way of its class`() {
+    /// Where a person has set limits of the host.
+    private func limited(_ limits: DestinationLimits, concurrency: Int) -> Dispatcher {
         var policy = NetworkPolicy()
-        policy.destinations[host] = DestinationLimits(backgroundHours: AllowedHours(from: 60, to: 120))
-        var dispatcher = dispatcher(concurrency: 8, links: LinkGovernors(policy: policy))
+        policy.destinations[host] = limits
+        return dispatcher(concurrency: concurrency, links: LinkGovernors(policy: policy))
+    }
+
+    @Test func `a quality that may not begin is kept out of the way of its class`() {
+        var dispatcher = limited(DestinationLimits(backgroundHours: AllowedHours(from: 60, to: 120)), concurrency: 8)
         dispatcher.insert([ready(1, .background, to: host), ready(2, .utility, to: host)])
         #expect(value(dispatcher.networkTick(minuteOfDay: 30, now: 0)) == false)
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [2])
@@ -128,9 +133,7 @@ import Wire
     }
 
     @Test func `hours hold before the first command of a destination`() {
-        var policy = NetworkPolicy()
-        policy.destinations[host] = DestinationLimits(backgroundHours: AllowedHours(from: 60, to: 120))
-        var dispatcher = dispatcher(concurrency: 8, links: LinkGovernors(policy: policy))
+        var dispatcher = limited(DestinationLimits(backgroundHours: AllowedHours(from: 60, to: 120)), concurrency: 8)
         #expect(value(dispatcher.networkTick(minuteOfDay: 30, now: 0)) == false)
         // Of the destination nothing is known yet; utility of the same class may go.
         dispatcher.insert([ready(1, .background, to: host), ready(2, .utility, to: host)])
@@ -145,9 +148,7 @@ import Wire
     }
 
     @Test func `neither the floor nor a kept place goes beyond maxConcurrency`() {
-        var policy = NetworkPolicy()
-        policy.destinations[host] = DestinationLimits(maxConcurrency: 1)
-        var dispatcher = dispatcher(concurrency: 8, links: LinkGovernors(policy: policy))
+        var dispatcher = limited(DestinationLimits(maxConcurrency: 1), concurrency: 8)
         dispatcher.insert([ready(1, to: host)])
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
         dispatcher.insert([ready(2, .background, to: host, age: 61_000)])
@@ -155,9 +156,7 @@ import Wire
     }
 
     @Test func `where maxConcurrency counts the places, what has waited a minute has the next, and then waits again`() {
-        var policy = NetworkPolicy()
-        policy.destinations[host] = DestinationLimits(maxConcurrency: 1)
-        var dispatcher = dispatcher(concurrency: 8, links: LinkGovernors(policy: policy))
+        var dispatcher = limited(DestinationLimits(maxConcurrency: 1), concurrency: 8)
         let low = (11...13).map { ready($0, .utility, to: host, age: 61_000) }
         dispatcher.insert((1...9).map { ready($0, to: host) } + low)
         /// Numbers of those that run one after the other, so many seconds each.
@@ -176,9 +175,7 @@ import Wire
     }
 
     @Test func `where maxConcurrency counts the places, who comes back has its turn and no other`() {
-        var policy = NetworkPolicy()
-        policy.destinations[host] = DestinationLimits(maxConcurrency: 1)
-        var dispatcher = dispatcher(concurrency: 8, links: LinkGovernors(policy: policy))
+        var dispatcher = limited(DestinationLimits(maxConcurrency: 1), concurrency: 8)
         let low = ready(1, .utility, to: host)
         dispatcher.insert([low])
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
@@ -189,10 +186,8 @@ import Wire
     }
 
     @Test func `the floor adds nothing to who comes back to the same destination`() {
-        var policy = NetworkPolicy()
-        policy.destinations[host] = DestinationLimits(maxConcurrency: 1)
         // Its window is full as long as no state of the worker says what has ended.
-        var dispatcher = dispatcher(concurrency: 1, links: LinkGovernors(policy: policy))
+        var dispatcher = limited(DestinationLimits(maxConcurrency: 1), concurrency: 1)
         let low = ready(1, .utility, to: host)
         dispatcher.insert([low])
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
@@ -336,9 +331,7 @@ import Wire
     }
 
     @Test func `the floor opens no hours`() {
-        var policy = NetworkPolicy()
-        policy.destinations[host] = DestinationLimits(backgroundHours: AllowedHours(from: 60, to: 120))
-        var dispatcher = dispatcher(concurrency: 1, links: LinkGovernors(policy: policy))
+        var dispatcher = limited(DestinationLimits(backgroundHours: AllowedHours(from: 60, to: 120)), concurrency: 1)
         dispatcher.insert([ready(1), ready(2, .background, to: host, age: 61_000)])
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
         #expect(value(dispatcher.dispatch(at: at, now: 0)).isEmpty)

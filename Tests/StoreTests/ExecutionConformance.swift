@@ -208,57 +208,6 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `where the wall clock jumps, what a failure waits for goes along, and a producer's own time stays`(
-        _ kind: StoreKind
-    ) throws {
-        let subject = try StoreUnderTest(kind, shardCount: 1)
-        let failed = try subject.submit()
-        let refused = try subject.submit()
-        let planned = try subject.submit(.noop.with { $0.notBefore = .base + .seconds(100) })
-        try subject.open()
-        for (id, fault) in [(failed, Failure.Fault.command), (refused, .link)] {
-            try subject.claim(id)
-            let failure = Failure(fault, reason: "503", retryAfter: .seconds(30))
-            try subject.apply(.end(id, claim: 1, .failure(failure)))
-        }
-        func waits() throws -> [Timestamp] {
-            try [failed, refused, planned].map { try subject.store.command($0)?.notBefore ?? .zero }
-        }
-        let before = try waits()
-        #expect(before.allSatisfy { $0 > .base })
-        try subject.store.shiftBackoffs(shard: 0, by: .seconds(-3600), writtenBefore: nil)
-        #expect(try waits() == [before[0] + .seconds(-3600), before[1] + .seconds(-3600), before[2]])
-    }
-
-    @Test(arguments: StoreKind.allCases)
-    func `where the wall clock jumps ahead, a failure that was written after the jump waits no longer for it`(
-        _ kind: StoreKind
-    ) throws {
-        let subject = try StoreUnderTest(kind, shardCount: 1)
-        let ids = try subject.submit([.noop, .noop, .noop, .noop])
-        try subject.open()
-        let hour = Duration.seconds(3600)
-        let found = Timestamp.base + .seconds(3600 + 10)
-        // Two of the command and two of the link; of each, one before the jump and one after it.
-        let moments: [Timestamp] = [.base + .seconds(5), found, .base + .seconds(6), found + .seconds(-1)]
-        let faults: [Failure.Fault] = [.command, .command, .link, .link]
-        for (index, id) in ids.enumerated() {
-            try subject.claim(id, now: moments[index])
-            let failure = Failure(faults[index], reason: "503", retryAfter: .seconds(30))
-            try subject.apply(.end(id, claim: 1, .failure(failure)), now: moments[index])
-        }
-        func waits() throws -> [Timestamp] { try ids.map { try subject.store.command($0)?.notBefore ?? .zero } }
-        let meant = try waits()
-        #expect(zip(meant, moments).allSatisfy { $0 > $1 })
-        try subject.store.shiftBackoffs(shard: 0, by: hour, writtenBefore: found + .seconds(-1800))
-        #expect(try waits() == [meant[0] + hour, meant[1], meant[2] + hour, meant[3]])
-        // A later jump moves those, too; what was written at its bound stays.
-        try subject.store.shiftBackoffs(shard: 0, by: hour, writtenBefore: found)
-        let twice = hour + hour
-        #expect(try waits() == [meant[0] + twice, meant[1], meant[2] + twice, meant[3] + hour])
-    }
-
-    @Test(arguments: StoreKind.allCases)
     func `a failure of the link is not charged`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind, shardCount: 1)
         let id = try subject.submit()
