@@ -49,10 +49,10 @@ package struct Dispatcher: Sendable {
     private(set) var inFlight = InFlight()
     /// When the last that ran of a class was sent back to wait, or has ended where a person counts the places.
     var releasedAt: [ReadyQueue.Group: Int64] = [:]
-    /// Places of transfers whose connection broke, and until when they are theirs. High quality that has all places cuts
+    /// Places of transfers whose connection broke, and since when they are free. High quality that has all places cuts
     /// nobody, but leaves a link one: of four low uploads beside 64 high ones, one whose connection broke waited for the end
     /// of the other three (593 s of 600, measured).
-    var kept: [CommandID: (group: ReadyQueue.Group, until: Int64)] = [:]
+    var kept: [CommandID: (group: ReadyQueue.Group, since: Int64)] = [:]
 
     /// Offers not claimed by then are forgotten, and may go elsewhere.
     package static let patience: Int64 = 2_000_000_000
@@ -200,9 +200,7 @@ package struct Dispatcher: Sendable {
             if let hand = inHand[id], hand.offeredAt == nil {
                 let group = ReadyQueue.Group(destination: hand.destination, serviceClass: hand.serviceClass)
                 releasedAt[group] = now
-                if report.hasBroken, hand.serviceClass != .high {
-                    kept[id] = (group, now + links.policy.longestStandstill.nanoseconds)
-                }
+                if report.keepsPlace, hand.serviceClass != .high { kept[id] = (group, now) }
             }
             letGo(id)
         case .error, .success, .cancelled, .inDoubt, .tooManyTimes:

@@ -56,10 +56,10 @@ package struct LinkGovernors: Sendable {
     /// - Parameters:
     ///   - middle: commands of middle quality in hand there.
     ///   - low: the same of low quality.
-    ///   - comesBack: a connection of the class broke there a moment ago.
+    ///   - comesBack: it had a place there, and its connection broke.
     package func admits(
-        _ serviceClass: ServiceClass, to destination: Destination, middle: Int, low: Int, comesBack: Bool = false,
-        now: Int64
+        _ serviceClass: ServiceClass, to destination: Destination, middle: Int, low: Int,
+        comesBack: LinkAllowance.Return? = nil, now: Int64
     ) -> Bool {
         guard destination != .none else { return true }
         let key = LinkKey(destination, .up)
@@ -271,6 +271,10 @@ extension TransferSample {
 extension StatusReport {
     /// No answer, but the end of the connection, or none at all.
     var hasBroken: Bool { fault == .link && !isAnswer && !isPushback }
+
+    /// It goes on from where it is; so does one whose server still holds the connection before, and answers 423. Who was
+    /// told that there are too many comes back as one of those who wait.
+    var keepsPlace: Bool { (fault == .link || fault == .command) && !isPushback }
 }
 
 extension Destination {

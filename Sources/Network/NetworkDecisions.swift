@@ -22,26 +22,44 @@ package struct LinkAllowance: Sendable, Equatable {
     /// So many more the link itself would bear, which high quality elsewhere or others' shares have; only who had one of
     /// them comes back to it.
     package var reserve = 0
+    /// Low quality has no more than ``lowPlaces``, whoever comes back.
+    private var holdsLowBack = false
     /// Qualities that begin nothing now.
     package var closed: Set<QualityOfService> = []
+
+    init(level: LinkLevel, places: Int, lowPlaces: Int, closed: Set<QualityOfService> = []) {
+        self.level = level
+        self.places = places
+        self.lowPlaces = lowPlaces
+        self.closed = closed
+    }
 
     /// Low quality has no more than so many, whoever comes back.
     mutating func limitLow(to most: Int) {
         lowPlaces = min(lowPlaces, most)
-        reserve = 0
+        holdsLowBack = true
+    }
+
+    /// Of a transfer that had a place, and whose connection broke.
+    package enum Return: Sendable {
+        /// Its place may be used, as far as the link bears it.
+        case inTime
+        /// It has waited as long as may be: its place is its own.
+        case overdue
     }
 
     /// - Parameters:
     ///   - others: transfers of middle and low quality that are in hand.
     ///   - low: of these, low ones.
-    ///   - comesBack: it had a place a moment ago, and its connection broke.
-    package func admits(_ qos: QualityOfService, others: Int, low: Int, comesBack: Bool = false) -> Bool {
+    ///   - comesBack: it had a place, and its connection broke.
+    package func admits(_ qos: QualityOfService, others: Int, low: Int, comesBack: Return? = nil) -> Bool {
         guard !closed.contains(qos) else { return false }
-        let more = comesBack ? reserve : 0
-        switch qos.serviceClass {
-        case .high: return true
-        case .middle: return others < places + more
-        case .low: return others < places + more && low < lowPlaces + more
+        if qos.serviceClass == .high { return true }
+        if qos.serviceClass == .low, low >= lowPlaces, holdsLowBack || comesBack == nil { return false }
+        switch comesBack {
+        case nil: return others < places
+        case .inTime: return others < places + reserve
+        case .overdue: return true
         }
     }
 }

@@ -250,22 +250,8 @@ import Wire
     }
 
     @Test func `a low transfer whose connection broke comes back beside high quality that has all places`() {
-        var policy = NetworkPolicy()
-        policy.globalLimit = 8
-        var dispatcher = dispatcher(concurrency: 8, links: LinkGovernors(policy: policy))
-        let low = (1...6).map { ready(Int64($0), .utility, to: host) }
-        let high = (11...18).map { ready(Int64($0), .userInitiated, to: host) }
-        dispatcher.insert(low)
-        var traffic = Traffic(to: host)
-        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1, 2, 3, 4])
-        start(Array(low.prefix(4)), in: &dispatcher, now: 0)
-        traffic.flow(Array(low.prefix(4)), seconds: 5, through: &dispatcher)
-        dispatcher.insert(high)
-        #expect(numbers(dispatcher.dispatch(at: at, now: traffic.now)).count == 8)
-        start(high, in: &dispatcher, now: traffic.now)
-        traffic.flow(low.prefix(4) + high, seconds: 30, through: &dispatcher)
-        #expect(dispatcher.links.controller.state(of: LinkKey(host, .up), now: traffic.now)?.limit == 1)
-
+        let (low, high) = (low, high)
+        var (dispatcher, traffic) = beside(low, high)
         dispatcher.transition(report(low[0], .new, fault: .link, reason: "stalled"), now: traffic.now)
         #expect(value(dispatcher.dispatch(at: at, now: traffic.now)).isEmpty, "nobody else has its place")
         dispatcher.insert([low[0]])
@@ -279,9 +265,57 @@ import Wire
         #expect(value(dispatcher.dispatch(at: at, now: traffic.now)).isEmpty, "who has ended keeps no place")
 
         dispatcher.transition(report(low[2], .new, fault: .link, reason: "stalled"), now: traffic.now)
-        traffic.flow([low[0], low[3]] + high, seconds: 61, through: &dispatcher)
+        traffic.flow([low[0], low[3]] + high, seconds: 121, through: &dispatcher)
         dispatcher.insert([low[2]])
-        #expect(value(dispatcher.dispatch(at: at, now: traffic.now)).isEmpty, "nor who stays away for a minute")
+        #expect(value(dispatcher.dispatch(at: at, now: traffic.now)).isEmpty, "nor who stays away for two minutes")
+    }
+
+    @Test func `where the limit has fallen beside high quality, who was cut off stands still for less than a minute`() {
+        let (low, high) = (low, high)
+        var (dispatcher, traffic) = beside(low, high)
+        for _ in 0..<2 {
+            for one in high.prefix(2) {
+                dispatcher.transition(report(one, .new, fault: .link, reason: "stalled"), now: traffic.now)
+            }
+            traffic.flow(Array(low.prefix(4)) + high.dropFirst(2), seconds: 1, through: &dispatcher)
+            dispatcher.insert(Array(high.prefix(2)))
+            #expect(Set(numbers(dispatcher.dispatch(at: at, now: traffic.now))) == [11, 12])
+            start(Array(high.prefix(2)), in: &dispatcher, now: traffic.now)
+            traffic.flow(Array(low.prefix(4)) + high, seconds: 1, through: &dispatcher)
+        }
+
+        dispatcher.transition(report(low[0], .blocked, fault: .link, reason: "stalled"), now: traffic.now)
+        dispatcher.insert([low[0]])
+        let stalled = traffic.now
+        #expect(value(dispatcher.dispatch(at: at, now: traffic.now)).isEmpty, "the limit is below what runs")
+        var offered: [UInt64] = []
+        while offered.isEmpty, traffic.now < stalled + 300 * Self.second {
+            traffic.flow(low[1...3] + high, seconds: 1, through: &dispatcher)
+            offered = numbers(dispatcher.dispatch(at: at, now: traffic.now))
+        }
+        #expect(offered == [1])
+        #expect(traffic.now - stalled < 60 * Self.second)
+    }
+
+    private var low: [ReadyCommand] { (1...6).map { ready(Int64($0), .utility, to: host) } }
+    private var high: [ReadyCommand] { (11...18).map { ready(Int64($0), .userInitiated, to: host) } }
+
+    /// Four low transfers run, and beside them high ones that have all places.
+    private func beside(_ low: [ReadyCommand], _ high: [ReadyCommand]) -> (Dispatcher, Traffic) {
+        var policy = NetworkPolicy()
+        policy.globalLimit = 8
+        var dispatcher = dispatcher(concurrency: 8, links: LinkGovernors(policy: policy))
+        dispatcher.insert(low)
+        var traffic = Traffic(to: host)
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1, 2, 3, 4])
+        start(Array(low.prefix(4)), in: &dispatcher, now: 0)
+        traffic.flow(Array(low.prefix(4)), seconds: 5, through: &dispatcher)
+        dispatcher.insert(high)
+        #expect(numbers(dispatcher.dispatch(at: at, now: traffic.now)).count == 8)
+        start(high, in: &dispatcher, now: traffic.now)
+        traffic.flow(low.prefix(4) + high, seconds: 30, through: &dispatcher)
+        #expect(dispatcher.links.controller.state(of: LinkKey(host, .up), now: traffic.now)?.limit == 1)
+        return (dispatcher, traffic)
     }
 
     /// What workers report of a link, of which each transfer gets 6.4 Mbit/s, and a low one beside high ones a tenth.
