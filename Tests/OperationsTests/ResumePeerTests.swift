@@ -42,6 +42,7 @@ import Work
             let file = try harness.directory.file("a ü.bin", bytes)
             let upload = try RepeatedUpload(harness, file: file, to: server.endpoint, name)
             try await cut(upload)
+            try await until("the server to see the cut") { !server.isWriting }
             let (result, sent) = try await finish(upload)
             let place = try #require(result["headers"]?["location"]?.string)
             #expect(server.contents(of: place) == bytes)

@@ -37,6 +37,13 @@ package final class TusServer: Sendable {
         place.split(separator: "/").last.flatMap { TestSupport.contents(of: "\(files)/\($0)") }
     }
 
+    /// An upload is locked by a request. The next one for it would wait 30 s for that, in the thread that alone could see
+    /// that the connection was cut, and be answered 503.
+    package var isWriting: Bool {
+        let locks = try? FileManager.default.contentsOfDirectory(atPath: "\(files)/.locks")
+        return locks?.isEmpty == false
+    }
+
     /// Forgets an upload.
     package func remove(_ place: String) {
         guard let name = place.split(separator: "/").last else { return }
