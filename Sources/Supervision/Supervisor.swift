@@ -116,15 +116,11 @@ package final class Supervisor: Service {
             func exit(ordered: Bool) -> ChildExit {
                 ChildExit(name: child.name, pid: pid, status: status, ordered: ordered, lastLines: lastLines)
             }
-            var ordered = false
-            var next = Fleet.Next.end
-            obey { fleet in
-                let outcome = fleet.exited(child.name, now: now, error: exit)
-                (ordered, next) = (outcome.ordered, outcome.next)
-                return outcome.orders
-            }
-            report(exit(ordered: ordered), next: next)
-            guard case .restart(let delay) = next else { return }
+            let outcome = state.withLock { $0.fleet.exited(child.name, now: now, error: exit) }
+            // Told before it is acted upon: whom the orders end is not told of first.
+            report(exit(ordered: outcome.ordered), next: outcome.next)
+            obey { _ in outcome.orders }
+            guard case .restart(let delay) = outcome.next else { return }
             await nap(child.name, for: delay)
         }
         obey { $0.ended(child.name) }
