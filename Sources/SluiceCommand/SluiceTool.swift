@@ -55,6 +55,7 @@ struct SluiceTool: AsyncParsableCommand {
         signal(SIGPIPE, SIG_IGN)
         umask(0o077)
         do {
+            try refuseUnknownSubcommand()
             var command = try await asyncParseAsRoot()
             if changesSomething(command) { Output.outlivesReader() }
             if var command = command as? any AsyncParsableCommand {
@@ -66,6 +67,13 @@ struct SluiceTool: AsyncParsableCommand {
         } catch {
             Complaint.end(with: error)
         }
+    }
+
+    /// The parser would find fault with an option that follows it.
+    private static func refuseUnknownSubcommand() throws {
+        guard let name = CommandLine.arguments.dropFirst().first, !name.hasPrefix("-"), name != "help" else { return }
+        guard !configuration.subcommands.contains(where: { $0.configuration.commandName == name }) else { return }
+        throw ValidationError("“\(name)” is no subcommand")
     }
 
     private static func changesSomething(_ command: any ParsableCommand) -> Bool {
