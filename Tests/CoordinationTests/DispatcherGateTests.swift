@@ -297,6 +297,22 @@ import Wire
         #expect(traffic.now - stalled < 60 * Self.second)
     }
 
+    /// 423: its server still holds the connection before; a failure of its own is tried again; 503: there are too many.
+    @Test(arguments: [(Failure.Fault.link, false, true), (.command, false, true), (.link, true, false)])
+    func `beside high quality who is tried again has its place, but for who was told that there are too many`(
+        fault: Failure.Fault, isPushback: Bool, comesBack: Bool
+    ) {
+        let (low, high) = (low, high)
+        var (dispatcher, traffic) = beside(low, high)
+        var answered = report(low[0], .blocked, fault: fault, reason: "an answer")
+        answered.isAnswer = true
+        answered.isPushback = isPushback
+        dispatcher.transition(answered, now: traffic.now)
+        dispatcher.insert([low[0]])
+        traffic.flow(low[1...3] + high, seconds: 55, through: &dispatcher)
+        #expect(numbers(dispatcher.dispatch(at: at, now: traffic.now)) == (comesBack ? [1] : []))
+    }
+
     private var low: [ReadyCommand] { (1...6).map { ready(Int64($0), .utility, to: host) } }
     private var high: [ReadyCommand] { (11...18).map { ready(Int64($0), .userInitiated, to: host) } }
 
