@@ -10,8 +10,11 @@ import Work
 @Suite struct ContentRangeTests {
     private static let size = 3_000_000
 
+    /// The destination lets nobody read.
+    private static let unreadable = Behaviour.answer(405)
+
     private func withUpload(
-        _ transferProtocol: String? = "contentRange", extra: [JSONValue.Member] = [],
+        _ transferProtocol: String? = "contentRange", extra: [JSONValue.Member] = [], idempotent: Bool? = nil,
         _ body: (MisbehavingReceiver, RepeatedUpload, [UInt8]) async throws -> Void
     ) async throws {
         let receiver = try await MisbehavingReceiver()
@@ -22,7 +25,8 @@ import Work
             let bytes = sample(Self.size)
             let file = try harness.directory.file("a", bytes)
             let upload = try RepeatedUpload(
-                harness, file: file, to: "\(receiver.origin)/in/", transferProtocol, extra: extra)
+                harness, file: file, to: "\(receiver.origin)/in/", transferProtocol, extra: extra,
+                idempotent: idempotent)
             try await body(receiver, upload, bytes)
         } catch {
             await receiver.stop()
@@ -148,14 +152,15 @@ import Work
             _ = try await upload.failure()
             #expect(upload.kept?["contentRange"]?.string == "length")
             receiver.forget()
-            receiver.on("/in/a", .length(1_400_000), .answer(204), .length(Self.size))
+            receiver.on("/in/a", .length(1_400_000), Self.unreadable, .answer(204), .length(Self.size))
             let (execution, meter) = upload.next()
             _ = try await upload.harness.run(execution)
             #expect(
                 ranges(receiver) == [
-                    "HEAD - 0", "PUT bytes 1400000-2999999/3000000 1600000", "HEAD - 0",
+                    "HEAD - 0", "GET - 0", "PUT bytes 1400000-2999999/3000000 1600000", "HEAD - 0",
                 ])
-            #expect(receiver.requests[1].sha256 == sha256(Array(bytes[1_400_000...])))
+            #expect(receiver.requests[1]["range"] == "bytes=1383616-1399999")
+            #expect(receiver.requests[2].sha256 == sha256(Array(bytes[1_400_000...])))
             #expect(meter.reading.bytes == 1_600_000)
         }
     }
@@ -173,6 +178,42 @@ import Work
         }
     }
 
+    /// What stands there has the right length, or less, and is somebody else's.
+    @Test(arguments: [1_400_000, size], [206, 404, 416])
+    func `starts over where the target does not end as the file does`(_ length: Int, _ status: Int) async throws {
+        try await withUpload { receiver, upload, bytes in
+            receiver.on("/in/a", .answer(400), .answer(201), .reset(.bytes(1_500_000)), .reset(.head))
+            _ = try await upload.failure()
+            receiver.forget()
+            receiver.on(
+                "/in/a", .length(length), .answer(status, body: "another file"), .answer(201), .answer(204))
+            _ = try await upload.run()
+            #expect(ranges(receiver) == ["HEAD - 0", "GET - 0", "PUT - 0", Self.all])
+            #expect(receiver.requests.last?.sha256 == sha256(bytes))
+        }
+    }
+
+    @Test func `does not go on where it cannot be told for now whose the target is`() async throws {
+        try await withUpload { receiver, upload, _ in
+            receiver.on("/in/a", .answer(400), .answer(201), .reset(.bytes(1_500_000)), .reset(.head))
+            _ = try await upload.failure()
+            receiver.forget()
+            receiver.on("/in/a", .length(1_400_000), .answer(503))
+            #expect(try await upload.failure().fault == .link)
+            #expect(ranges(receiver) == ["HEAD - 0", "GET - 0"])
+        }
+    }
+
+    @Test func `asks nobody, and sends nothing again, where that may deliver twice`() async throws {
+        try await withUpload(idempotent: false) { receiver, upload, _ in
+            receiver.on("/in/a", .answer(400), .answer(201), .reset(.bytes(1_500_000)), .answer(404))
+            let failure = try await upload.failure()
+            #expect(failure.fault == .reset)
+            #expect(failure.ambiguous)
+            #expect(receiver.requests.map(\.method) == ["PUT", "PUT", "PUT"])
+        }
+    }
+
     @Test(arguments: [409, 416]) func `asks again where the target has grown since it was asked`(
         _ status: Int
     ) async throws {
@@ -181,10 +222,13 @@ import Work
             _ = try await upload.failure()
             receiver.forget()
             receiver.on(
-                "/in/a", .length(1_400_000), .answer(status), .length(1_500_000), .answer(204), .length(Self.size))
+                "/in/a", .length(1_400_000), Self.unreadable, .answer(status), .length(1_500_000), Self.unreadable,
+                .answer(204), .length(Self.size))
             _ = try await upload.run()
-            #expect(ranges(receiver).map { $0.prefix(18) }.suffix(3) == ["HEAD - 0", "PUT bytes 1500000-", "HEAD - 0"])
-            #expect(receiver.requests[3].sha256 == sha256(Array(bytes[1_500_000...])))
+            #expect(
+                ranges(receiver).map { $0.prefix(18) }.suffix(4)
+                    == ["HEAD - 0", "GET - 0", "PUT bytes 1500000-", "HEAD - 0"])
+            #expect(receiver.requests[5].sha256 == sha256(Array(bytes[1_500_000...])))
         }
     }
 
@@ -196,11 +240,14 @@ import Work
             _ = try await upload.failure()
             receiver.forget()
             receiver.on(
-                "/in/a", .length(1_400_000), .answer(status), .length(1_400_000), .answer(204), .length(Self.size))
+                "/in/a", .length(1_400_000), Self.unreadable, .answer(status), .length(1_400_000), Self.unreadable,
+                .answer(204), .length(Self.size))
             let failure = try await upload.failure()
             #expect(failure.fault == .final)
             #expect(failure.reason.contains("was answered \(status)"), "\(failure.reason)")
-            #expect(ranges(receiver).map { $0.prefix(18) } == ["HEAD - 0", "PUT bytes 1400000-", "HEAD - 0"])
+            #expect(
+                ranges(receiver).map { $0.prefix(18) }
+                    == ["HEAD - 0", "GET - 0", "PUT bytes 1400000-", "HEAD - 0", "GET - 0"])
         }
     }
 
@@ -209,11 +256,12 @@ import Work
             receiver.on("/in/a", .answer(400), .answer(201), .reset(.head), .reset(.head))
             _ = try await upload.failure()
             receiver.forget()
-            receiver.on("/in/a", .length(1000), .answer(204), .length(Self.size - 1000), .answer(201))
+            receiver.on(
+                "/in/a", .length(1000), Self.unreadable, .answer(204), .length(Self.size - 1000), .answer(201))
             _ = try await upload.run()
             #expect(
                 ranges(receiver) == [
-                    "HEAD - 0", "PUT bytes 1000-2999999/3000000 2999000", "HEAD - 0", "PUT - 3000000",
+                    "HEAD - 0", "GET - 0", "PUT bytes 1000-2999999/3000000 2999000", "HEAD - 0", "PUT - 3000000",
                 ])
             #expect(receiver.requests.last?.sha256 == sha256(bytes))
         }
@@ -232,13 +280,15 @@ import Work
     @Test func `goes by the length where the question has emptied the target`() async throws {
         try await withUpload { receiver, upload, _ in
             receiver.on(
-                "/in/a", .answer(201), .length(0), .reset(.bytes(1_000_000)), .length(1_000_000), .answer(204),
-                .length(Self.size))
+                "/in/a", .answer(201), .length(0), .reset(.bytes(1_000_000)), .length(1_000_000), Self.unreadable,
+                .answer(204), .length(Self.size))
             let (execution, meter) = upload.next()
             _ = try await upload.harness.run(execution)
             #expect(meter.reading.isResumable)
             #expect(
-                ranges(receiver).suffix(3) == ["HEAD - 0", "PUT bytes 1000000-2999999/3000000 2000000", "HEAD - 0"])
+                ranges(receiver).suffix(4) == [
+                    "HEAD - 0", "GET - 0", "PUT bytes 1000000-2999999/3000000 2000000", "HEAD - 0",
+                ])
         }
     }
 

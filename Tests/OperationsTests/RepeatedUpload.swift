@@ -12,15 +12,19 @@ final class RepeatedUpload: Sendable {
     private let facts: PayloadFacts
     private let state = Mutex<(claim: Int, kept: [UInt8]?)>((0, nil))
 
-    /// - Parameter transferProtocol: nil leaves it open.
+    /// - Parameters:
+    ///   - transferProtocol: nil leaves it open.
+    ///   - idempotent: nil leaves it to the operation.
     init(
         _ harness: UploadHarness, file: String, to url: String, _ transferProtocol: String?,
-        extra: [JSONValue.Member] = []
+        extra: [JSONValue.Member] = [], idempotent: Bool? = nil
     ) throws {
         self.harness = harness
         var members: [JSONValue.Member] = [.init("file", .string(file)), .init("to", .string(url))] + extra
         if let transferProtocol { members.append(.init("protocol", .string(transferProtocol))) }
-        facts = try harness.operation.inspect(.object(members))
+        var facts = try harness.operation.inspect(.object(members))
+        facts.idempotent = idempotent ?? facts.idempotent
+        self.facts = facts
     }
 
     /// What the next execution finds.

@@ -56,7 +56,7 @@ import Work
     @Test func `learns nothing from a destination that is in trouble`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.directory.file("a", sample(1 << 20))
-            receiver.on("/files", .answer(503), .answer(201), Self.speaksTus, .created("/files/1"))
+            receiver.on("/files", .answer(500), .answer(201), Self.speaksTus, .created("/files/1"))
             receiver.on("/files/1", .appended(1 << 20))
             for _ in 1...2 {
                 _ = try await RepeatedUpload(harness, file: file, to: "\(receiver.origin)/files", nil).run()
@@ -64,6 +64,27 @@ import Work
             #expect(
                 receiver.requests.map(\.line) == [
                     "OPTIONS /files", "PUT /files", "OPTIONS /files", "POST /files", "PATCH /files/1",
+                ])
+        }
+    }
+
+    /// A PUT to an endpoint of tus would be refused for good.
+    @Test(arguments: [(408, Failure.Fault.command), (425, .command), (429, .command), (502, .command), (503, .link)])
+    func `waits for a destination that does not answer the question now`(
+        _ status: Int, _ fault: Failure.Fault
+    ) async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.directory.file("a", sample(1 << 20))
+            receiver.on("/files", .answer(status), Self.speaksTus, .created("/files/1"))
+            receiver.on("/files/1", .appended(1 << 20))
+            let upload = try RepeatedUpload(harness, file: file, to: "\(receiver.origin)/files", nil)
+            let failure = try await upload.failure()
+            #expect(failure.fault == fault)
+            #expect(!failure.ambiguous)
+            _ = try await upload.run()
+            #expect(
+                receiver.requests.map(\.line) == [
+                    "OPTIONS /files", "OPTIONS /files", "POST /files", "PATCH /files/1",
                 ])
         }
     }

@@ -18,7 +18,10 @@ internal import Work
 /// In the dialect `length` the target is emptied first and grows in its place: what length it has is then ours, and a
 /// longer file that stood there leaves no tail. Whoever reads it meanwhile sees its first part. When the rest of a file was
 /// sent the length is compared, and a destination that took the rest for the whole gets the whole file after all.
-/// The offset is asked for before every resume, and may have gone down.
+/// The offset is asked for before every resume, and may have gone down. A length does not say whose: while this upload stood
+/// still another one may have put its file there. So the last 16 KiB before the offset are read back and compared, where the
+/// destination shows them (206); one that lets nobody read is believed. Two uploads to one URL at the same time are not told
+/// apart.
 struct RangeUpload: Sendable {
     enum Dialect: String, Sendable {
         case session
@@ -29,6 +32,8 @@ struct RangeUpload: Sendable {
     private static let staleLimit = 2
     /// Requests without a byte gained, after which the destination is not believed any more.
     private static let patience = 4
+    /// Bytes before the offset that are compared with the source.
+    private static let sample: Int64 = 16 << 10
     /// Of the payload, until a request has made the target: what is there then is ours.
     private static let conditions: Set<String> = ["if-none-match", "if-match", "if-unmodified-since"]
 
@@ -154,10 +159,40 @@ struct RangeUpload: Sendable {
                         + "there; take contentRange from this destination in sluice.yaml, or name the protocol put")
             }
             // Somebody has put another file there.
-            guard length <= size else { return .empty }
+            guard length <= size, try await isOurs(upTo: length) else { return .empty }
             execution.canResume()
             execution.progress(offset: length, total: size)
             return length == size ? .done(record) : .append(.length, from: length)
+        }
+    }
+
+    /// Whether what stands there ends as this file does at that length.
+    private func isOurs(upTo length: Int64) async throws -> Bool {
+        let start = max(0, length - Self.sample)
+        guard start < length else { return true }
+        let record = await requests.send(
+            .GET, url, [("Range", "bytes=\(start)-\(length - 1)"), ("Accept-Encoding", "identity")],
+            withholding: Self.conditions.union(["content-type"]))
+        switch record.status {
+        case 206? where record.isComplete: return try await Array(record.body.readableBytesView) == bytes(start, length)
+        case 404?, 410?, 416?: return false
+        case nil, 206?, 408?, 425?, 429?, 500?, 502?, 503?, 504?:
+            throw requests.failure(record, of: .GET, url) ?? unexpected(record)
+        default: return true
+        }
+    }
+
+    /// Of the source.
+    private func bytes(_ start: Int64, _ end: Int64) async throws -> [UInt8] {
+        let source = source
+        do {
+            return try await BlockingIO.sources.run {
+                try [UInt8](unsafeUninitializedCapacity: Int(end - start)) { buffer, count in
+                    count = try source.read(into: UnsafeMutableRawBufferPointer(buffer), at: start)
+                }
+            }
+        } catch let error as SystemError {
+            throw Failure(.command, reason: "the source \(source.path) cannot be read: \(error)")
         }
     }
 
@@ -165,7 +200,7 @@ struct RangeUpload: Sendable {
         let record = await put(
             .unread(source), [("Content-Range", "bytes \(offset)-\(size - 1)/\(size)")],
             withholding: Self.conditions, from: offset)
-        if mayAsk, record.lostKeptConnection, !Task.isCancelled { return .ask(dialect) }
+        if mayAsk, record.lostKeptConnection, execution.command.idempotent, !Task.isCancelled { return .ask(dialect) }
         if dialect == .session, record.status == 308, Self.isIncomplete(record) { return .ask(.session) }
         if dialect == .session, record.status == 404 || record.status == 410 { throw sessionIsOver(record) }
         // It has got on, or lost something, since it was asked: bytes of a connection that was cut may arrive late.

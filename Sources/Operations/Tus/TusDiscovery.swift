@@ -22,7 +22,8 @@ final class TusDiscovery: Sendable {
 
     private let answers = Mutex<[String: Answer]>([:])
 
-    /// - Throws: the failure of a destination that cannot be reached.
+    /// - Throws: the failure of a destination that cannot be reached, or does not answer now: it may speak tus, and then a
+    ///   PUT to this URL would be refused for good.
     func speaksTus(_ requests: UploadRequests) async throws -> Bool {
         let url = requests.upload.to
         let now = Int64(clinux_monotonic())
@@ -31,9 +32,12 @@ final class TusDiscovery: Sendable {
         guard let status = record.status else {
             throw requests.failure(record, of: .OPTIONS, url) ?? CancellationError()
         }
+        if [408, 425, 429, 502, 503, 504].contains(status), let failure = requests.failure(record, of: .OPTIONS, url) {
+            throw failure
+        }
         let speaksTus = (200..<300).contains(status) && Self.isTus(record)
         // The upload itself will hear why; nothing is learnt of the destination from it.
-        guard status < 500 || status == 501, ![401, 408, 425, 429].contains(status) else { return speaksTus }
+        guard status < 500 || status == 501, status != 401 else { return speaksTus }
         answers.withLock { answers in
             if answers.count >= Self.most { answers.removeAll(keepingCapacity: true) }
             answers[url.text] = Answer(speaksTus: speaksTus, until: now + Self.memory)
