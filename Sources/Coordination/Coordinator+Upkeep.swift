@@ -57,6 +57,7 @@ extension Coordinator {
         if let jump {
             logger.warning("The wall clock jumped by \(jump.by.seconds) s; backoffs are moved along.")
             for shard in 0..<store.shardCount { owedShifts[shard, default: []].append(jump) }
+            linkLog.wallClockJumped(by: jump.by, to: .now)
         }
         // One that another process keeps locked has its turn when it is free.
         for (shard, jumps) in owedShifts where !dispatcher.locked.contains(shard) {

@@ -14,7 +14,7 @@ struct LinkLog {
     /// Seconds.
     static let historyLength = 60
     /// A setting is written again after so long, for what the link carries.
-    private static let longestSilence: Int64 = 60_000_000_000
+    static let longestSilence: Int64 = 60_000_000_000
     /// Nanoseconds after a write that failed.
     private static let pause: Int64 = 5_000_000_000
 
@@ -69,6 +69,11 @@ struct LinkLog {
 
     /// Another coordinator has left a setting.
     mutating func known(_ key: LinkKey) { entries[key] = Entry(signature: "as it was left") }
+
+    /// Nobody was offline for longer because the wall clock jumped.
+    mutating func wallClockJumped(by jump: Duration, to now: Timestamp) {
+        offlineSince = offlineSince.mapValues { min($0 + jump, now) }
+    }
 
     /// - Returns: links that are known no more.
     mutating func keep(_ keys: Set<LinkKey>) -> [LinkKey] {

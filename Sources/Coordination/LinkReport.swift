@@ -73,7 +73,7 @@ package struct LinkReport {
 struct StoredLink {
     var key: LinkKey
     var memory: LinkMemory
-    /// Since when it is offline.
+    /// Since when it is offline, moved ahead by the time in which no coordinator looked: nobody tried to reach it then.
     var offlineSince: Timestamp?
     /// Why the destination does not accept the credential.
     var refusal: String?
@@ -107,6 +107,8 @@ struct StoredLink {
             memory.reason = value["reason"]?.string
         }
         refusal = value["refusal"]?.string
-        if isOffline { offlineSince = value["since"]?.integer.map { Timestamp(milliseconds: $0) } }
+        guard isOffline, let since = value["since"]?.integer else { return }
+        let unwatched = now - writtenAt - .nanoseconds(LinkLog.longestSilence)
+        offlineSince = min(Timestamp(milliseconds: since) + max(unwatched, .zero), now)
     }
 }

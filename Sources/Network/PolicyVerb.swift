@@ -14,7 +14,7 @@ package enum PolicyVerb: Sendable, Hashable {
     var strictness: Int {
         switch self {
         case .run: 0
-        case .throttle(let percent): 101 - percent
+        case .throttle(let percent): 101 - min(max(percent, 0), 100)
         case .pause: 200
         case .preempt: 300
         case .cancel: 400

@@ -180,6 +180,12 @@ import Wire
         let late = Timestamp.now + .seconds(600)
         #expect(
             StoredLink(setting: LinkReport.settingKey(key), value: lost.setting(nil), now: late)?.memory.level == nil)
+        // Switched off for a year: nobody tried to reach it then. A minute may have passed since the last word.
+        let year = Duration.seconds(365 * 86_400)
+        let resumed = try #require(
+            StoredLink(setting: LinkReport.settingKey(key), value: long.setting(nil), now: .now + year)?.offlineSince)
+        let moved = resumed - Timestamp(milliseconds: 3)
+        #expect(moved > year - .seconds(70) && moved < year - .seconds(50))
         for value in ["", "{", "[]", "7"] { #expect(StoredLink(setting: "link.sideways.x", value: value) == nil) }
     }
 }

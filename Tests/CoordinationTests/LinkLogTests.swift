@@ -16,6 +16,17 @@ import Testing
         #expect(value(log.isNews("poor", of: key, now: 119 * Self.second)))
     }
 
+    @Test func `a jump of the wall clock makes no outage longer`() {
+        var log = LinkLog()
+        log.offlineSince[key] = Timestamp(milliseconds: 1000)
+        log.wallClockJumped(by: .seconds(3600), to: Timestamp(milliseconds: 3_700_000))
+        #expect(log.offlineSince[key] == Timestamp(milliseconds: 3_601_000))
+        log.wallClockJumped(by: .seconds(-3600), to: Timestamp(milliseconds: 200_000))
+        #expect(log.offlineSince[key] == Timestamp(milliseconds: 1000))
+        log.wallClockJumped(by: .seconds(3600), to: Timestamp(milliseconds: 2000))
+        #expect(log.offlineSince[key] == Timestamp(milliseconds: 2000), "never in the future")
+    }
+
     @Test func `what could not be written is news again five seconds later`() {
         var log = LinkLog()
         #expect(value(log.isNews("good", of: key, now: 0)))

@@ -84,6 +84,7 @@ import Testing
     @Test(arguments: [
         ("network.level.good.utility", "fast"), ("network.level.good.utility", ""),
         ("network.level.good.utility", "throttle"), ("network.level.good.utility", "throttle 0%"),
+        ("network.level.good.default", "throttle -9223372036854775808%"),
         ("network.level.good.utility", "throttle 101%"), ("network.level.good.utility", "throttle 5"),
         ("network.level.offline.utility", "run"), ("network.level.contended.userInitiated", "pause"),
         ("network.level.good.limit", "65"), ("network.level.degraded.limit", "many"),
