@@ -91,7 +91,7 @@ final class Executor: Sendable {
             state.successes = state.successes.filter { now - $0.value < State.recently }
             for id in state.places.tick(now: now) {
                 guard let held = state.running[id] else { continue }
-                state.end(held, .released(reason: "another suspect is executed by its worker", ambiguous: false))
+                state.end(held, .released(reason: "what its worker executes takes long", ambiguous: false))
             }
         }
     }

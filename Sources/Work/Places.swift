@@ -11,7 +11,8 @@ package import Wire
 /// **Claiming ahead.** A claim is made when it can begin by the time its commit returns. Where operations are short, more
 /// places fall free during a commit than there are places: so twice the completions that a commit lasts are claimed
 /// besides (it lasts until it is delivered, begun and ended), at most ``mostAhead``. Sixteen places and nothing ahead
-/// leave nine commands to a commit, and the disk's flushes, not the processor, set the pace.
+/// leave nine commands to a commit, and the disk's flushes, not the processor, set the pace. Where operations turn out long
+/// after all, what was claimed and has not begun within ``patience`` is given back: elsewhere it may begin at once.
 package struct Places: Sendable {
     package struct Decision: Sendable, Equatable {
         package var claims: [Offers.Offer] = []
@@ -33,7 +34,7 @@ package struct Places: Sendable {
         var isPreempted = false
         /// The order in which they were taken, to find the youngest; 0 for what another coordinator offered.
         var number: Int64
-        /// When its claim was asked for.
+        /// When its claim was asked for; once it is claimed, when that was.
         var since: Int64
     }
 
@@ -75,7 +76,7 @@ package struct Places: Sendable {
     package static let mostAhead = 512
     /// A commit that lasts longer is a disk in trouble, and more claims do not help it.
     package static let longestCommit = 0.025
-    /// Offers not claimed within 2 s are forgotten.
+    /// Offers not claimed within 2 s are forgotten, and claims not begun given back.
     package static let patience: Int64 = 2_000_000_000
 
     /// More than can have begun and not be committed: what runs, what was claimed ahead, and as many ends again.
@@ -128,7 +129,7 @@ package struct Places: Sendable {
     }
 
     /// Forgets offers that have waited too long, and measures the rate of completions. Call it 4 times a second.
-    /// - Returns: claimed suspects that wait behind a long one, to be released.
+    /// - Returns: what is claimed and waits behind others that take long, to be released.
     package mutating func tick(now: Int64) -> [CommandID] {
         forget { now - $0.arrived > Self.patience }
         if let measured, now > measured.at {
@@ -138,7 +139,12 @@ package struct Places: Sendable {
         measured = (now, state.completed)
         state.progress += 1
         refreshState()
-        return isSuspectLong(now) ? Array(claimedSuspects) : []
+        return claimedSuspects.filter { isSuspectLong(now) || isOverdue($0, now) }
+            + (claimedHigh + claimedOthers).filter { isOverdue($0, now) }
+    }
+
+    private func isOverdue(_ claimed: CommandID, _ now: Int64) -> Bool {
+        held[claimed].map { now - $0.since > Self.patience } ?? false
     }
 
     private func isSuspectLong(_ now: Int64) -> Bool {
@@ -171,6 +177,7 @@ package struct Places: Sendable {
         guard var one = held[id], one.phase == .claiming else { return }
         commitTime += (Double(now - one.since) / 1e9 - commitTime) / 32
         one.phase = .claimed
+        one.since = now
         one.preemptible = preemptible
         held[id] = one
         switch (one.suspect, one.isHigh) {

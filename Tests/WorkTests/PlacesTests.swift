@@ -232,6 +232,22 @@ import Wire
         #expect(value(places.begin(now: 0)).claims.isEmpty)
     }
 
+    @Test(arguments: [QualityOfService.default, .userInitiated])
+    func `claims ahead are given back where operations turn out long`(_ qos: QualityOfService) {
+        var places = hurried(4)
+        let next = places.state.seen + 1
+        let offers = (0..<20).map { offer(UInt64(next) + $0, qos) }
+        places.offered(Offers(first: next, offers: offers), coordinator: 7, now: 0)
+        let begun = run(&places).count
+        #expect(begun == (qos == .default ? 4 : 8))
+        #expect(places.heldCount == 20)
+        #expect(places.tick(now: Places.patience).isEmpty)
+        let late = places.tick(now: Places.patience + 1)
+        #expect(late == offers[begun...].map(\.id))
+        for id in late { finish(&places, id.low) }
+        #expect(places.heldCount == begun)
+    }
+
     @Test(arguments: 0..<20) func `no sequence of events breaks the limits`(seed: Int) {
         var random = SplitMix(state: UInt64(seed))
         let concurrency = Int(random.next() % 6) + 1
