@@ -137,6 +137,25 @@ import Testing
         #expect(error.code == .invalid)
     }
 
+    @Test func `a backup does not take the place of a store that was made there meanwhile`() throws {
+        let place = try SQLitePlace()
+        let store = try place.store()
+        _ = try store.submitNoops(10)
+        let copy = DataDirectory(path: "\(place.temporary.path)/copy")
+        var acknowledged: [CommandID] = []
+        let error = try #require(throws: StoreError.self) {
+            try store.backup(to: copy.path) { shard in
+                guard shard == 3, let other = try? SQLiteStore(directory: copy, create: true) else { return }
+                acknowledged = (try? other.submitNoops(10)) ?? []
+            }
+        }
+        #expect(error.code == .invalid)
+        #expect(acknowledged.count == 10)
+        let other = try SQLiteStore(directory: copy, create: false)
+        for id in acknowledged { #expect(try other.command(id) != nil) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: copy.path).allSatisfy { !$0.hasSuffix(".part") })
+    }
+
     @Test(arguments: [true, false])
     func `a backup that fails leaves nothing behind, and can be made when the store is mended`(_ isThere: Bool) throws {
         let place = try SQLitePlace()

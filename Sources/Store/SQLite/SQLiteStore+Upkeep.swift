@@ -52,20 +52,26 @@ extension SQLiteStore {
         defer { withExtendedLifetime(lock) {} }
         // Another one may have ended since. All that stands there is its own, so nothing is cleaned up.
         try target.refuseShards()
+        var placed: [String] = []
         do throws(StoreError) {
             for shard in shards {
                 try copy(shard, to: target)
                 progress(shard.number)
             }
-            // A part is no backup, and one that was killed must not stand in the way of the next: the names come last.
+            // A part is no backup, and one that was killed must not stand in the way of the next: the names come last. Nor
+            // does a backup take the place of a store that was made there meanwhile.
+            let making = try FileLock.wait(target.lock("create"))
+            defer { withExtendedLifetime(making) {} }
+            try target.refuseShards()
             for shard in shards {
                 let (copy, path) = (target.unfinished(shard.number), target.shard(shard.number))
                 guard rename(copy, path) == 0 else { throw StoreError(errno: errno, "\(copy) cannot be renamed") }
+                placed.append(path)
             }
             try target.sync(directory)
         } catch {
             target.removeUnfinished(shards.count)
-            for shard in shards { unlink(target.shard(shard.number)) }
+            for path in placed { unlink(path) }
             unlink(target.lock("backup"))
             for made in missing.reversed() { rmdir(made) }
             throw error
