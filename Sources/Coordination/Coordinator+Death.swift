@@ -98,6 +98,11 @@ extension Coordinator {
                 let absent = sessions.filter { coordinator.dispatcher.seats[$0.seat] == nil }
                 coordinator.absences.found(absent)
                 for seat in Set(absent.map(\.seat)) { coordinator.tryToReap(seat: seat) }
+                // A shard that was of no use when somebody was reaped has him still, beside who sits there now.
+                for record in coordinator.dispatcher.seats.values
+                where sessions.contains(where: { $0.seat == record.seat && $0.epoch != record.epoch }) {
+                    coordinator.reapOthers(seat: record.seat, but: record.epoch, orphans: [])
+                }
             case .failure(let error): coordinator.report(error, "Sessions cannot be read")
             }
         }

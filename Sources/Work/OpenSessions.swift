@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// The session of a worker in each shard, without which it may claim nothing there.
 ///
-/// A shard that another process keeps locked while the worker starts gets its session before the first commit.
+/// A shard that is locked or damaged while the worker starts gets its session before the first commit.
 final class OpenSessions: Sendable {
     private let session: Session
     private let store: any CommandStore
@@ -15,9 +15,9 @@ final class OpenSessions: Sendable {
         self.store = store
         for shard in 0..<store.shardCount {
             do throws(StoreError) {
-                try store.sound { () throws(StoreError) in try store.open(session, shard: shard) }
+                try store.open(session, shard: shard)
             } catch {
-                guard error.code == .busy else { throw error }
+                guard error.code == .busy || error.code.spoilsShard else { throw error }
                 missing.withLock { _ = $0.insert(shard) }
             }
         }

@@ -10,7 +10,7 @@ extension EndToEndTests {
         @Test(arguments: [0, 3])
         func `one corrupted shard is named, and the others keep working`(_ number: Int) async throws {
             try await Installation.with { installation in
-                let name = try await damage(number, of: installation)
+                let (name, _) = try await damage(number, of: installation)
                 let up = try installation.start("up", "--workers", "1")
                 var ids: [CommandID] = []
                 for round in 0..<40 {
@@ -34,7 +34,7 @@ extension EndToEndTests {
         @Test(arguments: [0, 3])
         func `with one corrupted shard people are shown the others, and told of it`(_ number: Int) async throws {
             try await Installation.with { installation in
-                let name = try await damage(number, of: installation)
+                let (name, _) = try await damage(number, of: installation)
                 _ = try installation.start("up", "--workers", "1", "--concurrency", "1")
                 func submit(_ count: Int, _ payload: String = "{}") async throws -> [CommandID] {
                     let lines = String(repeating: "{\"payload\":\(payload)}\n", count: count)
@@ -88,9 +88,29 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a shard that is mended while all runs is worked through without a restart`() async throws {
+            try await Installation.with { installation in
+                let lines = String(repeating: "{\"payload\":{}}\n", count: 80)
+                let submitted = try await installation.sluice("submit", "noop", "--payload", "-", input: lines)
+                let ids = submitted.ids
+                let there = ids.filter { $0.shard(of: 8) == 3 }
+                #expect(ids.count == 80 && !there.isEmpty)
+                let (name, head) = try await damage(3, of: installation)
+                _ = try installation.start("up", "--workers", "2")
+                let store = try installation.store()
+                for id in ids where id.shard(of: 8) != 3 { try await installation.await(id, .success, in: store) }
+                let file = try #require(FileHandle(forUpdatingAtPath: "\(installation.data)/\(name)"))
+                try file.write(contentsOf: head)
+                try file.close()
+                for id in there { try await installation.await(id, .success, in: store) }
+            }
+        }
+
         /// Makes a store, and writes over the head of one of its shards, all of which is in the file.
-        /// - Returns: the name of that file.
-        private func damage(_ number: Int, of installation: Installation) async throws -> String {
+        /// - Returns: the name of that file, and its head as it was.
+        private func damage(
+            _ number: Int, of installation: Installation
+        ) async throws -> (name: String, head: Data) {
             #expect(try await installation.sluice("submit", "noop").code == 0)
             let name = "shard-0\(number).sqlite"
             let path = "\(installation.data)/\(name)"
@@ -99,10 +119,11 @@ extension EndToEndTests {
             _ = consume store
             for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
             let file = try #require(FileHandle(forUpdatingAtPath: path))
+            let head = try #require(try file.read(upToCount: 16_384))
             try file.seek(toOffset: 0)
-            try file.write(contentsOf: Data(repeating: 0xA5, count: 16_384))
+            try file.write(contentsOf: Data(repeating: 0xA5, count: head.count))
             try file.close()
-            return name
+            return (name, head)
         }
 
         private func killCoordinator(of installation: Installation) async throws {

@@ -320,6 +320,10 @@ import Testing
                 return error.code == .corrupt
             })
         #expect(!key.isEmpty)
+        // What one shard does not know is recorded again when it is mended.
+        let unrecorded = #expect(throws: StoreError.self) { try store.record(types: ["thumbnail"]) }
+        #expect(unrecorded?.shard == 2)
+        #expect(try store.types().contains("thumbnail"))
         try store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: ""))
         let alive = ids[0]
         let outcome = try store.apply(

@@ -146,10 +146,11 @@ extension SQLiteStore {
         if let wrong = types.first(where: { !CommandDraft.isType($0) }) {
             throw StoreError(.invalid, "“\(wrong)” is no command type: 1 to 64 of a-z, 0-9, “.” and “-”.")
         }
+        var loss: StoreError?
         for shard in shards {
-            try sound { () throws(StoreError) in
+            do throws(StoreError) {
                 let known = try shard.use { connection throws(StoreError) in try connection.readTypes() }
-                guard !types.isSubset(of: known) else { return }
+                guard !types.isSubset(of: known) else { continue }
                 try shard.write(patience: shortPatience) { connection throws(StoreError) in
                     let add = try connection.statement(.addType)
                     for type in types {
@@ -157,8 +158,12 @@ extension SQLiteStore {
                         try add.run()
                     }
                 }
+            } catch {
+                guard error.code.spoilsShard else { throw error }
+                loss = error
             }
         }
+        if let loss { throw loss }
     }
 }
 
