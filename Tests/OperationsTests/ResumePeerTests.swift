@@ -29,6 +29,23 @@ import Work
         return (result, Int(meter.reading.bytes))
     }
 
+    /// Runs a test with Apache httpd, of which a harness knows that it takes ranges, and clears both away.
+    private func withApache(_ body: (ApacheServer, UploadHarness) async throws -> Void) async throws {
+        let directory = try TemporaryDirectory("apache")
+        defer { directory.remove() }
+        let server = try await ApacheServer(in: directory.path)
+        do {
+            let harness = try UploadHarness(
+                contentRange: [Destination(scheme: "http", host: "127.0.0.1", port: server.port)])
+            defer { harness.directory.remove() }
+            try await body(server, harness)
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+
     @Test(
         .enabled(
             if: isAvailable(TusServer.isInstalled), "tuspyserver is not installed; deploy/prepare test installs it"),
@@ -68,13 +85,7 @@ import Work
             if: isAvailable(ApacheServer.isInstalled), "apache2 is not installed; deploy/prepare test installs it"),
         arguments: ["contentRange", nil])
     func `Apache takes the rest, and no tail of a longer file stays`(_ name: String?) async throws {
-        let directory = try TemporaryDirectory("apache")
-        defer { directory.remove() }
-        let server = try await ApacheServer(in: directory.path)
-        do {
-            let harness = try UploadHarness(
-                contentRange: [Destination(scheme: "http", host: "127.0.0.1", port: server.port)])
-            defer { harness.directory.remove() }
+        try await withApache { server, harness in
             let longer = try harness.directory.file("longer", sample(Self.size + 1000))
             _ = try await harness.upload(file: longer, to: "\(server.origin)/x")
             let bytes = sample(Self.size)
@@ -85,24 +96,14 @@ import Work
             // Half of it was acknowledged, of which the server's program had not read all.
             #expect(sent <= Self.size * 3 / 4)
             #expect(contents(of: "\(server.root)/x") == bytes)
-        } catch {
-            await server.stop()
-            throw error
         }
-        await server.stop()
     }
 
     @Test(
         .enabled(
             if: isAvailable(ApacheServer.isInstalled), "apache2 is not installed; deploy/prepare test installs it"))
     func `Apache keeps nothing of another file that came while an upload stood still`() async throws {
-        let directory = try TemporaryDirectory("apache")
-        defer { directory.remove() }
-        let server = try await ApacheServer(in: directory.path)
-        do {
-            let harness = try UploadHarness(
-                contentRange: [Destination(scheme: "http", host: "127.0.0.1", port: server.port)])
-            defer { harness.directory.remove() }
+        try await withApache { server, harness in
             let bytes = sample(Self.size)
             let upload = try RepeatedUpload(
                 harness, file: try harness.directory.file("a", bytes), to: "\(server.origin)/x", "contentRange")
@@ -112,11 +113,7 @@ import Work
             let (_, sent) = try await finish(upload)
             #expect(sent == Self.size)
             #expect(contents(of: "\(server.root)/x") == bytes)
-        } catch {
-            await server.stop()
-            throw error
         }
-        await server.stop()
     }
 
     @Test(.enabled(if: isAvailable(NginxServer.isInstalled), "nginx is not installed; deploy/prepare test installs it"))
