@@ -61,6 +61,7 @@ let package = Package(
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
         .target(name: "CLinux"),
 
+        module("Host", ["CLinux"]),
         module("ZeroMQ", ["CZeroMQ", "CLinux"]),
         module("Commands"),
         module("Settings", ["Commands", .product(name: "Configuration", package: "swift-configuration")]),
@@ -72,21 +73,21 @@ let package = Package(
         module(
             "Store",
             [
-                "Commands", "CLinux",
+                "Commands", "CLinux", "Host",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
         module(
             "Coordination",
             [
-                "Commands", "NetworkControl", "Settings", "Wire", "Store", "ZeroMQ", "CLinux", log, lifecycle,
+                "Commands", "NetworkControl", "Settings", "Wire", "Store", "ZeroMQ", "CLinux", "Host", log, lifecycle,
                 .product(name: "Collections", package: "swift-collections"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ]),
         module(
             "Work",
             [
-                "Commands", "Wire", "Store", "ZeroMQ", "CLinux", log, lifecycle,
+                "Commands", "Wire", "Store", "ZeroMQ", "CLinux", "Host", log, lifecycle,
                 .product(name: "Collections", package: "swift-collections"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ]),
@@ -106,12 +107,12 @@ let package = Package(
                 "CLinux", log, lifecycle,
                 .product(name: "Subprocess", package: "swift-subprocess"),
             ]),
-        module("Sluice", ["Commands", "Store", "Wire", "Work", "ZeroMQ", "Operations", log, lifecycle, signals]),
+        module("Sluice", ["Commands", "Host", "Store", "Wire", "Work", "ZeroMQ", "Operations", log, lifecycle, signals]),
         module("Console", ["Commands"]),
         .executableTarget(
             name: "SluiceCommand",
             dependencies: [
-                "Commands", "Settings", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", "Coordination", "Work",
+                "Commands", "Settings", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", "Host", "Coordination", "Work",
                 "Operations", "Supervision", "Sluice", "Console", log, lifecycle, signals,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -164,14 +165,14 @@ let package = Package(
             name: "NetworkControlTests", dependencies: ["NetworkControl", "Commands", "Settings", "TestSupport"],
             path: "Tests/NetworkTests", swiftSettings: swiftSettings),
         tests("Wire", ["Wire", "Commands", "TestSupport"]),
-        tests("Store", ["Store", "Commands", "CLinux", "TestSupport"]),
+        tests("Store", ["Store", "Commands", "CLinux", "Host", "TestSupport"]),
         tests(
             "Coordination",
             [
-                "Coordination", "RouteProbe", "Commands", "NetworkControl", "Settings", "Store", "Wire", "TestSupport",
+                "Coordination", "RouteProbe", "Commands", "Host", "NetworkControl", "Settings", "Store", "Wire", "TestSupport",
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
-        tests("Work", ["Work", "Commands", "Store", "Wire", "ZeroMQ", "TestSupport"]),
+        tests("Work", ["Work", "Commands", "Host", "Store", "Wire", "ZeroMQ", "TestSupport"]),
         tests(
             "Operations",
             [

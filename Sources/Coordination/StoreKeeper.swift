@@ -1,4 +1,5 @@
 internal import Commands
+internal import Host
 internal import Logging
 internal import Store
 internal import Synchronization

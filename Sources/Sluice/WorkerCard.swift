@@ -1,5 +1,6 @@
 internal import Commands
 internal import Glibc
+internal import Host
 package import Store
 package import Wire
 

@@ -1,6 +1,7 @@
 internal import Commands
 internal import Dispatch
 internal import Glibc
+internal import Host
 package import Store
 internal import Synchronization
 

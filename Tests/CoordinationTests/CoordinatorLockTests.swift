@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Coordination
+import Host
 
 @Suite struct CoordinatorLockTests {
     @Test func `a second coordinator is told who has the data directory`() throws {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Store
+import Host
 
 /// What only files can do: be shared, be missing, be foreign, be damaged.
 @Suite struct SQLiteStoreTests {

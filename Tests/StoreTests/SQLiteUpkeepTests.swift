@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Store
+import Host
 
 /// Files that several processes use, and what is done to them while they do: checkpoints, backup, prune.
 @Suite struct SQLiteUpkeepTests {

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Work
+import Host
 
 @Suite struct CommitterTests {
     private func id(_ number: UInt64) -> CommandID { CommandID(high: 0, low: number) }

@@ -7,6 +7,7 @@ import Testing
 import Wire
 
 @testable import Work
+import Host
 
 /// An operation that does what the test says.
 struct Scripted: Operation {

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Host
 internal import Store
 internal import Synchronization
 

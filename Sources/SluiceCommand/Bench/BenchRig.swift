@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Commands
 internal import Glibc
+internal import Host
 internal import Operations
 internal import Sluice
 internal import Store

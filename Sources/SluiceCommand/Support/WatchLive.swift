@@ -3,6 +3,7 @@ internal import Commands
 internal import Console
 internal import Dispatch
 internal import Glibc
+internal import Host
 internal import Sluice
 internal import Store
 internal import Synchronization
