@@ -52,7 +52,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
-        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0"),
     ],
@@ -92,14 +91,22 @@ let package = Package(
                 .product(name: "Metrics", package: "swift-metrics"),
             ]),
         module(
-            "Operations",
+            "HTTPClient",
             [
-                "Commands", "Settings", "Work", "CLinux", log,
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                "Commands", "CLinux", "Host",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ]),
+        module(
+            "Operations",
+            [
+                "Commands", "HTTPClient", "Settings", "Work", "CLinux", log,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ]),
         module(
             "Supervision",
@@ -113,7 +120,7 @@ let package = Package(
             name: "SluiceCommand",
             dependencies: [
                 "Commands", "Settings", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", "Host", "Coordination", "Work",
-                "Operations", "Supervision", "Sluice", "Console", log, lifecycle, signals,
+                "HTTPClient", "Operations", "Supervision", "Sluice", "Console", log, lifecycle, signals,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),
@@ -165,6 +172,7 @@ let package = Package(
             name: "NetworkControlTests", dependencies: ["NetworkControl", "Commands", "Settings", "TestSupport"],
             path: "Tests/NetworkTests", swiftSettings: swiftSettings),
         tests("Wire", ["Wire", "Commands", "TestSupport"]),
+        tests("HTTPClient", ["HTTPClient", "Commands", "TestSupport", .product(name: "NIOCore", package: "swift-nio")]),
         tests("Store", ["Store", "Commands", "CLinux", "Host", "TestSupport"]),
         tests(
             "Coordination",
@@ -176,7 +184,7 @@ let package = Package(
         tests(
             "Operations",
             [
-                "Operations", "Settings", "Work", "Commands", "TestSupport",
+                "HTTPClient", "Operations", "Settings", "Work", "Commands", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),

@@ -24,6 +24,9 @@ public struct Failure: Error, Sendable, Equatable {
         /// The connection was cut in mid-request. The command's where others succeed at its destination, else the link's:
         /// the worker, which sees them, decides.
         case reset = 4
+        /// Not charged, and the destination itself is in question: its certificate, a demanded client certificate, a
+        /// captive portal, 507. Tried again after a minute.
+        case destination = 5
     }
 
     public var fault: Fault
@@ -105,7 +108,7 @@ package struct Settlement: Sendable, Equatable {
             case .link:
                 (statuses, reason) = Self.back(command, reason: failure.reason, inDoubt: false)
                 if let wait = failure.retryAfter { notBefore = now + wait }
-            case .credential:
+            case .credential, .destination:
                 (statuses, reason) = Self.back(command, reason: failure.reason, inDoubt: false)
                 notBefore = now + max(failure.retryAfter ?? .zero, Self.credentialPause)
             case .command where command.cancelRequested, .reset where command.cancelRequested,

@@ -1,7 +1,7 @@
 import NIOCore
 import Testing
 
-@testable import Operations
+@testable import HTTPClient
 
 @Suite struct ScavengerWindowTests {
     /// A link whose round trip grows with what is under way.
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func `the least round trip is remembered for its address, and forgotten within ten minutes`() throws {
-        var least = LeastRoundTrips()
+        var least = MinimumRoundTrips()
         let (a, b) = (
             try SocketAddress(ipAddress: "10.0.0.1", port: 1), try SocketAddress(ipAddress: "10.0.0.2", port: 1)
         )

@@ -44,29 +44,37 @@ import Work
         }
     }
 
-    /// Nobody knows what came of it where its connection is just being closed.
-    @Test func `what may be sent once only goes over connections of its own`() async throws {
-        try await withReceiver { receiver, harness in
+    /// It is in doubt where it meets the close of a connection that stood idle.
+    @Test(arguments: [(Duration.zero, [0, 1, 1, 2]), (.seconds(60), [0, 0, 0, 0])])
+    func `a request that must be sent once takes a young connection or a new one`(
+        _ youth: Duration, _ connections: [Int]
+    ) async throws {
+        var configuration = HTTPConfiguration()
+        configuration.keepAliveOnce = youth
+        try await withReceiver(configuration: configuration) { receiver, harness in
             let file = try harness.directory.file("a", sample(1000))
             for isIdempotent in [true, false, true, false] {
                 let (execution, _) = try harness.execution(
                     file: file, to: "\(receiver.origin)/a", idempotent: isIdempotent)
                 _ = try await harness.run(execution)
             }
-            #expect(receiver.requests.map(\.connection) == [0, 1, 0, 1])
+            #expect(receiver.requests.map(\.connection) == connections)
         }
     }
 
     /// Its kernel has taken the request in.
-    @Test(arguments: [0, 1000]) func `who answers late is not taken for dead`(_ size: Int) async throws {
+    @Test(arguments: [0, 1000]) func `a kept connection whose peer answers late is not taken for dead`(
+        _ size: Int
+    ) async throws {
         var configuration = HTTPConfiguration()
         configuration.silence = .milliseconds(300)
+        configuration.responseTimeout = .milliseconds(1500)
         try await withReceiver(idleTimeout: .milliseconds(1500), configuration: configuration) { receiver, harness in
             receiver.on("/late", .hang(.body))
             let file = try harness.directory.file("a", sample(size))
             _ = try await harness.upload(file: file, to: "\(receiver.origin)/a")
             let failure = try await harness.failure(file: file, to: "\(receiver.origin)/late")
-            #expect(failure.reason.contains("stalled"))
+            #expect(failure.reason.contains("did not answer in time"))
             #expect(receiver.requests.map(\.connection) == [0, 0], "once, and over a kept connection")
         }
     }

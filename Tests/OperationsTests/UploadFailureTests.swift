@@ -36,7 +36,7 @@ import Work
             behaviour: .answer(503, headers: ["Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"]), fault: .link,
             retryAfter: .seconds(86_400)),
         Case(behaviour: .answer(500), fault: .command),
-        Case(behaviour: .answer(507), fault: .command),
+        Case(behaviour: .answer(507), fault: .destination),
         Case(behaviour: .answer(503), fault: .link),
         Case(behaviour: .answer(502), fault: .command, ambiguous: true),
         Case(behaviour: .answer(504), fault: .command, ambiguous: true),
@@ -114,7 +114,7 @@ import Work
         let failure = try await harness.failure(file: file, to: "http://127.0.0.1:\(full.port)/a")
         #expect(failure.fault == .link)
         #expect(!failure.ambiguous)
-        #expect(failure.reason.contains("within the connect time-out"), "\(failure.reason)")
+        #expect(failure.reason.contains("within the connect timeout"), "\(failure.reason)")
     }
 
     @Test func `is not in doubt where it is stopped before a byte has left`() async throws {
@@ -152,7 +152,7 @@ import Work
         #expect(failure.reason.contains("the name no-such-host.invalid cannot be resolved"), "\(failure.reason)")
     }
 
-    @Test(arguments: [(Behaviour.hang(.head), 20_000_000), (.hang(.body), 1000), (.hang(.bytes(500_000)), 20_000_000)])
+    @Test(arguments: [(Behaviour.hang(.head), 20_000_000), (.hang(.bytes(500_000)), 20_000_000)])
     func `gives up where no byte moves any more`(_ behaviour: Behaviour, _ size: Int) async throws {
         try await withReceiver(idleTimeout: .milliseconds(300)) { receiver, harness in
             receiver.on("/a", behaviour)
@@ -162,6 +162,24 @@ import Work
             #expect(failure.ambiguous)
             #expect(failure.reason.contains("stalled"))
             try await until("the end of the connection") { receiver.requests.first?.ended != nil }
+        }
+    }
+
+    @Test func `a destination that answers late is waited for, and its command is charged when it does not answer`()
+        async throws
+    {
+        var configuration = HTTPConfiguration()
+        configuration.responseTimeout = .milliseconds(1200)
+        try await withReceiver(idleTimeout: .milliseconds(200), configuration: configuration) { receiver, harness in
+            receiver.on("/a", .hang(.body))
+            let file = try harness.directory.file("a", sample(1000))
+            let began = ContinuousClock.now
+            let failure = try await harness.failure(file: file, to: "\(receiver.origin)/a")
+            #expect(ContinuousClock.now - began > .milliseconds(1000), "it was given up after \(ContinuousClock.now - began)")
+            #expect(failure.fault == .command)
+            #expect(failure.ambiguous)
+            #expect(failure.reason.contains("did not answer in time"), "\(failure.reason)")
+            #expect(receiver.requests.count == 1)
         }
     }
 
@@ -222,7 +240,7 @@ import Work
         try await withReceiver(options) { receiver, harness in
             let file = try harness.directory.file("a", [1])
             let failure = try await harness.failure(file: file, to: "\(receiver.origin)/a")
-            #expect(failure.fault == .final, "\(failure.reason)")
+            #expect(failure.fault == .destination, "\(failure.reason)")
             #expect(!failure.ambiguous)
             #expect(failure.reason.contains("not trusted"))
             #expect(receiver.requests.isEmpty)
@@ -246,7 +264,7 @@ import Work
         try await withReceiver(options, trustRoots: roots) { receiver, harness in
             let file = try harness.directory.file("a", [1])
             let failure = try await harness.failure(file: file, to: "https://127.0.0.2:\(receiver.port)/a")
-            #expect(failure.fault == .final, "\(failure.reason)")
+            #expect(failure.fault == .destination, "\(failure.reason)")
             #expect(receiver.requests.isEmpty)
         }
     }

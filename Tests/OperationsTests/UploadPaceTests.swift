@@ -79,9 +79,10 @@ import Work
             try await until("the request") { !receiver.requests.isEmpty }
             execution.pace.set(0)
             // Three others stall, one after the other, within the time that this one stands still.
-            receiver.on("/stalls", .hang(.body))
+            receiver.on("/stalls", .hang(.head))
+            let large = try harness.hollowFile(20_000_000, name: "large")
             for _ in 1...3 {
-                let failure = try await harness.failure(file: file, to: "\(receiver.origin)/stalls")
+                let failure = try await harness.failure(file: large, to: "\(receiver.origin)/stalls")
                 #expect(failure.reason.contains("stalled"))
             }
             execution.pace.set(nil)

@@ -1,304 +1,326 @@
-internal import Glibc
-internal import NIOCore
-internal import NIOHTTP1
+package import NIOCore
+package import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
 
-/// The connection has moved no byte either way for too long.
-struct StallError: Error {
-    /// It was a kept one that took in nothing of this request: its network is most likely gone.
-    var isOfDeadConnection = false
-}
+/// One HTTP/1.1 connection: carries one exchange at a time, and is kept for the next where the peer permits it.
+///
+/// * The head leaves together with the first bytes of the body, in one system call and one packet.
+/// * Progress is measured by the peer's acknowledgements, 4 times a second, so that slow is not taken for dead.
+/// * In mid-request the connection is closed by a reset, so that what the kernel still holds never reaches the peer.
+/// * A kept connection that takes in nothing is given up: the network has changed, and a new one may do.
+///
+/// Confined to its event loop, which NIO asserts at each call on its context.
+package final class HTTPConnection: ChannelInboundHandler, @unchecked Sendable {
+    package typealias InboundIn = HTTPClientResponsePart
+    package typealias OutboundOut = HTTPClientRequestPart
 
-/// Stands between the client's request handler and the HTTP codec of each connection, and does what the client leaves out:
-/// * sends the head together with the first bytes of the body, in one system call and one packet,
-/// * measures by the peer's acknowledgements, 4 times a second, and notices a stall by them, so that slow is not taken for
-///   dead,
-/// * tells the transfer when the channel takes more bytes, and when the response is complete,
-/// * closes a connection in mid-request with a reset, so that what the kernel still holds never reaches the peer,
-/// * gives up a kept connection that takes in nothing: the network has changed since, and a new one may do.
-final class ConnectionWatch: ChannelDuplexHandler {
-    typealias InboundIn = HTTPClientResponsePart
-    typealias InboundOut = HTTPClientResponsePart
-    typealias OutboundIn = HTTPClientRequestPart
-    typealias OutboundOut = HTTPClientRequestPart
-
-    private let board: ConnectionBoard
-    private let idleTimeout: TimeAmount
-    private let silence: TimeAmount
-    private var transfer: HTTPTransfer?
-    private var context: ChannelHandlerContext?
-    /// As long as it lasts, and afterwards.
+    let origin: HTTPOrigin
+    let configuration: HTTPClientConfiguration
+    /// The connection speaks to a proxy that needs absolute URLs.
+    let isThroughProxy: Bool
+    let pool: ConnectionPool
+    var context: ChannelHandlerContext?
+    /// Stays after the connection has ended.
     private(set) var peer: SocketAddress?
-    /// It was there before its request: it has been used, or it was made and not needed then.
-    private var isKept = false
-    private var isBusy = false
-    /// This side has closed it, which says nothing of the network.
-    private var isClosing = false
-    private var requestEnded = false
+    var exchange: (any HTTPExchange)?
+    private(set) var request: HTTPRequest?
+
+    // The exchange.
+    /// It had been used before this exchange.
+    package private(set) var isKept = false
+    private(set) var requestEnded = false
+    /// The kernel has all of the request.
+    private(set) var isHandedOver = false
+    private(set) var responseBegan = false
+    /// Status of the final response's head, once it is there.
+    private(set) var finalStatus: Int?
+    private(set) var finalHeadAt = NIODeadline.now()
     private var responseEnded = false
-    private var responseBegan = false
-    private var holdsHead = false
-    private var isTicking = false
-    private var lastProgress = NIODeadline.now()
-    private var idleSince = NIODeadline.now()
-    private var last = TCPInfo()
+    private var peerKeepsAlive = false
+    private var isReadingPaused = false
+    private var awaitsContinue = false
+    private var isClosing = false
+
+    // Kept between exchanges.
+    /// The number of exchanges so far.
+    private(set) var uses = 0
+    private(set) var idleSince = NIODeadline.now()
+    /// How long the peer keeps it, by `Keep-Alive: timeout`, less a margin; nil where it does not say.
+    private(set) var keepAliveHint: TimeAmount?
+    var expiry: Scheduled<Void>?
+
+    // Timeouts and measures, see the extensions.
+    var isTicking = false
+    var lastProgress = NIODeadline.now()
+    var last = TCPInfo()
     /// As it stood when the request began.
-    private var atStart = TCPInfo()
-    private var isGentle = false
-    private var isRateLimited = false
-    private var window = ScavengerWindow()
+    var atStart = TCPInfo()
+    /// When the whole request had been acknowledged.
+    var receivedAt: NIODeadline?
+    /// When a response head that has begun was first seen.
+    var headSeenAt: NIODeadline?
+    let limiter: ResponseHeadLimiter
+    var isGentle = false
+    var isRateLimited = false
+    var window = ScavengerWindow()
 
-    /// Transfers are measured at multiples of this on the monotonic clock, and workers report soon after.
-    private static let beat: UInt64 = 250_000_000
     /// What the kernel takes ahead of what it has sent.
-    private static let unsentLimit: CInt = 256 << 10
-    /// The same for what others must be able to overtake.
-    private static let gentleUnsentLimit: CInt = 16 << 10
-    /// A connection that is made for a request has it within this.
-    private static let moment: TimeAmount = .milliseconds(100)
-    /// Segments per second for who stands still, so that none waits for longer than a quarter of a second afterwards.
-    private static let leastSegments: UInt64 = 4
-    /// A round trip in microseconds from which on a queue is worth keeping short: no loopback and no local network.
-    private static let longRoundTrip: Int64 = 5_000
+    static let unsentLimit: CInt = 256 << 10
+    /// `Expect: 100-continue` is not waited for any longer (RFC 9110, section 10.1.1; curl's default).
+    private static let continueTimeout: TimeAmount = .seconds(1)
+    /// How long the rest of a response is waited for that refuses the body.
+    private static let refusalTimeout: TimeAmount = .seconds(2)
 
-    private init(board: ConnectionBoard, _ configuration: HTTPConfiguration) {
-        self.board = board
-        idleTimeout = TimeAmount(configuration.idleTimeout)
-        silence = TimeAmount(configuration.silence)
+    init(
+        origin: HTTPOrigin, isThroughProxy: Bool, pool: ConnectionPool, configuration: HTTPClientConfiguration,
+        limiter: ResponseHeadLimiter
+    ) {
+        self.origin = origin
+        self.isThroughProxy = isThroughProxy
+        self.pool = pool
+        self.configuration = configuration
+        self.limiter = limiter
     }
 
-    /// Puts a watch into a new connection of the client. On its event loop.
-    static func install(in channel: any Channel, board: ConnectionBoard, _ configuration: HTTPConfiguration) throws {
+    /// Puts HTTP on top of what is in the pipeline of an open channel. On its event loop.
+    static func install(
+        in channel: any Channel, origin: HTTPOrigin, isThroughProxy: Bool, pool: ConnectionPool,
+        configuration: HTTPClientConfiguration
+    ) throws -> HTTPConnection {
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        // Heads are limited as a whole, by the limiter.
+        limits.maxHeaderFieldSize = 2 * ResponseHeadScanner.maxHead
+        limits.maxHeaderFieldCount = ResponseHeadScanner.maxHead
+        let limiter = ResponseHeadLimiter()
+        let connection = HTTPConnection(
+            origin: origin, isThroughProxy: isThroughProxy, pool: pool, configuration: configuration, limiter: limiter)
         let pipeline = channel.pipeline.syncOperations
-        let decoder = try pipeline.context(handlerType: ByteToMessageHandler<HTTPResponseDecoder>.self)
-        let watch = ConnectionWatch(board: board, configuration)
-        try pipeline.addHandler(watch, position: .after(decoder.handler))
+        try pipeline.addHandler(limiter)
+        try pipeline.addHandler(HTTPRequestEncoder())
+        try pipeline.addHandler(
+            ByteToMessageHandler(
+                HTTPResponseDecoder(
+                    leftOverBytesStrategy: .dropBytes, informationalResponseStrategy: .forward,
+                    limitConfiguration: limits)))
+        try pipeline.addHandler(connection)
         // The kernel takes no more than this ahead of what it has sent: what was accepted is soon on the wire, so that
         // bandwidth and cancellation mean something.
-        TCPOptions(channel)?.limitUnsent(to: unsentLimit)
+        let options = TCPOptions(channel)
+        options?.limitUnsent(to: unsentLimit)
+        options?.keepAlive(idle: 15, interval: 5, count: 4)
+        return connection
     }
 
-    /// No head is longer. The client does not expect a channel that becomes full while it writes one, and traps.
-    private static let headWaterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 1 << 20, high: 4 << 20)
-    /// One chunk waits here at most; the next is read when nearly all of it has gone to the kernel.
-    private static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 8 << 10, high: 24 << 10)
-    private static let gentleWaterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 2)
+    var isActive: Bool { context?.channel.isActive ?? false }
+    var options: TCPOptions? { context.flatMap { TCPOptions($0.channel) } }
 
-    private func setWaterMark(_ mark: ChannelOptions.Types.WriteBufferWaterMark, _ context: ChannelHandlerContext) {
-        // Fails on a closed channel only, where it does not matter.
-        try? context.channel.syncOptions?.setOption(.writeBufferWaterMark, value: mark)
-    }
+    // MARK: Exchange
 
-    /// Lets bbr keep to a pace as well: what it sends again goes at its own rate otherwise, and where a link has become narrow,
-    /// it fills it for seconds with what was under way (`default` kept to half of 2 Mbit/s after 2.75 s; so after 0.25 s).
-    /// Others slow down by themselves, and would be sent by timers from then on (a high upload on such a connection took
-    /// 1.15 times its time alone, and not 1.07).
-    /// - Parameter bytesPerSecond: of payload; nil: as fast as it can.
-    func limitRate(_ bytesPerSecond: Int64?) {
-        guard let options, bytesPerSecond != nil || isRateLimited, options.isBBR else { return }
-        isRateLimited = bytesPerSecond != nil
-        guard let bytesPerSecond else { return options.limitRate(to: .max) }
-        let allowed = UInt64(max(bytesPerSecond, 0))
-        // The kernel's timer for the next segment goes by the rate of the last and is not shortened when the pace is lifted.
-        let least = Self.leastSegments * UInt64(max(options.info?.segment ?? 0, 1460))
-        options.limitRate(to: max(allowed + allowed / 4, least))
-    }
-
-    /// Keeps what waits here and in the kernel as short as a pause, a cut or a higher transfer needs it. On loopback it
-    /// costs throughput, so it is for low quality and for round trips above 5 ms.
-    private func becomeGentle(_ context: ChannelHandlerContext) {
-        guard !isGentle else { return }
-        isGentle = true
-        options?.limitUnsent(to: Self.gentleUnsentLimit)
-        setWaterMark(Self.gentleWaterMark, context)
-    }
-
-    /// Ends it between two requests.
-    func closeKept() { if let context { reset(context, promise: nil) } }
-
-    private var options: TCPOptions? { context.flatMap { TCPOptions($0.channel) } }
-
-    /// Whether the channel takes more bytes without piling them up.
-    var isWritable: Bool { context?.channel.isWritable ?? false }
-
-    /// The largest piece to be written, where what waits to be sent is kept short; nil: as large as it likes. The kernel
-    /// looks at the send buffer's end before a piece and not within it.
-    var shortPiece: Int? { isGentle ? window.bytes.map { min(max($0 / 4, 1448), 8 << 10) } ?? 8 << 10 : nil }
-
-    /// Binds the request whose head has just been written.
-    func attach(_ transfer: HTTPTransfer) {
-        self.transfer = transfer
-        guard let context else { return }
-        if transfer.makesWay {
-            becomeGentle(context)
-        } else if isGentle {
-            // The next measure says whether it has to be.
-            isGentle = false
-            options?.limitUnsent(to: Self.unsentLimit)
+    /// Begins an exchange on an idle connection.
+    func begin(_ request: HTTPRequest, _ exchange: any HTTPExchange) {
+        guard let context else { return exchange.ended(HTTPExchangeEnd(.closed)) }
+        isKept = uses > 0
+        uses += 1
+        self.request = request
+        self.exchange = exchange
+        (requestEnded, isHandedOver, responseBegan, responseEnded, finalStatus) = (false, false, false, false, nil)
+        (peerKeepsAlive, isReadingPaused, keepAliveHint) = (false, false, nil)
+        (receivedAt, headSeenAt) = (nil, nil)
+        awaitsContinue = request.options.expectsContinue && request.bodyLength > 0
+        limiter.scanner.expectResponse()
+        setWaterMark(Self.headWaterMark, context)
+        // A connection that is used again has a past.
+        readInfo()
+        atStart = last
+        noteProgress()
+        scheduleTick(context)
+        context.write(wrapOutboundOut(.head(request.head(isAbsolute: isThroughProxy))), promise: nil)
+        // It waits for the first bytes of the body, unless it is as large as few heads are.
+        if !context.channel.isWritable { context.flush() }
+        setWaterMark(for: exchange, context)
+        exchange.began(on: self)
+        if request.bodyLength == 0 {
+            endBody()
+        } else if awaitsContinue {
+            context.flush()
+            context.eventLoop.assumeIsolated().scheduleTask(in: Self.continueTimeout) { [weak self] in
+                self?.beginBody(of: exchange)
+            }
+        } else {
+            exchange.writeBody()
         }
-        setWaterMark(isGentle ? Self.gentleWaterMark : Self.waterMark, context)
-        if isKept { options?.restartBBR() }
     }
 
-    // MARK: Life
+    private func beginBody(of exchange: any HTTPExchange) {
+        guard awaitsContinue, self.exchange === exchange else { return }
+        awaitsContinue = false
+        exchange.writeBody()
+    }
 
-    func handlerAdded(context: ChannelHandlerContext) {
+    /// Whether the connection takes more of the body without piling it up.
+    package var isWritable: Bool { !awaitsContinue && exchange != nil && (context?.channel.isWritable ?? false) }
+
+    /// Writes some of the body.
+    package func write(_ bytes: ByteBuffer) {
+        guard let context, !requestEnded else { return }
+        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(bytes))), promise: nil)
+    }
+
+    /// The body is complete.
+    package func endBody() {
+        guard let context, !requestEnded else { return }
+        requestEnded = true
+        let written = context.eventLoop.makePromise(of: Void.self)
+        let use = uses
+        written.futureResult.assumeIsolated().whenSuccess { [self] in if uses == use { isHandedOver = true } }
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)
+        if responseEnded { complete() }
+    }
+
+    /// Ends the exchange and resets the connection.
+    package func stop(_ error: HTTPError = .stopped) { fail(error) }
+
+    /// After ``ReadDecision/pause``.
+    package func resumeReading() {
+        guard isReadingPaused, let context else { return }
+        isReadingPaused = false
+        noteProgress()
+        try? context.channel.syncOptions?.setOption(.autoRead, value: true)
+    }
+
+    /// Ends it between two exchanges.
+    func closeIdle() {
+        guard exchange == nil, let context else { return }
+        isClosing = true
+        context.close(promise: nil)
+    }
+
+    private func complete() {
+        guard let exchange, let context else { return }
+        let mayBeKept =
+            peerKeepsAlive && requestEnded && responseEnded && !isReadingPaused && !isClosing
+            // What is done to a send buffer cannot be undone: no other request gets this connection.
+            && window.bytes == nil
+        self.exchange = nil
+        request = nil
+        if mayBeKept {
+            idleSince = .now()
+            // The next request may be written to this connection before this call returns.
+            pool.release(self)
+        } else {
+            isClosing = true
+            if requestEnded { context.close(promise: nil) } else { reset(context) }
+        }
+        exchange.ended(HTTPExchangeEnd())
+    }
+
+    func fail(_ error: HTTPError) {
+        guard let exchange else { return }
+        let keptConnectionEnded = isKept && !responseBegan && error.isOfConnection
+        self.exchange = nil
+        request = nil
+        if keptConnectionEnded, !isClosing { pool.closeIdle(to: peer) }
+        isClosing = true
+        if let context { reset(context) }
+        exchange.ended(HTTPExchangeEnd(error, keptConnectionEnded: keptConnectionEnded))
+    }
+
+    private func reset(_ context: ChannelHandlerContext) {
+        options?.closeWithReset()
+        // TLS would write its farewell behind all that waits, and wait for the peer's: a reset waits for nothing.
+        let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self)
+        (tls ?? context).close(promise: nil)
+    }
+
+    // MARK: Channel
+
+    package func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         peer = context.remoteAddress
-        board.keep(self)
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) {
+    package func handlerRemoved(context: ChannelHandlerContext) {
+        fail(.closed)
         self.context = nil
-        transfer = nil
-        board.take(self)
     }
 
-    func channelInactive(context: ChannelHandlerContext) {
-        noteDeath()
+    package func channelInactive(context: ChannelHandlerContext) {
+        fail(.closed)
+        pool.closed(self)
         context.fireChannelInactive()
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        noteDeath()
-        context.fireErrorCaught(error)
-    }
-
-    private func noteDeath() {
-        guard isBusy, isKept, !responseBegan else { return }
-        transfer?.keptConnectionEnded()
-        if !isClosing { board.closeKept(to: peer) }
-    }
-
-    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        isClosing = true
-        if isBusy, mode == .all {
-            reset(context, promise: promise)
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if exchange != nil {
+            fail(HTTPError(error, limiter.scanner))
         } else {
-            context.close(mode: mode, promise: promise)
+            closeIdle()
         }
     }
 
-    private func reset(_ context: ChannelHandlerContext, promise: EventLoopPromise<Void>?) {
-        options?.closeWithReset()
-        // TLS would write its farewell behind all that waits, and wait for the peer's: a reset waits for nobody.
-        let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self)
-        (tls ?? context).close(promise: promise)
-    }
-
-    // MARK: Request
-
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        switch unwrapOutboundIn(data) {
-        case .head(let head):
-            if .now() - idleSince >= Self.moment { isKept = true }
-            isBusy = true
-            board.take(self)
-            (requestEnded, responseEnded, responseBegan) = (false, false, false)
-            setWaterMark(Self.headWaterMark, context)
-            holdsHead = head.headers.first(name: "content-length").map { $0 != "0" } ?? false
-            board.latest = self
-            peer = context.remoteAddress ?? peer
-            // A connection that is used again has a past.
-            read()
-            atStart = last
-            noteProgress()
-            scheduleTick(context)
-        case .body: holdsHead = false
-        case .end:
-            holdsHead = false
-            requestEnded = true
-            if responseEnded { becomeIdle() }
-        }
-        context.write(data, promise: promise)
-    }
-
-    func flush(context: ChannelHandlerContext) { if !holdsHead { context.flush() } }
-
-    func channelWritabilityChanged(context: ChannelHandlerContext) {
+    package func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if isWritable, !requestEnded { exchange?.writeBody() }
         context.fireChannelWritabilityChanged()
-        if context.channel.isWritable { transfer?.pump() }
     }
 
-    // MARK: Response
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // A peer that speaks first, or goes on after its response, has lost the count.
+        guard let exchange else { return closeIdle() }
         responseBegan = true
         noteProgress()
-        if case .head(var head) = unwrapInboundIn(data), window.bytes != nil {
-            // What is done to a send buffer cannot be undone: nobody else gets this connection.
-            head.headers.replaceOrAdd(name: "connection", value: "close")
-            return context.fireChannelRead(wrapInboundOut(.head(head)))
+        switch unwrapInboundIn(data) {
+        case .head(let head) where (100..<200).contains(head.status.code) && head.status.code != 101:
+            exchange.received(interim: head)
+            if head.status == .continue { beginBody(of: exchange) }
+        case .head(let head): received(head, exchange, context)
+        case .body(let bytes): received(bytes, exchange, context)
+        case .end:
+            responseEnded = true
+            if requestEnded { complete() } else { endRefused() }
         }
-        guard case .end = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
-        responseEnded = true
-        let ended = transfer
-        if requestEnded { becomeIdle() }
-        // The next request may be written to this connection before this call returns.
-        context.fireChannelRead(data)
-        ended?.responseEnded()
     }
 
-    private func becomeIdle() {
-        isBusy = false
-        isKept = true
-        transfer = nil
-        idleSince = .now()
-        board.keep(self)
-    }
-
-    // MARK: Stalls
-
-    private func noteProgress() { lastProgress = .now() }
-
-    private func scheduleTick(_ context: ChannelHandlerContext) {
-        guard !isTicking else { return }
-        isTicking = true
-        let now = NIODeadline.now().uptimeNanoseconds
-        let next = NIODeadline.uptimeNanoseconds((now / Self.beat + 1) * Self.beat)
-        let soon = NIODeadline.now() + .nanoseconds(max(idleTimeout.nanoseconds / 4, 1_000_000))
-        context.eventLoop.assumeIsolated().scheduleTask(deadline: min(next, soon)) { [weak self] in self?.tick() }
-    }
-
-    private func tick() {
-        isTicking = false
-        guard let context, isBusy else { return }
-        let before = last
-        read()
-        if last.acknowledged != before.acknowledged || last.received != before.received { noteProgress() }
-        if let transfer {
-            transfer.observed(last, since: atStart)
-            if last.roundTrip > Self.longRoundTrip { becomeGentle(context) }
-            if transfer.makesWay { scavenge(context) }
+    private func received(_ head: HTTPResponseHead, _ exchange: any HTTPExchange, _ context: ChannelHandlerContext) {
+        finalStatus = Int(head.status.code)
+        finalHeadAt = .now()
+        peerKeepsAlive = head.isKeepAlive
+        keepAliveHint = head.headers[canonicalForm: "keep-alive"].lazy.compactMap(Self.keepAlive).first
+        exchange.received(head: head)
+        guard self.exchange === exchange else { return }
+        if let finalStatus, finalStatus < 300 {
+            beginBody(of: exchange)
+        } else if !requestEnded {
+            context.eventLoop.assumeIsolated().scheduleTask(in: Self.refusalTimeout) { [weak self] in
+                guard let self, self.exchange === exchange else { return }
+                endRefused()
+            }
         }
-        let waited = NIODeadline.now() - lastProgress
-        if let transfer, transfer.isHeldBack {
-            noteProgress()
-        } else if isSilent, waited >= silence {
-            noteDeath()
-            return context.fireErrorCaught(StallError(isOfDeadConnection: true))
-        } else if waited >= idleTimeout + (transfer?.extraPatience ?? .zero) {
-            return context.fireErrorCaught(StallError())
+    }
+
+    /// A final response refuses the rest of the body; one that accepts it is of a server that answers before it reads.
+    private func endRefused() {
+        guard !requestEnded, let finalStatus, finalStatus >= 300 else { return }
+        fail(.refusedBody)
+    }
+
+    private func received(_ bytes: ByteBuffer, _ exchange: any HTTPExchange, _ context: ChannelHandlerContext) {
+        switch exchange.received(body: bytes) {
+        case .more: break
+        case .pause:
+            guard self.exchange === exchange else { return }
+            isReadingPaused = true
+            try? context.channel.syncOptions?.setOption(.autoRead, value: false)
+        case .enough: if self.exchange === exchange { fail(.stopped) }
         }
-        scheduleTick(context)
     }
 
-    /// A kept connection has taken in nothing of this request, which may be sent again over another.
-    private var isSilent: Bool {
-        isKept && !responseBegan && last.acknowledged == atStart.acknowledged
-            && transfer?.mayBeSentAgain == true
+    /// `timeout=5`: as long as the peer says, less a margin for the way.
+    private static func keepAlive(_ value: Substring) -> TimeAmount? {
+        let parts = value.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1)
+        guard parts.count == 2, Substring(parts[0]).lowercased() == "timeout", let seconds = Int64(Substring(parts[1])),
+            (0...86_400).contains(seconds)
+        else { return nil }
+        return .milliseconds(seconds * 1000 - min(1000, seconds * 500))
     }
-
-    private func scavenge(_ context: ChannelHandlerContext) {
-        let least = board.least(last.leastRoundTrip, to: peer)
-        guard window.update(roundTrip: last.roundTrip, leastRoundTrip: least, unacknowledged: last.unacknowledged),
-            let bytes = window.bytes
-        else { return }
-        options?.setSendBuffer(CInt(bytes))
-    }
-
-    /// Bytes count when the peer's kernel has acknowledged them: what this host has merely buffered is no progress, and a
-    /// full buffer that drains slowly is no stall.
-    private func read() { if let info = options?.info { last = info } }
 }

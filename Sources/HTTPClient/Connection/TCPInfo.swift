@@ -1,31 +1,33 @@
 /// The first 216 bytes of the kernel's `struct tcp_info` (linux/tcp.h), read by offset: it only ever grows at its end, and
 /// glibc's own declaration ends before most of these fields.
-struct TCPInfo: Sendable {
+package struct TCPInfo: Sendable {
     private var bytes = InlineArray<27, UInt64>(repeating: 0)
 
     init() {}
 
     /// tcpi_snd_mss: bytes that a packet carries.
-    var segment: Int64 { Int64(field(16) as UInt32) }
+    package var segment: Int64 { Int64(field(16) as UInt32) }
     /// Bytes under way: tcpi_unacked, in packets, times ``segment``.
-    var unacknowledged: Int64 { Int64(field(24) as UInt32) * segment }
+    package var unacknowledged: Int64 { Int64(field(24) as UInt32) * segment }
+    /// tcpi_notsent_bytes: written by this process, and kept by the kernel for lack of a window.
+    package var unsent: Int64 { Int64(field(144) as UInt32) }
     /// tcpi_rtt: the smoothed round trip in microseconds.
-    var roundTrip: Int64 { Int64(field(68) as UInt32) }
+    package var roundTrip: Int64 { Int64(field(68) as UInt32) }
     /// tcpi_bytes_acked.
-    var acknowledged: Int64 { Int64(clamping: field(120) as UInt64) }
+    package var acknowledged: Int64 { Int64(clamping: field(120) as UInt64) }
     /// Bytes that the peer says it has: ``acknowledged``, and behind a hole tcpi_sacked packets. Where packets are lost the
     /// first alone stands still and then leaps: eight transfers with bbr at 20 Mbit/s showed 12 to 26 Mbit/s in a quarter of a
     /// second.
-    var delivered: Int64 { acknowledged + Int64(field(28) as UInt32) * segment }
+    package var delivered: Int64 { acknowledged + Int64(field(28) as UInt32) * segment }
     /// tcpi_bytes_received.
-    var received: Int64 { Int64(clamping: field(128) as UInt64) }
+    package var received: Int64 { Int64(clamping: field(128) as UInt64) }
     /// tcpi_min_rtt, in microseconds; all ones before the first.
-    var leastRoundTrip: Int64 {
+    package var leastRoundTrip: Int64 {
         let value: UInt32 = field(148)
         return value == .max ? 0 : Int64(value)
     }
     /// tcpi_bytes_retrans.
-    var retransmitted: Int64 { Int64(clamping: field(208) as UInt64) }
+    package var retransmitted: Int64 { Int64(clamping: field(208) as UInt64) }
 
     private func field<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int) -> Value {
         bytes.span.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: Value.self)

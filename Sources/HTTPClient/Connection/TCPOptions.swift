@@ -28,6 +28,15 @@ struct TCPOptions {
         _ = provider.unsafeSetSocketOption(level: .socket, name: .init(rawValue: 47), value: bytesPerSecond)
     }
 
+    /// SO_KEEPALIVE with its times in seconds: a peer whose host is gone is noticed after `idle + count × interval`, also
+    /// while nothing is sent (tcp(7)).
+    func keepAlive(idle: CInt, interval: CInt, count: CInt) {
+        _ = provider.unsafeSetSocketOption(level: .socket, name: .so_keepalive, value: CInt(1))
+        for (name, value) in [(4, idle), (5, interval), (6, count)] as [(CInt, CInt)] {
+            _ = provider.unsafeSetSocketOption(level: .tcp, name: .init(rawValue: name), value: value)
+        }
+    }
+
     /// SO_LINGER of no time: what is closed is reset, and nothing that waits is sent any more.
     func closeWithReset() { _ = provider.setSoLinger(linger(l_onoff: 1, l_linger: 0)) }
 

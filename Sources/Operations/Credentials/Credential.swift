@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import HTTPClient
 
 /// What a destination wants to see before it takes anything. Secrets are references: they are read anew for every use, so
 /// that they can be rotated, and never stand in payloads, arguments or output.

@@ -23,5 +23,5 @@ enum HTTPHeaderRules {
 
 extension UInt8 {
     /// `tchar` of RFC 9110, section 5.6.2.
-    fileprivate var isTokenCharacter: Bool { isLetter || isDigit || "!#$%&'*+-.^_`|~".utf8.contains(self) }
+    var isTokenCharacter: Bool { isLetter || isDigit || "!#$%&'*+-.^_`|~".utf8.contains(self) }
 }

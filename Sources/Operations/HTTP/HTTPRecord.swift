@@ -1,5 +1,5 @@
-internal import AsyncHTTPClient
 internal import Commands
+internal import HTTPClient
 internal import NIOCore
 internal import NIOHTTP1
 
@@ -11,12 +11,16 @@ struct HTTPRecord: Sendable {
     var body = ByteBuffer()
     /// Bytes of body that came.
     var bodyBytes = 0
+    /// More came than is wanted, and the rest was not read.
+    var hasEnough = false
     /// The response ended as it should.
     var isComplete = false
     /// A byte may have left.
     var began = false
     /// The whole body was handed to the connection.
     var sentAll = false
+    /// It went over a connection that had been used before.
+    var usedKeptConnection = false
     /// It went over a kept connection, which ended before the first byte of an answer.
     var keptConnectionEnded = false
     /// The peer had acknowledged some of the body then, as far as the last look showed.
@@ -24,22 +28,14 @@ struct HTTPRecord: Sendable {
     /// Why the request ended early, where it did.
     var error: (any Error)?
 
-    /// A kept connection was closed by the peer or given up, and most likely nobody saw anything of the request.
+    /// A kept connection was closed by the peer or given up, and most likely nothing of the request was seen.
     var metStaleConnection: Bool { lostKeptConnection && !wasUnderWay }
 
-    /// A kept connection was closed by the peer or given up, and somebody may have seen some of the request.
-    var lostKeptConnection: Bool {
-        // What this side has ended says nothing of the peer.
-        let isOurs = error is Failure || error is CancellationError
-        let isStall = (error as? StallError).map { !$0.isOfDeadConnection } ?? false
-        return head == nil && keptConnectionEnded && !isOurs && !isStall
-    }
+    /// A kept connection was closed by the peer or given up, and some of the request may have been seen.
+    var lostKeptConnection: Bool { head == nil && keptConnectionEnded && error is HTTPError }
 
     /// The connection was gone before the first byte.
-    var wasNeverSeen: Bool {
-        guard head == nil, !began else { return false }
-        return error as? ChannelError == .ioOnClosedChannel || error as? HTTPClientError == .remoteConnectionClosed
-    }
+    var wasNeverSeen: Bool { head == nil && !began && error as? HTTPError == .closed }
 
     /// The number of the final response; nil where none came.
     var status: Int? { head.map { Int($0.status.code) } }

@@ -1,20 +1,16 @@
-internal import AsyncHTTPClient
 internal import Commands
+internal import HTTPClient
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 internal import Work
 
-/// The answer is final and complete, and the rest of the request is not wanted.
-struct EarlyAnswer: Error {}
-
 /// One request on its way: reads the source as fast as the connection takes it, and keeps what comes back.
 ///
 /// Everything happens on the client's one event loop, also the reading: what is in the page cache is read there without
 /// waiting, what is not is read by ``BlockingIO``. A chunk crosses no thread on its way from cache to socket.
-final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
-    // Unchecked: after `init` every member is touched on the event loop of the client alone (asserted in `began`).
-    typealias Response = Void
+final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
+    // Unchecked: after `init` every member is touched on the event loop of the client alone.
 
     enum Body: Sendable {
         case none
@@ -39,8 +35,6 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
     static let chunksPerTurn = 4
     /// The loop looks at its sockets only where no task is due, so the next turn begins a little later.
     static let pause: TimeAmount = .microseconds(20)
-    /// How long the rest of an early refusal is waited for.
-    static let earlyAnswerPatience: TimeAmount = .seconds(2)
 
     /// Where the body ends in its file.
     let size: Int64
@@ -48,12 +42,11 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
     private let start: Int64
     private let execution: Execution
     private let source: SourceFile?
-    private let board: NIOLoopBoundBox<ConnectionBoard>
+    private let active: NIOLoopBoundBox<Int>
     private let loop: any EventLoop
+    private let completion: @Sendable (HTTPRecord) -> Void
     private var record = HTTPRecord()
-    private var writer: HTTPClient.Body.StreamWriter?
-    private var bodySent: EventLoopPromise<Void>?
-    private var watch: ConnectionWatch?
+    private var http: HTTPConnection?
     private var offset: Int64
     private var ready: ByteBuffer?
     private var spare = ByteBuffer()
@@ -64,23 +57,28 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
     private var isFinished = false
     private var bucket = TokenBucket()
     private var paceTimer: Scheduled<Void>?
-    private var connection = TransferMeter.Connection()
+    private var measures = TransferMeter.Connection()
     /// Bytes of the body that are known to be acknowledged.
     private var acknowledged: Int64 = 0
     /// Bytes of it that the peer has, those behind a hole too.
     private var delivered: Int64 = 0
     private var requestEnded: NIODeadline?
 
+    /// - Parameters:
+    ///   - range: of the source's bytes that are the body.
+    ///   - active: transfers under way; they share the memory for chunks.
+    ///   - completion: called once, on the loop, with what came of it.
     init(
-        execution: Execution, body: Body, from start: Int64 = 0, size: Int64, board: NIOLoopBoundBox<ConnectionBoard>,
-        loop: any EventLoop
+        execution: Execution, body: Body, range: Range<Int64>, active: NIOLoopBoundBox<Int>, loop: any EventLoop,
+        completion: @escaping @Sendable (HTTPRecord) -> Void
     ) {
         self.execution = execution
-        self.size = size
-        self.start = start
-        offset = start
-        self.board = board
+        start = range.lowerBound
+        size = range.upperBound
+        offset = range.lowerBound
+        self.active = active
         self.loop = loop
+        self.completion = completion
         switch body {
         case .none: source = nil
         case .whole(let bytes):
@@ -93,70 +91,55 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         }
     }
 
-    /// The kept connection that it goes over has ended, before the first byte of an answer.
-    func keptConnectionEnded() {
-        guard !record.keptConnectionEnded else { return }
-        record.keptConnectionEnded = true
-        record.wasUnderWay = acknowledged > 0
-    }
-
     /// A disk or our own pace, not the destination, is what is waited for.
     var isHeldBack: Bool {
         !record.sentAll && (isReading || paceTimer != nil || execution.pace.bytesPerSecond == 0)
     }
 
     /// Its command may be executed twice.
-    var mayBeSentAgain: Bool { execution.command.idempotent }
+    var isRepeatable: Bool { execution.command.idempotent }
 
     /// Others may have to overtake it.
-    var makesWay: Bool { execution.command.qos.serviceClass == .low }
+    var isLowPriority: Bool { execution.command.qos.serviceClass == .low }
 
-    /// A destination may need time to check and move a large file before it answers: a second for every 64 MiB.
-    var extraPatience: TimeAmount { record.sentAll ? .milliseconds(size / (64 << 10)) : .zero }
-
-    /// The body for the client's request; nil for an empty one.
-    func makeBody() -> HTTPClient.Body? {
-        guard size > start else { return nil }
-        return .stream(contentLength: size - start) { writer in self.begin(writer) }
-    }
-
-    /// The last word: what came of it. On the event loop.
-    func finish(_ result: Result<Void, any Error>) -> HTTPRecord {
+    /// The last word: what came of it.
+    func ended(_ end: HTTPExchangeEnd) {
         loop.preconditionInEventLoop()
-        if !isFinished {
-            isFinished = true
-            if watch != nil { board.value.transfers -= 1 }
+        isFinished = true
+        if http != nil { active.value -= 1 }
+        record.keptConnectionEnded = end.keptConnectionEnded
+        record.wasUnderWay = acknowledged > 0
+        switch end.error {
+        case nil: record.isComplete = true
+        case .stopped? where record.hasEnough: break
+        case let error?: record.error = record.error ?? error
         }
-        if case .failure(let error) = result { record.error = error } else { record.isComplete = true }
+        if case .headTooLarge(let status?)? = end.error, record.head == nil {
+            record.head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: status))
+        }
         execution.pace.whenChanged(nil)
         paceTimer?.cancel()
         paceTimer = nil
         // An answer to the whole of it says more than the kernel's last word.
-        if record.isComplete, record.sentAll { acknowledge(offset - start) }
-        bodySent?.fail(EarlyAnswer())
-        bodySent = nil
-        writer = nil
-        watch = nil
-        ready = nil
-        return record
+        if record.head != nil, record.sentAll { acknowledge(offset - start) }
+        (http, ready) = (nil, nil)
+        completion(record)
     }
 
     // MARK: Request
 
-    func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
-        loop.preconditionInEventLoop()
+    func began(on connection: HTTPConnection) {
         record.began = true
-        watch = board.value.latest
-        board.value.latest = nil
-        watch?.attach(self)
-        if watch != nil { board.value.transfers += 1 }
+        record.usedKeptConnection = connection.isKept
+        http = connection
+        active.value += 1
         if size == start { sentAll() }
-        watch?.limitRate(execution.pace.bytesPerSecond)
+        connection.limitRate(execution.pace.bytesPerSecond)
         execution.pace.whenChanged { [weak self, loop] in
             loop.execute { [weak self] in
                 guard let self else { return }
-                if !isFinished { watch?.limitRate(execution.pace.bytesPerSecond) }
-                pump()
+                http?.limitRate(execution.pace.bytesPerSecond)
+                writeBody()
             }
         }
     }
@@ -166,13 +149,12 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         requestEnded = .now()
     }
 
-    /// What the kernel says of the connection, and said when the request began.
-    func observed(_ now: TCPInfo, since before: TCPInfo) {
-        connection.roundTrip = now.roundTrip
-        connection.leastRoundTrip = now.leastRoundTrip
-        connection.retransmitted = now.retransmitted - before.retransmitted
-        if let requestEnded, record.head == nil { connection.firstByte = Self.wait(since: requestEnded) }
-        execution.observed(connection)
+    func measured(_ now: TCPInfo, since before: TCPInfo) {
+        measures.roundTrip = now.roundTrip
+        measures.leastRoundTrip = now.leastRoundTrip
+        measures.retransmitted = now.retransmitted - before.retransmitted
+        if let requestEnded, record.head == nil { measures.firstByte = Self.wait(since: requestEnded) }
+        execution.observed(measures)
         // A slow pace goes on over several looks.
         if paceTimer != nil { execution.waitedForPace() }
         acknowledge(min(now.acknowledged - before.acknowledged, offset - start))
@@ -195,21 +177,12 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         delivered = bytes
     }
 
-    private func begin(_ writer: HTTPClient.Body.StreamWriter) -> EventLoopFuture<Void> {
-        loop.preconditionInEventLoop()
-        let promise = loop.makePromise(of: Void.self)
-        bodySent = promise
-        self.writer = writer
-        pump()
-        return promise.futureResult
-    }
-
     /// Writes chunks for as long as the connection takes them.
-    func pump() {
-        guard !isPumping, !isReading, !isPumpScheduled, !isFinished, let writer, let watch else { return }
+    func writeBody() {
+        guard !isPumping, !isReading, !isPumpScheduled, !isFinished, !record.sentAll, let http else { return }
         isPumping = true
         defer { isPumping = false }
-        while offset < size, bodySent != nil, watch.isWritable, (record.head?.status.code ?? 0) < 300 {
+        while offset < size, http.isWritable, (record.head?.status.code ?? 0) < 300 {
             guard chunksInTurn < Self.chunksPerTurn else { return pumpInNextTurn() }
             let allowed = allowance()
             guard allowed > 0 else { return }
@@ -223,25 +196,25 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
             } else {
                 return readInBackground()
             }
-            guard chunk.readableBytes > 0 else { return endBody(Self.truncated(source, at: offset)) }
+            guard chunk.readableBytes > 0 else { return stop(Self.truncated(source, at: offset)) }
             offset += Int64(chunk.readableBytes)
             if offset >= size, let source {
                 // Before the last byte is out, so that a receiver never has the whole of a file that changed.
-                do { try source.requireUnchanged() } catch { return endBody(error) }
+                do { try source.requireUnchanged() } catch { return stop(error) }
             }
             if execution.pace.bytesPerSecond != nil { bucket.take(chunk.readableBytes) }
-            _ = writer.write(.byteBuffer(chunk))
+            http.write(chunk)
         }
         if offset >= size {
             sentAll()
-            endBody(nil)
+            http.endBody()
         }
     }
 
     /// Bytes that the pace and the length of queues allow to be written now; 0 where nothing may be, and then the pump
     /// runs again when something may.
     private func allowance() -> Int {
-        let most = watch?.shortPiece ?? Self.chunkSizes.upperBound
+        let most = http?.shortPiece ?? Self.chunkSizes.upperBound
         guard let rate = execution.pace.bytesPerSecond else { return most }
         let now = Int64(clamping: NIODeadline.now().uptimeNanoseconds)
         let wanted = Int(min(Int64(TokenBucket.portion), size - offset))
@@ -252,7 +225,7 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         paceTimer = bucket.wait(for: wanted, rate: rate).map { wait in
             loop.scheduleTask(in: .nanoseconds(wait)) {
                 self.paceTimer = nil
-                self.pump()
+                self.writeBody()
             }
         }
         return 0
@@ -265,18 +238,18 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
         loop.scheduleTask(in: Self.pause) {
             self.isPumpScheduled = false
             self.chunksInTurn = 0
-            self.pump()
+            self.writeBody()
         }
     }
 
-    private func endBody(_ error: (any Error)?) {
-        guard let promise = bodySent else { return }
-        bodySent = nil
-        if let error { promise.fail(error) } else { promise.succeed(()) }
+    /// The source, not the destination, is why it cannot go on.
+    private func stop(_ error: Failure) {
+        record.error = error
+        http?.stop()
     }
 
     private func nextChunk(atMost most: Int) -> Int {
-        let share = Self.chunkBudget / max(board.value.transfers, 1)
+        let share = Self.chunkBudget / max(active.value, 1)
         let size = min(max(share, Self.chunkSizes.lowerBound), Self.chunkSizes.upperBound, most)
         return Int(min(Int64(size), self.size - offset))
     }
@@ -312,10 +285,10 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
             switch result {
             case .success(let bytes):
                 self.ready = bytes
-                self.pump()
+                self.writeBody()
             case .failure(let error):
                 let reason = "the source \(source.path) cannot be read: \(error)"
-                self.endBody(Failure(.command, reason: reason))
+                self.stop(Failure(.command, reason: reason))
             }
         }
     }
@@ -326,34 +299,20 @@ final class HTTPTransfer: HTTPClientResponseDelegate, @unchecked Sendable {
 
     // MARK: Response
 
-    func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
+    func received(head: HTTPResponseHead) {
         record.head = head
-        if let requestEnded {
-            connection.firstByte = Self.wait(since: requestEnded)
-            execution.observed(connection)
-        }
-        if head.status.code >= 300, bodySent != nil {
-            loop.scheduleTask(in: Self.earlyAnswerPatience) { self.responseEnded() }
-        }
-        return loop.makeSucceededVoidFuture()
+        guard let requestEnded else { return }
+        measures.firstByte = Self.wait(since: requestEnded)
+        execution.observed(measures)
     }
 
-    func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
-        record.bodyBytes += buffer.readableBytes
+    func received(body bytes: ByteBuffer) -> ReadDecision {
+        record.bodyBytes += bytes.readableBytes
         let room = Self.bodyLimit - record.body.readableBytes
-        if room > 0, let kept = buffer.getSlice(at: buffer.readerIndex, length: min(room, buffer.readableBytes)) {
+        if room > 0, let kept = bytes.getSlice(at: bytes.readerIndex, length: min(room, bytes.readableBytes)) {
             record.body.writeImmutableBuffer(kept)
         }
-        if record.bodyBytes > Self.bodyPatience { return loop.makeFailedFuture(EarlyAnswer()) }
-        return loop.makeSucceededVoidFuture()
+        record.hasEnough = record.bodyBytes > Self.bodyPatience
+        return record.hasEnough ? .enough : .more
     }
-
-    /// The response is complete. Where it refuses the rest of the body, the request ends here: the client would wait for
-    /// ever for a body that nobody takes.
-    func responseEnded() {
-        guard !isFinished, let head = record.head, head.status.code >= 300 else { return }
-        endBody(EarlyAnswer())
-    }
-
-    func didFinishRequest(task: HTTPClient.Task<Void>) throws {}
 }

@@ -28,7 +28,7 @@ struct UploadRequests: Sendable {
         var record = HTTPRecord()
         for _ in 1...Self.connectionsTried {
             record = await transport.send(
-                method, url, headers: headers, body: body, from: start, size: size, for: execution)
+                method, url, headers: headers, body: body, range: start..<max(start, size), for: execution)
             // RFC 9110, section 9.2.2: a connection that was closed while it was idle is no failure of the request.
             guard record.wasNeverSeen || execution.command.idempotent && !isRest && record.metStaleConnection,
                 !Task.isCancelled

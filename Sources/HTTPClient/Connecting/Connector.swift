@@ -1,0 +1,153 @@
+internal import NIOCore
+internal import NIOPosix
+internal import NIOSSL
+
+/// Opens connections: name, address, proxy tunnel, TLS, HTTP, all within ``HTTPClientConfiguration/connectTimeout``. Each
+/// connect is one request's own, so that its failure fails that request alone. Has no state but what is Sendable itself.
+final class Connector: @unchecked Sendable {
+    private let loop: any EventLoop
+    private let configuration: HTTPClientConfiguration
+    private let resolver: NameResolver
+    private let contexts = TLSContexts()
+
+    init(loop: any EventLoop, configuration: HTTPClientConfiguration, resolver: NameResolver) {
+        self.loop = loop
+        self.configuration = configuration
+        self.resolver = resolver
+    }
+
+    /// - Parameter done: called on the loop, exactly once.
+    func connect(
+        to origin: HTTPOrigin, for pool: ConnectionPool, done: @escaping (Result<HTTPConnection, HTTPError>) -> Void
+    ) {
+        let proxy = configuration.proxies.proxy(for: origin)
+        let configuration = configuration
+        let isThroughProxy = proxy != nil && !origin.isEncrypted
+        let deadline = NIODeadline.now() + TimeAmount(configuration.connectTimeout)
+        open(to: origin, through: proxy, deadline)
+            .flatMap { [self] channel in secure(channel, origin, deadline).map { channel } }
+            .assumeIsolated()
+            .flatMapThrowing { channel in
+                try HTTPConnection.install(
+                    in: channel, origin: origin, isThroughProxy: isThroughProxy, pool: pool,
+                    configuration: configuration)
+            }
+            .whenComplete { [self] result in
+                switch result {
+                case .success(let connection): done(.success(connection))
+                case .failure(let error):
+                    let error = HTTPError(connecting: error, to: origin.host)
+                    explain(error, origin, proxy) { done(.failure($0)) }
+                }
+            }
+    }
+
+    // MARK: Steps
+
+    /// A channel whose other end is the origin: by TCP, and through the proxy's tunnel for an encrypted origin.
+    private func open(
+        to origin: HTTPOrigin, through proxy: HTTPProxy?, _ deadline: NIODeadline
+    ) -> EventLoopFuture<any Channel> {
+        let channel = connect(host: proxy?.host ?? origin.host, port: proxy?.port ?? origin.port)
+        guard let proxy, origin.isEncrypted else { return channel }
+        return channel.flatMap { channel in
+            let tunnel = ProxyTunnel(to: origin, authorization: proxy.authorization, loop: channel.eventLoop)
+            return Self.run(tunnel, tunnel.opened, on: channel, deadline).map { channel }
+        }
+    }
+
+    private func connect(host: String, port: Int) -> EventLoopFuture<any Channel> {
+        let bootstrap = ClientBootstrap(group: loop).connectTimeout(TimeAmount(configuration.connectTimeout))
+            // Nothing is missed between two handlers: what comes early waits in the kernel.
+            .channelOption(.autoRead, value: false)
+        if let address = try? SocketAddress(ipAddress: host, port: port) {
+            if let permits = configuration.permitsAddress, !permits(host, address) {
+                return loop.makeFailedFuture(HTTPError.addressNotPermitted(host: host))
+            }
+            return bootstrap.connect(to: address)
+        }
+        let addresses = PermittedAddresses(
+            resolver, host: host, on: loop, permits: configuration.permitsAddress)
+        return bootstrap.resolver(addresses).connect(host: host, port: port)
+    }
+
+    private func secure(_ channel: any Channel, _ origin: HTTPOrigin, _ deadline: NIODeadline) -> EventLoopFuture<Void>
+    {
+        guard origin.isEncrypted else { return Self.startReading(channel) }
+        return contexts.context(for: configuration.tls[origin], on: loop).flatMap { context in
+            do {
+                let handler = try NIOSSLClientHandler(context: context, serverHostname: origin.nameForTLS)
+                return try Self.handshake(handler, on: channel, deadline)
+            } catch {
+                channel.close(promise: nil)
+                return channel.eventLoop.makeFailedFuture(HTTPError.local("no TLS for \(origin): \(error)"))
+            }
+        }
+    }
+
+    fileprivate static func handshake(
+        _ handler: NIOSSLClientHandler, on channel: any Channel, _ deadline: NIODeadline
+    ) throws -> EventLoopFuture<Void> {
+        try channel.pipeline.syncOperations.addHandler(handler)
+        let waiter = HandshakeWaiter(loop: channel.eventLoop)
+        return run(waiter, waiter.finished, on: channel, deadline)
+    }
+
+    /// Adds a handler that has one thing to do, and removes it when that is done.
+    private static func run(
+        _ handler: any ChannelInboundHandler & RemovableChannelHandler & Sendable, _ done: EventLoopFuture<Void>,
+        on channel: any Channel, _ deadline: NIODeadline
+    ) -> EventLoopFuture<Void> {
+        let timeout = channel.eventLoop.scheduleTask(deadline: deadline) {
+            channel.pipeline.fireErrorCaught(HTTPError.connectTimeout)
+        }
+        do { try channel.pipeline.syncOperations.addHandler(handler) } catch {
+            return channel.eventLoop.makeFailedFuture(error)
+        }
+        return startReading(channel).flatMap { done }
+            .flatMap { channel.pipeline.syncOperations.removeHandler(handler) }
+            .always { result in
+                timeout.cancel()
+                if case .failure = result { channel.close(promise: nil) }
+            }
+    }
+
+    private static func startReading(_ channel: any Channel) -> EventLoopFuture<Void> {
+        channel.setOption(.autoRead, value: true)
+    }
+
+    // MARK: Certificates
+
+    /// Finds out more about a handshake that failed, which BoringSSL does not tell: the certificate's dates, and whether
+    /// the server wants one of ours. Shakes hands once more, and sends nothing.
+    private func explain(
+        _ error: HTTPError, _ origin: HTTPOrigin, _ proxy: HTTPProxy?, _ done: @escaping (HTTPError) -> Void
+    ) {
+        let isWorthwhile: Bool
+        switch error {
+        case .tls(.certificateUntrusted), .tls(.other): isWorthwhile = true
+        default: isWorthwhile = false
+        }
+        guard isWorthwhile else { return done(error) }
+        let deadline = NIODeadline.now() + TimeAmount(configuration.connectTimeout)
+        let inspection = CertificateInspection()
+        open(to: origin, through: proxy, deadline)
+            .flatMap { channel -> EventLoopFuture<Void> in
+                do {
+                    return try Self.handshake(try inspection.handler(for: origin), on: channel, deadline).always { _ in
+                        channel.close(promise: nil)
+                    }
+                } catch {
+                    channel.close(promise: nil)
+                    return channel.eventLoop.makeFailedFuture(error)
+                }
+            }
+            .assumeIsolated()
+            .whenComplete { _ in done(inspection.verdict(error)) }
+    }
+}
+
+extension HTTPOrigin {
+    /// For SNI and for checking the certificate; nil for an address, which the channel knows itself.
+    var nameForTLS: String? { (try? SocketAddress(ipAddress: host, port: port)) == nil ? host : nil }
+}

@@ -1,0 +1,142 @@
+internal import Glibc
+internal import NIOCore
+internal import NIOPosix
+internal import Synchronization
+
+/// Looks names up with getaddrinfo(3): one look-up in flight for a name, on a thread of its own, so that a name that does not
+/// resolve delays no other. A failure is kept for 5 s, so that many commands for one dead name ask once.
+final class NameResolver: Sendable {
+    private enum Entry {
+        case running([EventLoopPromise<[SocketAddress]>])
+        case failed(HTTPError, until: NIODeadline)
+
+        func isOver(_ now: NIODeadline) -> Bool {
+            if case .failed(_, let until) = self { now >= until } else { false }
+        }
+    }
+
+    private let entries = Mutex<[String: Entry]>([:])
+    private let threads: BlockingThreads
+    private let lookUp: @Sendable (String) -> Result<[SocketAddress], HTTPError>
+
+    /// How long a failure is believed.
+    static let failureLifetime: TimeAmount = .seconds(5)
+    /// Failures that are remembered at once.
+    private static let maxEntries = 4096
+
+    /// - Parameter lookUp: stands in for getaddrinfo(3) in tests.
+    init(
+        threads: BlockingThreads = .shared,
+        lookUp: @escaping @Sendable (String) -> Result<[SocketAddress], HTTPError> = NameResolver.getaddrinfo
+    ) {
+        self.threads = threads
+        self.lookUp = lookUp
+    }
+
+    /// The addresses of a host in the order of RFC 6724, with port 0.
+    /// - Returns: fails with ``HTTPError/nameNotResolved(host:code:)``.
+    func addresses(of host: String, on loop: any EventLoop) -> EventLoopFuture<[SocketAddress]> {
+        let promise = loop.makePromise(of: [SocketAddress].self)
+        enum Next {
+            case ask, wait
+            case fail(HTTPError)
+        }
+        let next: Next = entries.withLock { entries in
+            switch entries[host] {
+            case .running(let promises):
+                entries[host] = .running(promises + [promise])
+                return .wait
+            case .failed(let error, let until) where NIODeadline.now() < until: return .fail(error)
+            case .failed, nil:
+                entries[host] = .running([promise])
+                return .ask
+            }
+        }
+        switch next {
+        case .ask: threads.run { [self] in settle(host, lookUp(host)) }
+        case .wait: break
+        case .fail(let error): promise.fail(error)
+        }
+        return promise.futureResult
+    }
+
+    private func settle(_ host: String, _ result: Result<[SocketAddress], HTTPError>) {
+        let promises = entries.withLock { entries -> [EventLoopPromise<[SocketAddress]>] in
+            guard case .running(let promises)? = entries.removeValue(forKey: host) else { return [] }
+            if case .failure(let error) = result {
+                let now = NIODeadline.now()
+                if entries.count >= Self.maxEntries { entries = entries.filter { !$0.value.isOver(now) } }
+                entries[host] = .failed(error, until: now + Self.failureLifetime)
+            }
+            return promises
+        }
+        for promise in promises { promise.completeWith(result.mapError { $0 as any Error }) }
+    }
+
+    private static func getaddrinfo(_ host: String) -> Result<[SocketAddress], HTTPError> {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_protocol = Int32(IPPROTO_TCP)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = Glibc.getaddrinfo(host, nil, &hints, &list)
+        guard code == 0 else { return .failure(.nameNotResolved(host: host, code: code)) }
+        defer { freeaddrinfo(list) }
+        var addresses: [SocketAddress] = []
+        var next = list
+        while let entry = next?.pointee {
+            next = entry.ai_next
+            guard let address = entry.ai_addr else { continue }
+            switch entry.ai_family {
+            case AF_INET:
+                address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                    addresses.append(SocketAddress($0.pointee, host: host))
+                }
+            case AF_INET6:
+                address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
+                    addresses.append(SocketAddress($0.pointee, host: host))
+                }
+            default: break
+            }
+        }
+        return addresses.isEmpty ? .failure(.nameNotResolved(host: host, code: EAI_NONAME)) : .success(addresses)
+    }
+}
+
+/// One connect's view of the resolver, for NIO's Happy Eyeballs (RFC 8305): both families of one look-up, less the
+/// addresses that are not permitted.
+struct PermittedAddresses: Resolver, Sendable {
+    let addresses: EventLoopFuture<[SocketAddress]>
+
+    /// - Parameter permits: approves each address before a connection is opened to it.
+    init(
+        _ resolver: NameResolver, host: String, on loop: any EventLoop,
+        permits: (@Sendable (String, SocketAddress) -> Bool)?
+    ) {
+        let found = resolver.addresses(of: host, on: loop)
+        guard let permits else {
+            addresses = found
+            return
+        }
+        addresses = found.flatMapThrowing { all in
+            let permitted = all.filter { permits(host, $0) }
+            guard !permitted.isEmpty else { throw HTTPError.addressNotPermitted(host: host) }
+            return permitted
+        }
+    }
+
+    func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { family(.inet, port) }
+
+    func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { family(.inet6, port) }
+
+    func cancelQueries() {}
+
+    private func family(_ family: NIOBSDSocket.ProtocolFamily, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
+        addresses.map { all in
+            all.filter { $0.protocol == family }.map { address in
+                var address = address
+                address.port = port
+                return address
+            }
+        }
+    }
+}

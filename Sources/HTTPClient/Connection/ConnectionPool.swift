@@ -1,0 +1,162 @@
+internal import NIOCore
+
+/// The connections of a client, by origin. The youngest idle connection is used first; a request that finds none opens its
+/// own. Confined to its event loop.
+final class ConnectionPool: @unchecked Sendable {
+    /// A request that waits for a connection.
+    final class Waiter {
+        let request: HTTPRequest
+        fileprivate var done: ((Result<HTTPConnection, HTTPError>) -> Void)?
+        fileprivate var timeout: Scheduled<Void>?
+
+        fileprivate init(_ request: HTTPRequest, _ done: @escaping (Result<HTTPConnection, HTTPError>) -> Void) {
+            self.request = request
+            self.done = done
+        }
+
+        /// Nothing is wanted any more. A connection that is being opened goes to the idle ones.
+        func cancel() { take()?(.failure(.stopped)) }
+
+        fileprivate func take() -> ((Result<HTTPConnection, HTTPError>) -> Void)? {
+            timeout?.cancel()
+            defer { done = nil }
+            return done
+        }
+    }
+
+    private struct Connections {
+        /// Oldest first.
+        var idle: [HTTPConnection] = []
+        /// Open or being opened.
+        var count = 0
+        var waiters: [Waiter] = []
+    }
+
+    private let loop: any EventLoop
+    private let configuration: HTTPClientConfiguration
+    private let connector: Connector
+    private var origins: [HTTPOrigin: Connections] = [:]
+    private var minimumRoundTrips = MinimumRoundTrips()
+    private var isClosed = false
+
+    init(loop: any EventLoop, configuration: HTTPClientConfiguration, connector: Connector) {
+        self.loop = loop
+        self.configuration = configuration
+        self.connector = connector
+    }
+
+    /// Finds or opens a connection.
+    /// - Parameter done: called exactly once, at once where a connection is idle.
+    func acquire(
+        for request: HTTPRequest, done: @escaping (Result<HTTPConnection, HTTPError>) -> Void
+    ) -> Waiter? {
+        if let connection = takeIdle(for: request) {
+            done(.success(connection))
+            return nil
+        }
+        let waiter = Waiter(request, done)
+        if origins[request.origin, default: Connections()].count < configuration.connectionsPerOrigin {
+            open(for: waiter)
+        } else {
+            origins[request.origin, default: Connections()].waiters.append(waiter)
+            waiter.timeout = loop.assumeIsolated().scheduleTask(in: TimeAmount(configuration.connectTimeout)) {
+                [weak self] in
+                self?.origins[request.origin]?.waiters.removeAll { $0 === waiter }
+                waiter.take()?(.failure(.connectTimeout))
+            }
+        }
+        return waiter
+    }
+
+    private func takeIdle(for request: HTTPRequest) -> HTTPConnection? {
+        let now = NIODeadline.now()
+        while let connection = origins[request.origin]?.idle.last {
+            // The last is the youngest: where it is too old for this request, so are the others.
+            guard now - connection.idleSince <= TimeAmount(request.options.maxIdle) else { return nil }
+            origins[request.origin]?.idle.removeLast()
+            connection.expiry?.cancel()
+            if connection.isActive { return connection }
+        }
+        return nil
+    }
+
+    private func open(for waiter: Waiter) {
+        let origin = waiter.request.origin
+        origins[origin, default: Connections()].count += 1
+        connector.connect(to: origin, for: self) { [self] result in
+            switch result {
+            case .success(let connection) where connection.isActive && !isClosed:
+                if let done = waiter.take() { done(.success(connection)) } else { release(connection) }
+            case .success(let connection):
+                connection.closeIdle()
+                ended(origin)
+                waiter.take()?(.failure(.closed))
+            case .failure(let error):
+                ended(origin)
+                waiter.take()?(.failure(error))
+            }
+        }
+    }
+
+    /// An exchange is over, and the connection can carry another.
+    func release(_ connection: HTTPConnection) {
+        let origin = connection.origin
+        while let waiter = origins[origin]?.waiters.first {
+            origins[origin]?.waiters.removeFirst()
+            guard let done = waiter.take() else { continue }
+            return done(.success(connection))
+        }
+        let lifetime = min(TimeAmount(configuration.keepAlive), connection.keepAliveHint ?? .hours(1))
+        guard lifetime > .zero, !isClosed else { return connection.closeIdle() }
+        origins[origin, default: Connections()].idle.append(connection)
+        connection.expiry = loop.assumeIsolated().scheduleTask(in: lifetime) { [weak self, weak connection] in
+            guard let self, let connection else { return }
+            remove(connection)
+            connection.closeIdle()
+        }
+    }
+
+    /// A connection has ended.
+    func closed(_ connection: HTTPConnection) {
+        connection.expiry?.cancel()
+        remove(connection)
+        ended(connection.origin)
+    }
+
+    private func ended(_ origin: HTTPOrigin) {
+        guard var connections = origins[origin] else { return }
+        connections.count -= 1
+        let waiter = connections.waiters.isEmpty ? nil : connections.waiters.removeFirst()
+        origins[origin] = connections.count == 0 && connections.waiters.isEmpty && waiter == nil ? nil : connections
+        if let waiter { open(for: waiter) }
+    }
+
+    private func remove(_ connection: HTTPConnection) {
+        origins[connection.origin]?.idle.removeAll { $0 === connection }
+    }
+
+    /// One kept connection to that address turned out to be dead, and so most likely are the others.
+    func closeIdle(to address: SocketAddress?) {
+        guard let address else { return }
+        for connection in origins.values.flatMap(\.idle) where connection.peer == address {
+            connection.expiry?.cancel()
+            remove(connection)
+            connection.closeIdle()
+        }
+    }
+
+    /// Closes every idle connection, and keeps none from here on.
+    func close() {
+        isClosed = true
+        for connection in origins.values.flatMap(\.idle) {
+            connection.expiry?.cancel()
+            connection.closeIdle()
+        }
+        for key in origins.keys { origins[key]?.idle = [] }
+    }
+
+    /// The minimum round trip to an address in microseconds, with one more measure of it; 0 for none.
+    func minimumRoundTrip(_ roundTrip: Int64, to address: SocketAddress?) -> Int64 {
+        address.map { minimumRoundTrips.add(roundTrip, to: $0, now: .now()) } ?? roundTrip
+    }
+}

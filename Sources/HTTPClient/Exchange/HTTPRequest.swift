@@ -1,0 +1,52 @@
+package import NIOHTTP1
+
+/// The head of one request, and what the client must know about it. The body comes from the ``HTTPExchange``.
+package struct HTTPRequest: Sendable {
+    package var method: HTTPMethod
+    package var origin: HTTPOrigin
+    /// Path and query as they go into the request line; empty stands for `/`.
+    package var target: String
+    /// Without `Host`, `Content-Length` and `Expect`, which the client adds.
+    package var headers: HTTPHeaders
+    /// Bytes of the body; 0: none.
+    package var bodyLength: Int64
+    /// Options that seldom differ from their defaults.
+    package var options = Options()
+
+    package struct Options: Sendable {
+        /// The longest that a kept connection may have been idle to be used for this request. A server may be about to
+        /// close it: what must be sent only once takes a young one or a new one.
+        package var maxIdle: Duration = .seconds(60)
+        /// Sends `Expect: 100-continue` and waits at most 1 s for an interim or final response before the body.
+        package var expectsContinue = false
+        /// From the final response's head to the end of its body; nil: as long as bytes move.
+        package var bodyTimeout: Duration? = .seconds(10)
+        /// From the last byte sent to the final response's head, while the connection stands; nil: the client's
+        /// ``HTTPClientConfiguration/idleTimeout``.
+        package var responseTimeout: Duration?
+
+        package init() {}
+    }
+
+    package init(
+        _ method: HTTPMethod, _ origin: HTTPOrigin, target: String, headers: HTTPHeaders, bodyLength: Int64 = 0
+    ) {
+        self.method = method
+        self.origin = origin
+        self.target = target
+        self.headers = headers
+        self.bodyLength = bodyLength
+    }
+
+    /// - Parameter isAbsolute: the request goes to a proxy, which needs the whole URL (RFC 9112, section 3.2.2).
+    func head(isAbsolute: Bool) -> HTTPRequestHead {
+        let path = target.utf8.first == UInt8(ascii: "/") ? target : "/" + target
+        var headers = headers
+        headers.replaceOrAdd(name: "Host", value: origin.hostField)
+        let mayHaveBody = [.PUT, .POST, .PATCH].contains(method)
+        if bodyLength > 0 || mayHaveBody { headers.replaceOrAdd(name: "Content-Length", value: "\(bodyLength)") }
+        if options.expectsContinue, bodyLength > 0 { headers.replaceOrAdd(name: "Expect", value: "100-continue") }
+        let uri = isAbsolute ? "http://\(origin.hostField)\(path)" : path
+        return HTTPRequestHead(version: .http1_1, method: method, uri: uri, headers: headers)
+    }
+}

@@ -1,0 +1,37 @@
+/// `WWW-Authenticate` (RFC 9110, section 11.6.1).
+enum Challenge {
+    /// The schemes that one field value names, in order: `Digest realm="a, b", Basic realm="c"` names `Digest` and `Basic`.
+    /// At most 8, each of at most 32 bytes.
+    static func schemes(_ value: String) -> [String] {
+        var schemes: [String] = []
+        for part in parts(value) where schemes.count < 8 {
+            let words = part.split(separator: UInt8(ascii: " "), maxSplits: 1)
+            guard let first = words.first, !first.isEmpty, first.count <= 32, first.allSatisfy(\.isTokenCharacter),
+                // `name=value` goes on with the scheme before; `name =value` is as old as it is rare.
+                !(words.count > 1 && words[1].first == UInt8(ascii: "="))
+            else { continue }
+            schemes.append(String(decoding: first, as: UTF8.self))
+        }
+        return schemes
+    }
+
+    /// What stands between commas that are not in quotes.
+    private static func parts(_ value: String) -> [ArraySlice<UInt8>] {
+        let bytes = Array(value.utf8)
+        var parts: [ArraySlice<UInt8>] = []
+        var (start, isQuoted, isEscaped) = (0, false, false)
+        for (index, byte) in bytes.enumerated() {
+            if isEscaped {
+                isEscaped = false
+            } else if isQuoted, byte == UInt8(ascii: "\\") {
+                isEscaped = true
+            } else if byte == UInt8(ascii: "\"") {
+                isQuoted.toggle()
+            } else if byte == UInt8(ascii: ","), !isQuoted {
+                parts.append(bytes[start..<index])
+                start = index + 1
+            }
+        }
+        return (parts + [bytes[start...]]).map { $0.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") } }
+    }
+}
