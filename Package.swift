@@ -114,12 +114,14 @@ let package = Package(
                 "CLinux", log, lifecycle,
                 .product(name: "Subprocess", package: "swift-subprocess"),
             ]),
-        module("Sluice", ["Commands", "Host", "Store", "Wire", "Work", "ZeroMQ", "Operations", log, lifecycle, signals]),
+        module(
+            "Sluice", ["Commands", "Host", "Store", "Wire", "Work", "ZeroMQ", "Operations", log, lifecycle, signals]),
         module("Console", ["Commands"]),
         .executableTarget(
             name: "SluiceCommand",
             dependencies: [
-                "Commands", "Settings", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", "Host", "Coordination", "Work",
+                "Commands", "Settings", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", "Host", "Coordination",
+                "Work",
                 "HTTPClient", "Operations", "Supervision", "Sluice", "Console", log, lifecycle, signals,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -172,12 +174,20 @@ let package = Package(
             name: "NetworkControlTests", dependencies: ["NetworkControl", "Commands", "Settings", "TestSupport"],
             path: "Tests/NetworkTests", swiftSettings: swiftSettings),
         tests("Wire", ["Wire", "Commands", "TestSupport"]),
-        tests("HTTPClient", ["HTTPClient", "Commands", "TestSupport", .product(name: "NIOCore", package: "swift-nio")]),
+        tests(
+            "HTTPClient",
+            [
+                "HTTPClient", "Commands", "Host", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]),
         tests("Store", ["Store", "Commands", "CLinux", "Host", "TestSupport"]),
         tests(
             "Coordination",
             [
-                "Coordination", "RouteProbe", "Commands", "Host", "NetworkControl", "Settings", "Store", "Wire", "TestSupport",
+                "Coordination", "RouteProbe", "Commands", "Host", "NetworkControl", "Settings", "Store", "Wire",
+                "TestSupport",
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
         tests("Work", ["Work", "Commands", "Host", "Store", "Wire", "ZeroMQ", "TestSupport"]),

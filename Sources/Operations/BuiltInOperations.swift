@@ -28,44 +28,12 @@ package struct OperationsConfiguration: Sendable, Equatable {
 
     package init() {}
 
-    /// Reads the section `upload`, the credentials (``CredentialStore/init(reading:)``) and what destinations understand
-    /// (``ResumeRules/init(reading:)``):
-    ///
-    /// | key | default | meaning |
-    /// |---|---|---|
-    /// | `upload.connectTimeout` | 10 | seconds for name lookup, connection and TLS handshake together |
-    /// | `upload.idleTimeout` | 30 | seconds in which no byte may move either way |
-    /// | `upload.connectionsPerHost` | 1024 | connections to one scheme, host and port: in each worker, for requests that may be repeated, and as many for others |
-    /// | `upload.trustRootsFile` | none | PEM file of certificates to trust besides the system's |
-    ///
+    /// Reads the section `upload` (``HTTPConfiguration/init(reading:)``), the credentials
+    /// (``CredentialStore/init(reading:)``) and what destinations understand (``ResumeRules/init(reading:)``).
     /// - Throws: ``SettingsError`` naming the key.
     package init(reading reader: inout SettingsReader) throws(SettingsError) {
-        try Self.read(&http.connectTimeout, "connectTimeout", &reader)
-        try Self.read(&http.idleTimeout, "idleTimeout", &reader)
-        try reader.read(&http.connectionsPerHost, ["upload", "connectionsPerHost"])
-        guard (1...65_535).contains(http.connectionsPerHost) else {
-            throw SettingsError(
-                key: "upload.connectionsPerHost", problem: "takes 1 to 65535, not \(http.connectionsPerHost)")
-        }
-        http.trustRootsFile = try reader.text(["upload", "trustRootsFile"])
+        http = try HTTPConfiguration(reading: &reader)
         credentials = try CredentialStore(reading: &reader)
         resumes = try ResumeRules(reading: &reader)
-    }
-
-    /// For whoever uploads: the certificates must be there. Others may not be permitted to look.
-    package func checkFiles() throws(SettingsError) {
-        guard let file = http.trustRootsFile else { return }
-        do { _ = try SourceFile(path: file) } catch {
-            throw SettingsError(key: "upload.trustRootsFile", problem: error.message)
-        }
-    }
-
-    private static func read(
-        _ value: inout Duration, _ key: String, _ reader: inout SettingsReader
-    ) throws(SettingsError) {
-        try reader.read(&value, ["upload", key])
-        guard value >= .milliseconds(50), value <= .seconds(86_400) else {
-            throw SettingsError(key: "upload.\(key)", problem: "takes 0.05 to 86400 seconds, not \(value)")
-        }
     }
 }

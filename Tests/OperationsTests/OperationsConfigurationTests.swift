@@ -38,7 +38,7 @@ import Work
     @Test func `refuses certificates that are not there`() throws {
         // By whoever uploads: others may not be permitted to look.
         let configuration = try read(["upload.trustRootsFile": "/nonexistent.pem"])
-        let error = #expect(throws: SettingsError.self) { try configuration.checkFiles() }
+        let error = #expect(throws: SettingsError.self) { try configuration.http.checkFiles() }
         #expect(error?.key == "upload.trustRootsFile")
     }
 

@@ -175,7 +175,9 @@ import Work
             let file = try harness.directory.file("a", sample(1000))
             let began = ContinuousClock.now
             let failure = try await harness.failure(file: file, to: "\(receiver.origin)/a")
-            #expect(ContinuousClock.now - began > .milliseconds(1000), "it was given up after \(ContinuousClock.now - began)")
+            #expect(
+                ContinuousClock.now - began > .milliseconds(1000),
+                "it was given up after \(ContinuousClock.now - began)")
             #expect(failure.fault == .command)
             #expect(failure.ambiguous)
             #expect(failure.reason.contains("did not answer in time"), "\(failure.reason)")

@@ -51,16 +51,21 @@ package struct HTTPProxy: Sendable, Hashable, CustomStringConvertible {
 /// Why a proxy's URL cannot be used, in a sentence.
 package struct ProxyError: Error, Equatable, CustomStringConvertible {
     package let description: String
+    /// The environment variable that holds it, where one does.
+    package private(set) var variable: String?
 
-    init(_ description: String) { self.description = description }
+    init(_ description: String, variable: String? = nil) {
+        self.description = description
+        self.variable = variable
+    }
 }
 
 /// Which requests go through a proxy. As curl does it (curl(1), “ENVIRONMENT”): `https_proxy` or `HTTPS_PROXY` for https,
 /// `http_proxy` in lower case only for http, `all_proxy` or `ALL_PROXY` for what is left; `no_proxy` or `NO_PROXY` lists
 /// what goes without. What is configured for an origin goes before that.
 package struct ProxySettings: Sendable, Equatable {
-    /// For http and https; nil: as the environment says.
-    package var general: HTTPProxy?
+    /// For http and https alike; nil: as ``http`` and ``https`` say; nil inside: none.
+    package var general: HTTPProxy??
     package var http: HTTPProxy?
     package var https: HTTPProxy?
     package var exceptions = ProxyExceptions("")
@@ -77,7 +82,7 @@ package struct ProxySettings: Sendable, Equatable {
             for name in names {
                 guard let text = environment(name), !text.isEmpty else { continue }
                 do throws(ProxyError) { return try HTTPProxy(text) } catch {
-                    throw ProxyError("the environment variable \(name) names no usable proxy: \(error)")
+                    throw ProxyError(error.description, variable: name)
                 }
             }
             return nil
@@ -92,10 +97,24 @@ package struct ProxySettings: Sendable, Equatable {
     package func proxy(for origin: HTTPOrigin) -> HTTPProxy? {
         if let own = byOrigin[origin] { return own }
         if exceptions.contains(host: origin.host, port: origin.port) { return nil }
-        return general ?? (origin.isEncrypted ? https : http)
+        if let general { return general }
+        return origin.isEncrypted ? https : http
     }
 
-    package var isEmpty: Bool { general == nil && http == nil && https == nil && byOrigin.isEmpty }
+    /// In words, for people; without passwords. Nil: every request goes without a proxy.
+    package var summary: String? {
+        var parts: [String] = []
+        switch general {
+        case .some(let proxy): if let proxy { parts.append("\(proxy)") }
+        case nil:
+            if let http { parts.append("http: \(http)") }
+            if let https { parts.append("https: \(https)") }
+        }
+        for (origin, proxy) in byOrigin.sorted(by: { $0.key.description < $1.key.description }) {
+            parts.append("\(origin): \(proxy.map { "\($0)" } ?? "none")")
+        }
+        return parts.isEmpty ? nil : parts.joined(separator: ", ")
+    }
 }
 
 /// The list `no_proxy`: `*`, names that cover their subdomains (`example.com`, `.example.com`), addresses, networks in CIDR

@@ -34,7 +34,13 @@ struct ConfigurationFile {
 
     /// For whoever uploads. - Throws: a ``Complaint`` where a file is missing that it names.
     func uploads() throws -> OperationsConfiguration {
-        do throws(SettingsError) { try operations.checkFiles() } catch { throw Complaint(.configuration, "\(error)") }
+        var operations = operations
+        do throws(SettingsError) {
+            try operations.http.checkFiles()
+            try operations.http.readProxies { name in getenv(name).map { String(cString: $0) } }
+        } catch {
+            throw Complaint(.configuration, "\(error)")
+        }
         return operations
     }
 

@@ -1,12 +1,14 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
+internal import HTTPClient
+internal import Operations
 internal import Store
 
-struct DoctorCommand: ParsableCommand {
+struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Check store, versions, sockets and permissions.",
+        abstract: "Check store, versions, sockets, configuration and permissions.",
         discussion: """
             Reads only; it may run beside everything else. Exits with 70 where a shard is corrupt, and with 1 where \
             something else wants attention.
@@ -19,10 +21,11 @@ struct DoctorCommand: ParsableCommand {
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
 
-    func run() throws {
+    func run() async throws {
         Interrupt.exits()
-        var checkup = Checkup(directory: data.directory())
-        checkup.run { finding in
+        let directory = data.directory()
+        var checkup = Checkup(directory: directory)
+        checkup.run(also: await configuration(directory)) { finding in
             if print.json {
                 Output.line(finding.json.bytes)
             } else {
@@ -36,6 +39,27 @@ struct DoctorCommand: ParsableCommand {
         case .ok, .note: return
         case .warning: throw Complaint(.failed, nil)
         case .broken: throw Complaint(.internalError, nil)
+        }
+    }
+
+    /// Whether a worker could start with the configuration, and where its requests would go.
+    private func configuration(_ directory: DataDirectory) async -> [Checkup.Finding] {
+        do {
+            let uploads = try await ConfigurationFile(data, directory).uploads()
+            let proxies = uploads.http.proxies.summary
+            return [
+                Checkup.Finding(
+                    name: "configuration", state: .ok,
+                    sentence: "can be used" + (data.config.map { ": \($0)" } ?? "")),
+                Checkup.Finding(
+                    name: "proxy", state: proxies == nil ? .ok : .note,
+                    sentence: proxies.map { "requests go through \($0)" } ?? "requests go without a proxy"),
+            ]
+        } catch {
+            return [
+                Checkup.Finding(
+                    name: "configuration", state: .warning, sentence: (error as? Complaint)?.message ?? "\(error)")
+            ]
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import HTTPClient
 internal import Logging
 internal import Operations
 internal import Sluice
@@ -50,6 +51,9 @@ struct WorkerCommand: AsyncParsableCommand {
         let logger = log.logger("worker")
         let directory = data.directory()
         let operations = try await ConfigurationFile(data, directory).uploads()
+        if let proxies = operations.http.proxies.summary {
+            logger.info("Requests go through a proxy", metadata: ["proxy": "\(proxies)"])
+        }
         let (_, store) = try data.store(create: true)
         var configuration = WorkerConfiguration()
         configuration.concurrency = concurrency

@@ -38,12 +38,12 @@ struct Checkup {
 
     init(directory: DataDirectory) { self.directory = directory }
 
-    mutating func run(_ tell: (Finding) -> Void) {
+    mutating func run(also more: [Finding] = [], _ tell: (Finding) -> Void) {
         func note(_ finding: Finding) {
             worst = max(worst, finding.state)
             tell(finding)
         }
-        for finding in versions() + permissions() { note(finding) }
+        for finding in versions() + permissions() + more { note(finding) }
         do throws(StoreError) {
             let store = try SQLiteStore(directory: directory, create: false)
             for shard in 0..<store.shardCount { note(soundness(of: shard, store)) }

@@ -1,0 +1,115 @@
+internal import Commands
+internal import HTTPClient
+package import Settings
+internal import Work
+
+extension HTTPConfiguration {
+    /// Reads the section `upload`, and of each section `destination.<name>` what concerns connections:
+    ///
+    /// | key | default | meaning |
+    /// |---|---|---|
+    /// | `upload.connectTimeout` | 10 | seconds for name lookup, connection and TLS handshake together |
+    /// | `upload.idleTimeout` | 30 | seconds in which no byte may move either way |
+    /// | `upload.responseTimeout` | 600 | seconds from the last byte that the destination received to its response |
+    /// | `upload.connectionsPerHost` | 1024 | connections to one scheme, host and port, in each worker |
+    /// | `upload.trustRootsFile` | none | PEM file of certificates to trust besides the system's |
+    /// | `upload.proxy` | environment | `http://[user:password@]host:port`, or `none` |
+    /// | `upload.noProxy` | environment | list of what goes without a proxy: names with their subdomains, addresses, networks, `*` |
+    /// | `destination.<name>.trustRootsFile` | none | PEM file of certificates to trust there as well |
+    /// | `destination.<name>.clientCertificateFile` | none | PEM file of the certificate chain that is shown there |
+    /// | `destination.<name>.clientKeyFile` | none | PEM file of its private key |
+    /// | `destination.<name>.expectContinue` | false | asks by `Expect: 100-continue` before a body of 64 KiB or more, for at most 1 s |
+    /// | `destination.<name>.proxy` | `upload.proxy` | as `upload.proxy`, for this destination |
+    ///
+    /// - Throws: ``SettingsError`` naming the key; a proxy's password is never quoted.
+    package init(reading reader: inout SettingsReader) throws(SettingsError) {
+        self.init()
+        try Self.read(&connectTimeout, "connectTimeout", &reader)
+        try Self.read(&idleTimeout, "idleTimeout", &reader)
+        try Self.read(&responseTimeout, "responseTimeout", &reader)
+        try reader.read(&connectionsPerHost, ["upload", "connectionsPerHost"])
+        guard (1...65_535).contains(connectionsPerHost) else {
+            throw SettingsError(
+                key: "upload.connectionsPerHost", problem: "takes 1 to 65535, not \(connectionsPerHost)")
+        }
+        trustRootsFile = try reader.text(["upload", "trustRootsFile"])
+        if let choice = try Self.proxy(["upload"], &reader) { proxies.general = .some(choice) }
+        let exceptions = try reader.list(["upload", "noProxy"])
+        if !exceptions.isEmpty { proxies.exceptions = ProxyExceptions(exceptions.joined(separator: ",")) }
+        for name in try reader.list(["destinations"]) { try readDestination(["destination", name], &reader) }
+    }
+
+    private mutating func readDestination(
+        _ section: [String], _ reader: inout SettingsReader
+    ) throws(SettingsError) {
+        func key(_ name: String) -> String { (section + [name]).joined(separator: ".") }
+        var rule = TLSSettings.Rule()
+        if let file = try reader.text(section + ["trustRootsFile"]) { rule.trustRootsFiles = [file] }
+        switch (
+            try reader.text(section + ["clientCertificateFile"]), try reader.text(section + ["clientKeyFile"])
+        ) {
+        case (nil, nil): break
+        case (let certificate?, let secret?):
+            rule.identity = TLSSettings.Identity(certificateFile: certificate, keyFile: secret)
+        case (_?, nil): throw SettingsError(key: key("clientKeyFile"), problem: "is missing")
+        case (nil, _?): throw SettingsError(key: key("clientCertificateFile"), problem: "is missing")
+        }
+        var expects = false
+        try reader.read(&expects, section + ["expectContinue"])
+        let proxy = try Self.proxy(section, &reader)
+        guard rule != TLSSettings.Rule() || expects || proxy != nil else { return }
+        guard let destination = try reader.origin(section), let origin = HTTPOrigin(destination) else {
+            throw SettingsError(key: key("origin"), problem: "is missing")
+        }
+        if rule != TLSSettings.Rule() { tls[origin] = rule }
+        if expects { expectContinue.insert(destination) }
+        if let proxy { proxies.byOrigin[origin] = proxy }
+    }
+
+    /// - Returns: nil where the key is not there; `.none` inside for `none`.
+    private static func proxy(
+        _ section: [String], _ reader: inout SettingsReader
+    ) throws(SettingsError) -> HTTPProxy?? {
+        guard let text = try reader.text(section + ["proxy"]) else { return nil }
+        if text == "none" { return .some(nil) }
+        do throws(ProxyError) { return try HTTPProxy(text) } catch {
+            // The text is not quoted: it may hold a password.
+            throw SettingsError(
+                key: (section + ["proxy"]).joined(separator: "."),
+                problem: "takes http://[user:password@]host:port or none: \(error)")
+        }
+    }
+
+    private static func read(
+        _ value: inout Duration, _ key: String, _ reader: inout SettingsReader
+    ) throws(SettingsError) {
+        try reader.read(&value, ["upload", key])
+        guard value >= .milliseconds(50), value <= .seconds(86_400) else {
+            throw SettingsError(key: "upload.\(key)", problem: "takes 0.05 to 86400 seconds, not \(value)")
+        }
+    }
+
+    /// What the configuration leaves open is as the environment says: `https_proxy`, `http_proxy`, `all_proxy`, `no_proxy`.
+    /// - Throws: ``SettingsError`` naming the variable.
+    package mutating func readProxies(from environment: (String) -> String?) throws(SettingsError) {
+        do throws(ProxyError) {
+            let found = try ProxySettings(environment: environment)
+            proxies.http = found.http
+            proxies.https = found.https
+            if proxies.exceptions == ProxyExceptions("") { proxies.exceptions = found.exceptions }
+        } catch {
+            throw SettingsError(key: error.variable ?? "http_proxy", problem: "names no usable proxy: \(error)")
+        }
+    }
+
+    /// For a process that uploads: every certificate must be there. Other users may not be permitted to look.
+    /// - Throws: ``SettingsError`` naming the file.
+    package func checkFiles() throws(SettingsError) {
+        if let file = trustRootsFile { try Self.check(file, "upload.trustRootsFile") }
+        for file in tls.files.sorted() where file != trustRootsFile { try Self.check(file, "destination") }
+    }
+
+    private static func check(_ file: String, _ key: String) throws(SettingsError) {
+        do { _ = try SourceFile(path: file) } catch { throw SettingsError(key: key, problem: error.message) }
+    }
+}

@@ -1,0 +1,240 @@
+import NIOCore
+import NIOHTTP1
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import HTTPClient
+
+/// Sends a body of so many bytes and collects what comes.
+final class TestExchange: HTTPExchange, Sendable {
+    struct Seen {
+        var interim: [UInt] = []
+        var status: UInt?
+        var body = 0
+        var end: HTTPExchangeEnd?
+        var http: NIOLoopBound<HTTPConnection>?
+        var bodyBegan: NIODeadline?
+    }
+
+    let seen = Mutex(Seen())
+    private let size: Int
+    private let decision: @Sendable (Int) -> ReadDecision
+
+    /// - Parameter decision: on reading on, after so many bytes.
+    init(size: Int = 0, decision: @escaping @Sendable (Int) -> ReadDecision = { _ in .more }) {
+        self.size = size
+        self.decision = decision
+    }
+
+    var isHeldBack: Bool { false }
+    var isLowPriority: Bool { false }
+    var isRepeatable: Bool { true }
+
+    func began(on connection: HTTPConnection) {
+        let bound = NIOLoopBound(connection, eventLoop: connection.context!.eventLoop)
+        seen.withLock { $0.http = bound }
+    }
+
+    func writeBody() {
+        let http: NIOLoopBound<HTTPConnection>? = seen.withLock { seen in
+            guard seen.bodyBegan == nil else { return nil }
+            seen.bodyBegan = .now()
+            return seen.http
+        }
+        guard let http else { return }
+        http.value.write(ByteBuffer(repeating: 0x61, count: size))
+        http.value.endBody()
+    }
+
+    func received(interim head: HTTPResponseHead) { seen.withLock { $0.interim.append(head.status.code) } }
+    func received(head: HTTPResponseHead) { seen.withLock { $0.status = head.status.code } }
+
+    func received(body bytes: ByteBuffer) -> ReadDecision {
+        decision(
+            seen.withLock { seen in
+                seen.body += bytes.readableBytes
+                return seen.body
+            })
+    }
+
+    func measured(_ now: TCPInfo, since before: TCPInfo) {}
+    func ended(_ end: HTTPExchangeEnd) { seen.withLock { $0.end = end } }
+}
+
+@Suite struct HTTPClientTests {
+    private func run(
+        _ client: HTTPClient, _ exchange: TestExchange, _ method: HTTPMethod = .PUT, to origin: HTTPOrigin,
+        _ target: String, bodyLength: Int64 = 0, options: HTTPRequest.Options = .init()
+    ) async throws {
+        var request = HTTPRequest(method, origin, target: target, headers: [:], bodyLength: bodyLength)
+        request.options = options
+        client.call(request, exchange).start()
+        try await until("its end") { exchange.seen.withLock { $0.end != nil } }
+    }
+
+    private func origin(_ port: Int, host: String = "127.0.0.1") -> HTTPOrigin {
+        HTTPOrigin(isEncrypted: false, host: host, port: port)
+    }
+
+    @Test func `a paused response holds the peer back, and goes on when it is resumed`() async throws {
+        let server = try await RawServer { connection in
+            _ = connection.readHead()
+            connection.write("HTTP/1.1 200 OK\r\nContent-Length: 20000000\r\n\r\n")
+            var sent = 0
+            while sent < 20_000_000 {
+                guard connection.write([UInt8](repeating: 0x62, count: 100_000)) else { return sent }
+                sent += 100_000
+            }
+            return sent
+        }
+        let client = HTTPClient(configuration: HTTPClientConfiguration())
+        let isPaused = Atomic(true)
+        let exchange = TestExchange { bytes in
+            bytes > 1_000_000 && isPaused.load(ordering: .relaxed) ? .pause : .more
+        }
+        client.call(HTTPRequest(.GET, origin(server.port), target: "/", headers: [:]), exchange).start()
+        try await until("the pause") { exchange.seen.withLock { $0.body > 1_000_000 } }
+        try await until("a server that waits") { server.isBlockedInWrite }
+        let atPause = exchange.seen.withLock { $0.body }
+        #expect(atPause < 2_000_000, "\(atPause) bytes came")
+        isPaused.store(false, ordering: .relaxed)
+        let http = try #require(exchange.seen.withLock { $0.http })
+        client.loop.execute { http.value.resumeReading() }
+        try await until("its end") { exchange.seen.withLock { $0.end != nil } }
+        let bytes = exchange.seen.withLock { $0.body }
+        #expect(bytes == 20_000_000)
+        await server.stop()
+    }
+
+    @Test func `interim responses reach the caller before the final one`() async throws {
+        let server = try await RawServer { connection in
+            _ = connection.readHead()
+            connection.write(
+                "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 104 Upload\r\nLocation: /u\r\n\r\n")
+            connection.write("HTTP/1.1 204 No Content\r\n\r\n")
+            return 0
+        }
+        let client = HTTPClient(configuration: HTTPClientConfiguration())
+        let exchange = TestExchange()
+        try await run(client, exchange, .GET, to: origin(server.port), "/")
+        let seen = exchange.seen.withLock { ($0.interim, $0.status, $0.end?.error) }
+        #expect(seen.0 == [103, 104] && seen.1 == 204 && seen.2 == nil)
+        await server.stop()
+    }
+
+    @Test func `a body waits for 100, and at most a second for a server that does not know it`() async throws {
+        let server = try await RawServer { connection in
+            let head = connection.readHead()
+            #expect(head.contains("Expect: 100-continue"))
+            if head.hasPrefix("PUT /asks") { connection.write("HTTP/1.1 100 Continue\r\n\r\n") }
+            let body = connection.read(100_000)
+            connection.write("HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
+            return body
+        }
+        let client = HTTPClient(configuration: HTTPClientConfiguration())
+        var options = HTTPRequest.Options()
+        options.expectsContinue = true
+        for (path, range) in [("/asks", 0.0..<0.9), ("/silent", 0.9..<20)] {
+            let exchange = TestExchange(size: 100_000)
+            let began = NIODeadline.now()
+            try await run(
+                client, exchange, to: origin(server.port), path, bodyLength: 100_000, options: options)
+            let (status, bodyBegan) = exchange.seen.withLock { ($0.status, $0.bodyBegan) }
+            #expect(status == 201)
+            let waited = Double((try #require(bodyBegan) - began).nanoseconds) / 1e9
+            #expect(range.contains(waited), "\(path): \(waited) s")
+        }
+        await server.stop()
+    }
+
+    @Test func `a body that is refused before it is sent is never sent`() async throws {
+        let server = try await RawServer { connection in
+            _ = connection.readHead()
+            connection.write("HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
+            return connection.read(1)
+        }
+        let client = HTTPClient(configuration: HTTPClientConfiguration())
+        var options = HTTPRequest.Options()
+        options.expectsContinue = true
+        let exchange = TestExchange(size: 100_000)
+        try await run(client, exchange, to: origin(server.port), "/", bodyLength: 100_000, options: options)
+        let (status, bodyBegan) = exchange.seen.withLock { ($0.status, $0.bodyBegan) }
+        #expect(status == 413 && bodyBegan == nil)
+        await server.stop()
+    }
+
+    @Test(arguments: ["127.0.0.1", "localhost"])
+    func `an address that is not permitted is never connected to`(_ host: String) async throws {
+        let server = try await RawServer { _ in 0 }
+        var configuration = HTTPClientConfiguration()
+        configuration.permitsAddress = { _, address in
+            address.ipAddress.map { !$0.hasPrefix("127.") && $0 != "::1" } ?? false
+        }
+        let exchange = TestExchange()
+        try await run(
+            HTTPClient(configuration: configuration), exchange, .GET, to: origin(server.port, host: host), "/")
+        let error = exchange.seen.withLock { $0.end?.error }
+        #expect(error == .addressNotPermitted(host: host))
+        #expect(server.connections == 0)
+        await server.stop()
+    }
+
+    @Test(arguments: [("timeout=1", 2), ("timeout=60", 1), ("max=5, timeout=0", 2), ("timeout=x", 1)])
+    func `a kept connection is not used past the peer's own limit`(_ hint: String, _ connections: Int) async throws {
+        let server = try await RawServer { connection in
+            while !connection.readHead().isEmpty {
+                connection.write("HTTP/1.1 204 No Content\r\nKeep-Alive: \(hint)\r\n\r\n")
+            }
+            return 0
+        }
+        let client = HTTPClient(configuration: HTTPClientConfiguration())
+        try await run(client, TestExchange(), .GET, to: origin(server.port), "/")
+        // More than half of the second that the first peer keeps it.
+        try await Task.sleep(for: .milliseconds(700))
+        try await run(client, TestExchange(), .GET, to: origin(server.port), "/")
+        #expect(server.connections == connections)
+        await server.stop()
+    }
+
+    @Test func `a cancelled call resets its connection and ends once`() async throws {
+        let server = try await RawServer { connection in
+            _ = connection.readHead()
+            return connection.read(1)
+        }
+        let client = HTTPClient(configuration: HTTPClientConfiguration())
+        let exchange = TestExchange()
+        let call = client.call(HTTPRequest(.GET, origin(server.port), target: "/", headers: [:]), exchange)
+        call.start()
+        try await until("the request") { exchange.seen.withLock { $0.http != nil } }
+        call.cancel()
+        call.cancel()
+        try await until("its end") { exchange.seen.withLock { $0.end != nil } }
+        let error = exchange.seen.withLock { $0.end?.error }
+        #expect(error == .stopped)
+        await server.stop()
+    }
+
+    @Test func `requests beyond the limit of connections wait for one`() async throws {
+        let server = try await RawServer { connection in
+            var count = 0
+            while !connection.readHead().isEmpty {
+                connection.write("HTTP/1.1 204 No Content\r\n\r\n")
+                count += 1
+            }
+            return count
+        }
+        var configuration = HTTPClientConfiguration()
+        configuration.connectionsPerOrigin = 2
+        let client = HTTPClient(configuration: configuration)
+        let exchanges = (0..<20).map { _ in TestExchange() }
+        for exchange in exchanges {
+            client.call(HTTPRequest(.GET, origin(server.port), target: "/", headers: [:]), exchange).start()
+        }
+        try await until("all ends") { exchanges.allSatisfy { $0.seen.withLock { $0.end != nil } } }
+        let areFine = exchanges.allSatisfy { $0.seen.withLock { $0.status == 204 && $0.end?.error == nil } }
+        #expect(areFine)
+        #expect(server.connections == 2)
+        await server.stop()
+    }
+}

@@ -1,0 +1,68 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import HTTPClient
+
+@Suite struct NameResolverTests {
+    /// A resolver that answers for `good` at once, and for others when it is told to.
+    private final class Source: Sendable {
+        private let state = Mutex((asked: [String: Int](), isOpen: false))
+
+        var lookUp: @Sendable (String) -> Result<[SocketAddress], HTTPError> {
+            { [self] host in
+                state.withLock { $0.asked[host, default: 0] += 1 }
+                if host == "good" { return .success([try! SocketAddress(ipAddress: "127.0.0.1", port: 0)]) }
+                while !state.withLock({ $0.isOpen }) { usleep(1000) }
+                return .failure(.nameNotResolved(host: host, code: -2))
+            }
+        }
+
+        func asked(_ host: String) -> Int { state.withLock { $0.asked[host] ?? 0 } }
+
+        func open() { state.withLock { $0.isOpen = true } }
+    }
+
+    @Test func `a name is found beside 200 whose look-up hangs`() async throws {
+        let source = Source()
+        let resolver = NameResolver(threads: BlockingThreads(maxThreads: 256), lookUp: source.lookUp)
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let dead = (0..<200).map { resolver.addresses(of: "dead-\($0)", on: loop) }
+        try await until("all look-ups") { (0..<200).allSatisfy { source.asked("dead-\($0)") == 1 } }
+        let addresses = try await resolver.addresses(of: "good", on: loop).get()
+        #expect(addresses.map(\.ipAddress) == ["127.0.0.1"])
+        source.open()
+        for future in dead { await #expect(throws: HTTPError.self) { try await future.get() } }
+    }
+
+    @Test func `one look-up serves every request for a name, and its failure those that follow at once`() async throws {
+        let source = Source()
+        let resolver = NameResolver(threads: BlockingThreads(maxThreads: 4), lookUp: source.lookUp)
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let waiting = (0..<50).map { _ in resolver.addresses(of: "dead", on: loop) }
+        source.open()
+        for future in waiting + [resolver.addresses(of: "dead", on: loop)] {
+            let error = await #expect(throws: HTTPError.self) { try await future.get() }
+            #expect(error == .nameNotResolved(host: "dead", code: -2))
+        }
+        #expect(source.asked("dead") == 1)
+    }
+
+    @Test func `more look-ups than threads wait for their turn`() async throws {
+        let source = Source()
+        let resolver = NameResolver(threads: BlockingThreads(maxThreads: 2), lookUp: source.lookUp)
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let all = (0..<6).map { resolver.addresses(of: "dead-\($0)", on: loop) }
+        try await until("two look-ups") { (0..<6).count { source.asked("dead-\($0)") == 1 } == 2 }
+        source.open()
+        for future in all { await #expect(throws: HTTPError.self) { try await future.get() } }
+    }
+
+    @Test func `localhost is found by the system's resolver`() async throws {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let addresses = try await NameResolver().addresses(of: "localhost", on: loop).get()
+        #expect(addresses.contains { $0.ipAddress == "127.0.0.1" || $0.ipAddress == "::1" })
+    }
+}
