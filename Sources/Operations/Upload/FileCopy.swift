@@ -9,7 +9,7 @@ internal import Work
 /// A copy of more than 16 MiB that is released, or dies with its worker, leaves its temporary file to the next execution,
 /// which gives it its own name first: nobody writes to it any more then, for a death is proven before its commands run
 /// again. What was written can be trusted for as long as the machine runs, and after a loss of power as far as it was
-/// synced, which the store knows (``UploadTrace``). A copy that fails, or is cancelled while it runs, leaves nothing.
+/// synced, which the store knows (``UploadCheckpoint``). A copy that fails, or is cancelled while it runs, leaves nothing.
 struct FileCopy: Sendable {
     let upload: UploadPayload
     let execution: Execution
@@ -103,7 +103,7 @@ struct FileCopy: Sendable {
         return most
     }
 
-    private func trace(_ synced: Int64) -> UploadTrace.Way { .copy(boot: BootID.current, synced: synced) }
+    private func trace(_ synced: Int64) -> UploadCheckpoint.Way { .copy(boot: BootID.current, synced: synced) }
 
     // MARK: Blocking parts
 
@@ -130,7 +130,7 @@ struct FileCopy: Sendable {
     /// Takes over what the newest execution before this one has left, and clears away the rest.
     /// - Returns: nil where nothing is left that could be used.
     private func adopt(_ source: SourceFile, as path: String) -> PartFile? {
-        let trace = UploadTrace(execution.kept, of: source.identity)?.way
+        let trace = UploadCheckpoint(execution.kept, of: source.identity)?.way
         let earlier = earlierPaths
         let adopted = trace == nil ? nil : earlier.first { rename($0, path) == 0 }
         for path in earlier { unlink(path) }

@@ -105,7 +105,7 @@ package struct UploadOperation: Operation {
     private func protocolFound(
         for requests: UploadRequests, _ source: SourceIdentity
     ) async throws -> UploadPayload.TransferProtocol {
-        switch UploadTrace(requests.execution.kept, of: source)?.way {
+        switch UploadCheckpoint(requests.execution.kept, of: source)?.way {
         case .tus: return .tus
         case .contentRange: return .contentRange
         case .copy, nil: break

@@ -93,7 +93,7 @@ struct TusUpload: Sendable {
     private static func place(
         in execution: Execution, _ upload: UploadPayload, _ source: SourceIdentity
     ) -> UploadURL? {
-        guard case .tus(let url)? = UploadTrace(execution.kept, of: source)?.way,
+        guard case .tus(let url)? = UploadCheckpoint(execution.kept, of: source)?.way,
             url.destination == upload.to.destination
         else { return nil }
         return url

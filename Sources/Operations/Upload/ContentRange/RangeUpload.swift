@@ -62,7 +62,7 @@ struct RangeUpload: Sendable {
     /// - Returns: the answer that says that all of it is there.
     func run() async throws -> HTTPRecord {
         var step = Step.greet
-        if case .contentRange(let dialect)? = UploadTrace(execution.kept, of: source.identity)?.way {
+        if case .contentRange(let dialect)? = UploadCheckpoint(execution.kept, of: source.identity)?.way {
             step = .ask(dialect)
         } else if size == 0 {
             step = .sendWhole(isOurs: false)

@@ -9,7 +9,7 @@ internal import Work
 /// {"contentRange": "session", "source": {…}}                        how the destination is asked
 /// {"copy": "<boot>", "synced": 268435456, "source": {…}}            what is on disk of a copy, whatever happens
 /// ```
-struct UploadTrace: Equatable {
+struct UploadCheckpoint: Equatable {
     enum Way: Equatable {
         case tus(UploadURL)
         case contentRange(RangeUpload.Dialect)
@@ -62,9 +62,9 @@ struct UploadTrace: Equatable {
 }
 
 extension Execution {
-    /// Leaves a trace, and says that from now on a cut costs little.
-    func leave(_ way: UploadTrace.Way, of source: SourceIdentity) async throws {
-        try await keep(UploadTrace(way, of: source).bytes)
+    /// Saves a checkpoint; from now on a cut costs little.
+    func leave(_ way: UploadCheckpoint.Way, of source: SourceIdentity) async throws {
+        try await keep(UploadCheckpoint(way, of: source).bytes)
         canResume()
     }
 }
