@@ -104,6 +104,7 @@ let package = Package(
             "Operations",
             [
                 "Commands", "HTTPClient", "Settings", "Work", "CLinux", log,
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -196,6 +197,7 @@ let package = Package(
             [
                 "HTTPClient", "Operations", "Settings", "Work", "Commands", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
         tests("Supervision", ["Supervision", "TestSupport"]),

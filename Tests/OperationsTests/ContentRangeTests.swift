@@ -350,7 +350,7 @@ import Work
         ])
         #expect(read == ResumeRules(contentRange: [try #require(Destination("http://h:8080"))]))
         for (key, values) in [
-            ("destination.a.resume", ["destination.a.resume": "tus", "destination.a.origin": "http://h"]),
+            ("destination.a.resume", ["destination.a.resume": "put", "destination.a.origin": "http://h"]),
             ("destination.a.origin", ["destination.a.resume": "contentRange", "destination.a.origin": "http://h/x"]),
             ("destination.a.origin", ["destination.a.resume": "contentRange"]),
         ] as [(String, [AbsoluteConfigKey: ConfigValue])] {

@@ -10,7 +10,7 @@ final class RepeatedUpload: Sendable {
     let harness: UploadHarness
     let id = CommandID()
     private let facts: PayloadFacts
-    private let state = Mutex<(claim: Int, kept: [UInt8]?)>((0, nil))
+    private let state = Mutex<(claim: Int, kept: [UInt8]?, meter: TransferMeter?)>((0, nil, nil))
 
     /// - Parameters:
     ///   - transferProtocol: nil leaves it open.
@@ -37,15 +37,18 @@ final class RepeatedUpload: Sendable {
     func next(
         onKeep: @escaping @Sendable () throws -> Void = {}
     ) -> (execution: Execution, meter: TransferMeter) {
-        let (claim, kept) = state.withLock { state in
+        let meter = TransferMeter(total: facts.total)
+        // The store knows the offset that the execution before has reported.
+        let (claim, kept, offset) = state.withLock { state in
+            let offset = state.meter?.reading.offset ?? 0
             state.claim += 1
-            return (state.claim, state.kept)
+            state.meter = meter
+            return (state.claim, state.kept, offset)
         }
         let command = Command(
             id: id, type: "upload", qos: .default, status: .sent, destination: facts.destination,
-            idempotent: facts.idempotent, claim: claim, retryLimit: 5, total: facts.total, createdAt: .now,
-            updatedAt: .now)
-        let meter = TransferMeter(total: facts.total)
+            idempotent: facts.idempotent, claim: claim, retryLimit: 5, offset: offset, total: facts.total,
+            createdAt: .now, updatedAt: .now)
         let execution = Execution(
             command: command, payload: facts.payload?.bytes ?? [], kept: kept, meter: meter,
             keeper: { [self] bytes in

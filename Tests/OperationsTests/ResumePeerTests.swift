@@ -1,4 +1,5 @@
 import Commands
+import Foundation
 import Operations
 import TestSupport
 import Testing
@@ -133,6 +134,48 @@ import Work
             await server.stop()
             throw error
         }
+        await server.stop()
+    }
+
+    @Test(
+        .enabled(
+            if: isAvailable(TusServer.isInstalled && NginxServer.isInstalled),
+            "tuspyserver or nginx is not installed; deploy/prepare test installs them"))
+    func `a tus server behind an nginx that takes 1 MiB gets the file in chunks`() async throws {
+        let harness = try UploadHarness()
+        defer { harness.directory.remove() }
+        let server = try await TusServer(in: harness.directory.path)
+        let proxy: NginxServer
+        do {
+            proxy = try await NginxServer(
+                in: harness.directory.path,
+                locations: """
+                    location /files {
+                        client_max_body_size 1m;
+                        proxy_set_header Host $http_host;
+                        proxy_pass http://127.0.0.1:\(server.port);
+                    }
+                    """)
+        } catch {
+            await server.stop()
+            throw error
+        }
+        do {
+            let bytes = sample(5_000_000)
+            let file = try harness.directory.file("a", bytes)
+            let upload = try RepeatedUpload(
+                harness, file: file, to: "\(proxy.origin)/files/", "tus", extra: [.init("removeSource", true)])
+            let result = try await upload.run()
+            let place = try #require(result["headers"]?["location"]?.string)
+            #expect(server.contents(of: place) == bytes)
+            #expect(result["sourceRemoved"]?.bool == true)
+            #expect(access(file, F_OK) != 0)
+        } catch {
+            await proxy.stop()
+            await server.stop()
+            throw error
+        }
+        await proxy.stop()
         await server.stop()
     }
 }

@@ -30,12 +30,13 @@ import Work
 
     private static func connections(to port: Int) -> [CInt] {
         (3..<CInt(1024)).filter { descriptor in
-            var address = sockaddr_in()
-            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let isConnected = withUnsafeMutableBytes(of: &address) { bytes in
+            // As in sockaddr_in: two bytes of the family, two of the port, the high one first.
+            var address = [UInt8](repeating: 0, count: 128)
+            var length = socklen_t(address.count)
+            let isConnected = address.withUnsafeMutableBytes { bytes in
                 getpeername(descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length) == 0
             }
-            return isConnected && address.sin_family == AF_INET && Int(UInt16(bigEndian: address.sin_port)) == port
+            return isConnected && address[0] == UInt8(AF_INET) && Int(address[2]) << 8 | Int(address[3]) == port
         }
     }
 

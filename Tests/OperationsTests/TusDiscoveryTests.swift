@@ -115,6 +115,46 @@ import Work
         }
     }
 
+    @Test(arguments: [
+        ["tus-version": " 0.2.2 , 1.0.0 ", "TUS-EXTENSION": "creation , termination"],
+        ["Tus-Resumable": "1.0.0", "Tus-Extension": "termination,\tCreation"],
+    ])
+    func `a list may have blanks around its members`(_ headers: [String: String]) async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.directory.file("a", sample(1 << 20))
+            receiver.on("/files", .answer(204, headers: headers), .created("/files/1"))
+            receiver.on("/files/1", .appended(1 << 20))
+            _ = try await RepeatedUpload(harness, file: file, to: "\(receiver.origin)/files", nil).run()
+            #expect(receiver.requests.map(\.method) == ["OPTIONS", "POST", "PATCH"])
+        }
+    }
+
+    /// A gateway answers OPTIONS by itself, for CORS.
+    @Test(arguments: [403, 404, 405])
+    func `a refused PUT names tus where OPTIONS did not`(_ status: Int) async throws {
+        try await withReceiver { receiver, harness in
+            receiver.on("/files/", .answer(204, headers: ["Access-Control-Allow-Methods": "POST, PATCH, HEAD"]))
+            receiver.on("/files/a", .answer(status))
+            let file = try harness.directory.file("a", sample(1 << 20))
+            let failure = try await RepeatedUpload(harness, file: file, to: "\(receiver.origin)/files/", nil).failure()
+            #expect(failure.fault == .final)
+            #expect(failure.reason.contains("--protocol tus") && failure.reason.contains("sluice.yaml"))
+        }
+    }
+
+    @Test func `asks nothing where sluice.yaml says that the destination speaks tus`() async throws {
+        try await withReceiver { receiver, harness in
+            let origin = Destination(scheme: "http", host: "127.0.0.1", port: receiver.port)
+            let other = try UploadHarness(tus: [origin])
+            defer { other.directory.remove() }
+            let file = try other.directory.file("a", sample(1 << 20))
+            receiver.on("/files/", .created("1"))
+            receiver.on("/files/1", .appended(1 << 20))
+            _ = try await RepeatedUpload(other, file: file, to: "\(receiver.origin)/files/", nil).run()
+            #expect(receiver.requests.map(\.method) == ["POST", "PATCH"])
+        }
+    }
+
     @Test func `says that a destination which refuses a PUT speaks tus`() async throws {
         try await withReceiver { receiver, harness in
             receiver.on("/files/a", .answer(405, headers: ["Tus-Resumable": "1.0.0"]))

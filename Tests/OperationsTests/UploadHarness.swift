@@ -22,8 +22,9 @@ struct UploadHarness {
     init(
         connectTimeout: Duration = .seconds(10), idleTimeout: Duration = .seconds(30), trustRoots: String? = nil,
         credentials: [Destination: Credential] = [:], lockWaits: [Duration] = [.milliseconds(1)],
-        contentRange: Set<Destination> = [], configuration: HTTPConfiguration = HTTPConfiguration(),
-        directory: TemporaryDirectory? = nil
+        contentRange: Set<Destination> = [], tus: Set<Destination> = [],
+        configuration: HTTPConfiguration = HTTPConfiguration(),
+        chunkSizes: [Destination: Int64] = [:], directory: TemporaryDirectory? = nil
     ) throws {
         self.directory = try directory ?? TemporaryDirectory("operations")
         var configuration = configuration
@@ -31,9 +32,13 @@ struct UploadHarness {
         configuration.idleTimeout = idleTimeout
         configuration.trustRootsFile = trustRoots
         configuration.lockWaits = lockWaits
+        var timing = UploadTiming()
+        timing.secondQuestion = .milliseconds(1)
+        timing.contradictedWaits = [.milliseconds(1)]
+        timing.acceptedWaits = [.milliseconds(1), .milliseconds(1)]
         operation = UploadOperation(
             configuration: configuration, credentials: CredentialStore(credentials),
-            resumes: ResumeRules(contentRange: contentRange))
+            resumes: ResumeRules(contentRange: contentRange, tus: tus, chunkSizes: chunkSizes), timing: timing)
     }
 
     /// An execution of an inspected payload: of the protocol put, unless `extra` names one.

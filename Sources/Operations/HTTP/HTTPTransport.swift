@@ -25,7 +25,7 @@ final class HTTPTransport: Sendable {
     ///   - isFresh: over a connection that was not used before.
     func send(
         _ method: HTTPMethod, _ url: UploadURL, headers: HTTPHeaders, body: HTTPTransfer.Body, range: Range<Int64>,
-        isFresh: Bool = false, for execution: Execution
+        isFresh: Bool, for execution: Execution
     ) async -> HTTPRecord {
         var record = HTTPRecord()
         guard let origin = HTTPOrigin(url.destination) else {

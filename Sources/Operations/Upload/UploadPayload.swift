@@ -11,14 +11,16 @@ internal import Work
 ///  "headers": {"X-Tag": "a"},                 none by default
 ///  "protocol": "put",                         the whole file in one request; "tus" or "contentRange": can be resumed
 ///  "name": "a.mp4",                           what the destination is to call it; the file's own name by default
-///  "removeSource": false,                     delete the file after success
+///  "removeSource": false,                     delete the file after success, once the destination was asked whether
+///                                             it holds every byte (``DeliveryCheck``)
 ///  "source": {"size": …, "mtime": …, "inode": …, "device": …}}    recorded at submit; mtime in nanoseconds
 /// ```
 ///
-/// Without `protocol` the worker chooses when the upload begins: `contentRange` where sluice.yaml says so of the
-/// destination, else `tus` where the URL says by OPTIONS that it speaks it (``TusDiscovery``), else `put`. It is `put` from
-/// the start, and nobody is asked, for a file below 1 MiB, where a method is named, and for a `file:` destination, which can
-/// always be resumed. A directory URL gets the file's name as soon as the protocol is known; tus uploads go to it as it is.
+/// Without `protocol` the worker chooses when the upload begins: `contentRange` or `tus` where sluice.yaml says so of the
+/// destination (``ResumeRules``), else `tus` where the URL says by OPTIONS that it speaks it (``TusDiscovery``), else
+/// `put`. It is `put` from the start, and no question is asked, for a file below 1 MiB, where a method is named, and for
+/// a `file:` destination, which can always be resumed. A directory URL gets the file's name as soon as the protocol is
+/// known; tus uploads go to it as it is.
 struct UploadPayload: Sendable, Equatable {
     enum Method: String, Sendable {
         case put = "PUT"
@@ -28,9 +30,9 @@ struct UploadPayload: Sendable, Equatable {
     enum TransferProtocol: String, Sendable, CaseIterable {
         /// The whole file in one request; or a copy, to a `file:` URL.
         case put
-        /// ``TusUpload``
+        /// ``TusDialect``
         case tus
-        /// ``RangeUpload``
+        /// ``ContentRangeRequests``
         case contentRange
     }
 

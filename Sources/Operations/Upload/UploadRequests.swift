@@ -3,13 +3,27 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import Work
 
+/// Carries requests to a destination.
+protocol RequestTransport: Sendable {
+    /// Sends one request and waits for its end. Cancelling the task resets the connection.
+    /// - Parameters:
+    ///   - range: the bytes of the file that are the body.
+    ///   - isFresh: over a connection that was not used before.
+    func send(
+        _ method: HTTPMethod, _ url: UploadURL, headers: HTTPHeaders, body: HTTPTransfer.Body, range: Range<Int64>,
+        isFresh: Bool, for execution: Execution
+    ) async -> HTTPRecord
+}
+
+extension HTTPTransport: RequestTransport {}
+
 /// The requests of one upload. All of them carry its headers and its credential, and those that make something the id of its
 /// command.
 struct UploadRequests: Sendable {
     var upload: UploadPayload
     let execution: Execution
     let credential: (name: String, value: String)?
-    let transport: HTTPTransport
+    let transport: any RequestTransport
 
     /// Kept connections that one request may find closed.
     private static let connectionsTried = 4
@@ -28,7 +42,8 @@ struct UploadRequests: Sendable {
         var record = HTTPRecord()
         for _ in 1...Self.connectionsTried {
             record = await transport.send(
-                method, url, headers: headers, body: body, range: start..<max(start, size), for: execution)
+                method, url, headers: headers, body: body, range: start..<max(start, size), isFresh: false,
+                for: execution)
             // RFC 9110, section 9.2.2: a connection that was closed while it was idle is no failure of the request.
             guard record.wasNeverSeen || execution.command.idempotent && !isRest && record.metStaleConnection,
                 !Task.isCancelled
@@ -58,6 +73,12 @@ struct UploadRequests: Sendable {
         if record.status == 501 { return nil }
         let failure = failure(record, of: method, url)
         return (failure as? Failure)?.fault == .final ? nil : failure
+    }
+
+    /// The type of the file. What the producer says in a header is more precise.
+    var contentType: [(name: String, value: String)] {
+        guard !upload.headers.contains(where: { $0.name.lowercased() == "content-type" }) else { return [] }
+        return [("Content-Type", MediaType.of(fileName: upload.fileName))]
     }
 
     private func headers(

@@ -11,8 +11,10 @@ package final class NginxServer: Sendable {
     private let process: ChildProcess
 
     /// Starts it and waits until it takes connections.
-    /// - Parameter directory: an existing directory for its configuration, logs and files.
-    package init(in directory: String, workers: Int = 1) async throws {
+    /// - Parameters:
+    ///   - directory: an existing directory for its configuration, logs and files.
+    ///   - locations: further blocks of its server, in the language of its configuration.
+    package init(in directory: String, workers: Int = 1, locations: String = "") async throws {
         guard let nginx = program("nginx") else { throw Missed("nginx is not installed") }
         let base = "\(directory)/nginx"
         root = "\(base)/dav"
@@ -23,7 +25,7 @@ package final class NginxServer: Sendable {
             attempts += 1
             let port = try freePort()
             let file = "\(base)/nginx.conf"
-            try Self.write(Self.configuration(base, port, workers), to: file)
+            try Self.write(Self.configuration(base, port, workers, locations), to: file)
             let process = try ChildProcess(
                 [nginx, "-p", base, "-e", "\(base)/start.log", "-c", file], log: "\(base)/process-\(attempts)")
             do {
@@ -48,7 +50,9 @@ package final class NginxServer: Sendable {
 
     package func stop() async { await process.finish() }
 
-    private static func configuration(_ base: String, _ port: Int, _ workers: Int) -> String {
+    private static func configuration(
+        _ base: String, _ port: Int, _ workers: Int, _ locations: String
+    ) -> String {
         // As root, workers would otherwise be another user, who may not enter a test's directory.
         """
         \(geteuid() == 0 ? "user root;" : "")
@@ -72,6 +76,7 @@ package final class NginxServer: Sendable {
                     dav_methods PUT DELETE MKCOL COPY MOVE;
                     create_full_put_path on;
                 }
+                \(locations)
             }
         }
         """

@@ -2,17 +2,18 @@ internal import Commands
 internal import Work
 
 /// What an upload leaves in the store for the execution after it (``Execution/keep(_:)``), so that any worker can go on
-/// where this one died. Of use for the same source only.
+/// where this one died. Valid for the same source only.
 ///
 /// ```
-/// {"tus": "https://media.example.com/files/24e5", "source": {…}}    where the upload lives
+/// {"tus": "https://media.example.com/files/24e5", "cookies": [["route=2", "/files"]], "source": {…}}
+///                                                                   where the upload lives
 /// {"contentRange": "session", "source": {…}}                        how the destination is asked
 /// {"copy": "<boot>", "synced": 268435456, "source": {…}}            what is on disk of a copy, whatever happens
 /// ```
 struct UploadCheckpoint: Equatable {
-    enum Way: Equatable {
-        case tus(UploadURL)
-        case contentRange(RangeUpload.Dialect)
+    enum Way: Sendable, Equatable {
+        case tus(TusLocation)
+        case contentRange(ContentRangeKind)
         /// - Parameters:
         ///   - boot: in which all that was written can be read.
         ///   - synced: bytes that a loss of power leaves.
@@ -29,9 +30,10 @@ struct UploadCheckpoint: Equatable {
             let identity = try? SourceIdentity(described), identity.difference(from: source) == nil
         else { return nil }
         if let text = value["tus"]?.string, let url = try? UploadURL(text) {
-            way = .tus(url)
-        } else if let name = value["contentRange"]?.string, let dialect = RangeUpload.Dialect(rawValue: name) {
-            way = .contentRange(dialect)
+            let cookies = value["cookies"]?.elements ?? []
+            way = .tus(TusLocation(url: url, cookies: cookies.compactMap(UploadCookie.init)))
+        } else if let name = value["contentRange"]?.string, let kind = ContentRangeKind(rawValue: name) {
+            way = .contentRange(kind)
         } else if let boot = value["copy"]?.string, let synced = value["synced"]?.integer {
             way = .copy(boot: boot, synced: synced)
         } else {
@@ -49,8 +51,10 @@ struct UploadCheckpoint: Equatable {
         var writer = JSONWriter(capacity: 256)
         writer.beginObject()
         switch way {
-        case .tus(let url): writer.member("tus", url.text)
-        case .contentRange(let dialect): writer.member("contentRange", dialect.rawValue)
+        case .tus(let location):
+            writer.member("tus", location.url.text)
+            if !location.cookies.isEmpty { writer.member("cookies", JSONValue.array(location.cookies.map(\.json))) }
+        case .contentRange(let kind): writer.member("contentRange", kind.rawValue)
         case .copy(let boot, let synced):
             writer.member("copy", boot)
             writer.member("synced", synced)

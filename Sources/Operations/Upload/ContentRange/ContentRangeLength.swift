@@ -1,0 +1,101 @@
+internal import Commands
+internal import NIOCore
+internal import NIOHTTP1
+
+/// `Content-Range` to a target whose length (`HEAD`) says how much of it is there.
+///
+/// The target is emptied first and grows in its place: what length it has is then ours, and a longer file that stood
+/// there leaves no tail. A reader meanwhile sees its first part. When the rest of a file was sent the length is
+/// compared, and a destination that took the rest for the whole gets the whole file after all.
+///
+/// The offset is asked for before every resume, and may have gone down. A length does not say whose: while this upload
+/// stood still another one may have put its file there. So the last 16 KiB before the offset are read back and
+/// compared, where the destination shows them (206); one that lets nothing be read is believed. Two uploads to one URL
+/// at the same time are not told apart.
+struct ContentRangeLength: UploadDialect {
+    /// Bytes before the offset that are compared with the source.
+    private static let sample: Int64 = 16 << 10
+
+    let messages: ContentRangeRequests
+
+    var checkpoint: UploadCheckpoint.Way? { .contentRange(.length) }
+    var takesChunks: Bool { false }
+    private var requests: UploadRequests { messages.requests }
+
+    func begin() async -> ResumptionAnswer {
+        let record = await messages.empty()
+        if let failure = requests.failure(record, of: .PUT, messages.url) { return .failed(failure) }
+        return .holds(0, record)
+    }
+
+    func locate() async -> ResumptionAnswer {
+        let record = await messages.head()
+        if record.status == 404 || record.status == 410 { return .vanished }
+        if let failure = requests.failure(record, of: .HEAD, messages.url) { return .failed(failure) }
+        guard let length = ContentRangeRequests.length(record) else {
+            return .failed(
+                Failure(
+                    .final,
+                    reason: "HEAD \(messages.url.textForPeople) was answered without a Content-Length, so it cannot be "
+                        + "told what is there; take contentRange from this destination in sluice.yaml, or name the "
+                        + "protocol put"))
+        }
+        guard length <= messages.size else { return .foreign }
+        do {
+            return try await isOurs(upTo: length) ? .holds(length, record) : .foreign
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    func append(_ range: Range<Int64>) async -> ResumptionAnswer {
+        let record = await messages.append(range)
+        guard let failure = requests.failure(record, of: .PUT, messages.url) else {
+            return range.lowerBound > 0 ? .unconfirmed : .holds(range.upperBound, record)
+        }
+        if record.lostKeptConnection, !Task.isCancelled { return .lostConnection(failure) }
+        // Bytes of a connection that was cut may arrive late.
+        return record.status == 409 || record.status == 416 ? .refusesOffset(failure) : .failed(failure)
+    }
+
+    func confirm() async -> ResumptionAnswer {
+        let record = await messages.head()
+        if let failure = requests.failure(record, of: .HEAD, messages.url) { return .failed(failure) }
+        guard ContentRangeRequests.length(record) == messages.size else { return .takesWholeOnly(isOurs: true) }
+        return .holds(messages.size, record)
+    }
+
+    /// Whether what stands there ends as this file does at that length.
+    private func isOurs(upTo length: Int64) async throws -> Bool {
+        let start = max(0, length - Self.sample)
+        guard start < length else { return true }
+        let record = await requests.send(
+            .GET, messages.url, [("Range", "bytes=\(start)-\(length - 1)"), ("Accept-Encoding", "identity")],
+            withholding: ContentRangeRequests.conditions.union(["content-type"]))
+        switch record.status {
+        case 206? where record.isComplete: return try await Array(record.body.readableBytesView) == bytes(start, length)
+        case 404?, 410?, 416?: return false
+        case nil, 206?, 408?, 425?, 429?: throw passing(record)
+        case let code? where code >= 500 && code != 501: throw passing(record)
+        default: return true
+        }
+    }
+
+    private func passing(_ record: HTTPRecord) -> any Error {
+        requests.failure(record, of: .GET, messages.url) ?? messages.failure(record)
+    }
+
+    /// Of the source.
+    private func bytes(_ start: Int64, _ end: Int64) async throws -> [UInt8] {
+        let source = messages.source
+        do {
+            return try await BlockingIO.sources.run {
+                try [UInt8](unsafeUninitializedCapacity: Int(end - start)) { buffer, count in
+                    count = try source.read(into: UnsafeMutableRawBufferPointer(buffer), at: start)
+                }
+            }
+        } catch let error as SystemError {
+            throw Failure(.command, reason: "the source \(source.path) cannot be read: \(error)")
+        }
+    }
+}

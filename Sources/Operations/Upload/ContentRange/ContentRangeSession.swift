@@ -1,0 +1,49 @@
+internal import Commands
+internal import NIOHTTP1
+
+/// `Content-Range` to a session URL: an empty `PUT` with `bytes */SIZE` is answered 308 with `Range: bytes=0-41` for 42
+/// bytes, and 2xx where all of it is there.
+struct ContentRangeSession: UploadDialect {
+    let messages: ContentRangeRequests
+
+    var checkpoint: UploadCheckpoint.Way? { .contentRange(.session) }
+    var takesChunks: Bool { false }
+
+    /// The session was made by another program, which gave its URL.
+    func begin() async -> ResumptionAnswer { await locate() }
+
+    func locate() async -> ResumptionAnswer {
+        let record = await messages.query(withholding: ContentRangeRequests.conditions)
+        switch record.status {
+        case 308? where ContentRangeRequests.isIncomplete(record): return messages.session(record)
+        case 404?, 410?: return .failed(isOver(record))
+        default: break
+        }
+        if let failure = messages.requests.failure(record, of: .PUT, messages.url) { return .failed(failure) }
+        return .holds(messages.size, record)
+    }
+
+    func append(_ range: Range<Int64>) async -> ResumptionAnswer {
+        let record = await messages.append(range)
+        guard let failure = messages.requests.failure(record, of: .PUT, messages.url) else {
+            return .holds(messages.size, record)
+        }
+        if record.lostKeptConnection, !Task.isCancelled { return .lostConnection(failure) }
+        switch record.status {
+        case 308? where ContentRangeRequests.isIncomplete(record): return .refusesOffset(nil)
+        case 404?, 410?: return .failed(isOver(record))
+        // It has got on, or lost something, since it was asked: bytes of a connection that was cut may arrive late.
+        case 409?, 416?: return .refusesOffset(failure)
+        default: return .failed(failure)
+        }
+    }
+
+    func confirm() async -> ResumptionAnswer { await locate() }
+
+    private func isOver(_ record: HTTPRecord) -> Failure {
+        Failure(
+            .final,
+            reason: "PUT \(messages.url.textForPeople) was answered \(record.status ?? 0): the session of this upload "
+                + "is over; open another one there and submit to its URL")
+    }
+}

@@ -1,0 +1,26 @@
+internal import NIOHTTP1
+
+extension HTTPRecord {
+    /// The values of every field of that name in the final response.
+    func fields(_ name: String) -> [String] { head?.headers[name] ?? [] }
+
+    /// The members of a comma-separated list (RFC 9110, section 5.6.1), in lower case.
+    func list(_ name: String) -> [String] {
+        fields(name).flatMap { $0.split(separator: ",") }.map { $0.trimmed.lowercased() }
+    }
+
+    /// A count of bytes; nil where the field is missing or is not one.
+    func count(_ name: String) -> Int64? {
+        guard let text = header(name)?.trimmed, !text.isEmpty, text.utf8.allSatisfy(\.isDigit) else { return nil }
+        return Int64(text)
+    }
+}
+
+extension StringProtocol {
+    /// Without the blanks of HTTP (spaces and tabs) at both ends.
+    var trimmed: String {
+        let start = drop { $0 == " " || $0 == "\t" }
+        guard let last = start.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return "" }
+        return String(start[...last])
+    }
+}

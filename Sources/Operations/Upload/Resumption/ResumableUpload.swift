@@ -1,0 +1,72 @@
+internal import Commands
+internal import Work
+
+/// Drives a ``Resumption``: sends what it orders by a dialect, reports progress, and saves the checkpoint.
+struct ResumableUpload: Sendable {
+    enum Outcome: Sendable {
+        /// The destination has every byte, says this answer.
+        /// - Parameter 1: what tells where it is.
+        case complete(HTTPRecord, UploadCheckpoint.Way?)
+        /// The destination takes the file in one request only.
+        /// - isOurs: the target is there, made by this upload.
+        case wholeOnly(isOurs: Bool)
+    }
+
+    let requests: UploadRequests
+    let source: SourceIdentity
+    let chunks: ChunkSizes
+    let limits: Resumption.Limits
+    /// Bytes of a request that sluice.yaml allows; nil: any number.
+    let configuredChunk: Int64?
+
+    /// - Returns: how the upload ended at the destination.
+    /// - Throws: ``Failure``, or `CancellationError` where the task was cancelled in mid-request.
+    func run(_ dialect: some UploadDialect, _ opening: Resumption.Opening) async throws -> Outcome {
+        let (execution, destination) = (requests.execution, requests.upload.to.destination)
+        var dialect = dialect
+        var resumption = Resumption(
+            of: "the upload to \(requests.upload.to.textForPeople)", size: source.size,
+            isIdempotent: execution.command.idempotent,
+            chunk: dialect.takesChunks ? chunks.chunk(for: destination, configured: configuredChunk) : nil,
+            limits: limits)
+        if case .begun(let answer) = opening {
+            try await save(dialect, after: answer)
+            report(answer)
+        }
+        var step = resumption.start(opening)
+        while true {
+            let answer: ResumptionAnswer
+            switch step {
+            case .begin:
+                answer = await dialect.begin()
+                try await save(dialect, after: answer)
+            case .locate:
+                answer = await dialect.locate()
+                if case .holds = answer { execution.canResume() }
+            case .append(let range): answer = await dialect.append(range)
+            case .confirm: answer = await dialect.confirm()
+            case .pause(let wait):
+                try await Task.sleep(for: wait)
+                step = resumption.pauseEnded()
+                continue
+            case .finish(let record): return .complete(record, dialect.checkpoint)
+            case .sendWhole(let isOurs): return .wholeOnly(isOurs: isOurs)
+            case .fail(let error): throw error
+            }
+            report(answer)
+            step = resumption.next(after: answer)
+            if case .tooLarge = answer, let chunk = resumption.chunk { chunks.learn(chunk, for: destination) }
+        }
+    }
+
+    /// On disk before the first byte leaves, so that any worker can go on.
+    private func save(_ dialect: some UploadDialect, after answer: ResumptionAnswer) async throws {
+        guard case .holds = answer, let checkpoint = dialect.checkpoint else { return }
+        try await requests.execution.leave(checkpoint, of: source)
+    }
+
+    private func report(_ answer: ResumptionAnswer) {
+        guard case .holds(let offset, _) = answer, (0...source.size).contains(offset) else { return }
+        requests.execution.progress(offset: offset, total: source.size)
+    }
+}

@@ -1,0 +1,108 @@
+import Commands
+import Operations
+import TestSupport
+import Testing
+import Work
+
+/// Uploads that a tus destination does not know any more, or has known all along.
+@Suite struct TusLossTests {
+    private static let size = 3_000_000
+
+    private func withTus(
+        idempotent: Bool? = nil, _ body: (MisbehavingReceiver, RepeatedUpload, [UInt8]) async throws -> Void
+    ) async throws {
+        try await withReceiver { receiver, harness in
+            let bytes = sample(Self.size)
+            let file = try harness.directory.file("a", bytes)
+            receiver.on("/files", .created("/files/1"))
+            try await body(
+                receiver,
+                try RepeatedUpload(harness, file: file, to: "\(receiver.origin)/files", "tus", idempotent: idempotent),
+                bytes)
+        }
+    }
+
+    @Test func `one 404 does not throw away most of an upload`() async throws {
+        try await withTus { receiver, upload, bytes in
+            receiver.on(
+                "/files/1", .reset(.bytes(2_000_000)), .at(2_000_000, of: Self.size), .answer(404),
+                .at(2_000_000, of: Self.size), .appended(Self.size))
+            _ = try await upload.run()
+            #expect(
+                receiver.requests.map(\.line)
+                    == ["POST /files"]
+                    + ["PATCH", "HEAD", "PATCH", "HEAD", "PATCH"].map { "\($0) /files/1" })
+            #expect(receiver.requests.last?.sha256 == sha256(Array(bytes[2_000_000...])))
+        }
+    }
+
+    @Test(arguments: [404, 410])
+    func `another execution asks twice, too, and then begins again`(_ status: Int) async throws {
+        try await withTus { receiver, upload, bytes in
+            receiver.on(
+                "/files/1", .reset(.bytes(2_000_000)), .at(2_000_000, of: Self.size), .reset(.bytes(500_000)),
+                .answer(status), .at(2_500_000, of: Self.size), .answer(500))
+            _ = try await upload.failure()
+            receiver.forget()
+            receiver.on("/files/1", .answer(status))
+            receiver.on("/files", .created("/files/2"))
+            receiver.on("/files/2", .appended(Self.size))
+            _ = try await upload.run()
+            #expect(
+                receiver.requests.map(\.line)
+                    == ["HEAD /files/1", "HEAD /files/1", "POST /files", "PATCH /files/2"])
+            #expect(receiver.requests.last?.sha256 == sha256(bytes))
+        }
+    }
+
+    @Test func `an upload that may have been processed is in doubt where it may be sent once only`() async throws {
+        try await withTus(idempotent: false) { receiver, upload, _ in
+            receiver.on("/files/1", .answer(500), .answer(404))
+            let failure = try await upload.failure()
+            #expect(failure.ambiguous)
+            #expect(failure.reason.contains("500") && failure.reason.contains("processed"), "\(failure.reason)")
+            #expect(receiver.requests.map(\.line) == ["POST /files", "PATCH /files/1", "HEAD /files/1"])
+        }
+    }
+
+    @Test func `an upload that may have been processed is in doubt where the question fails, too`() async throws {
+        try await withTus(idempotent: false) { receiver, upload, _ in
+            receiver.on("/files/1", .answer(500), .answer(503))
+            let failure = try await upload.failure()
+            #expect(failure.ambiguous)
+        }
+    }
+
+    @Test func `an upload that may have been processed begins again where it may, charged`() async throws {
+        try await withTus { receiver, upload, bytes in
+            receiver.on("/files/1", .answer(500), .answer(404))
+            let failure = try await upload.failure()
+            #expect(failure.fault == .command)
+            receiver.on("/files", .created("/files/2"))
+            receiver.on("/files/2", .appended(Self.size))
+            _ = try await upload.run()
+            #expect(receiver.requests.last?.sha256 == sha256(bytes))
+        }
+    }
+
+    @Test func `an error after the last byte of an upload that is whole is a success`() async throws {
+        try await withTus(idempotent: false) { receiver, upload, _ in
+            receiver.on("/files/1", .answer(500), .at(Self.size, of: Self.size))
+            let result = try await upload.run()
+            #expect(result["status"]?.integer == 200)
+        }
+    }
+
+    @Test func `an error after the last byte of an upload that lacks bytes is charged, and in no doubt`() async throws {
+        try await withTus(idempotent: false) { receiver, upload, _ in
+            receiver.on("/files/1", .answer(502), .at(1_000_000, of: Self.size))
+            let failure = try await upload.failure()
+            #expect(failure.fault == .command && !failure.ambiguous)
+            #expect(failure.reason.contains("502"))
+            receiver.forget()
+            receiver.on("/files/1", .at(1_000_000, of: Self.size), .appended(Self.size))
+            _ = try await upload.run()
+            #expect(receiver.requests.map(\.line) == ["HEAD /files/1", "PATCH /files/1"])
+        }
+    }
+}
