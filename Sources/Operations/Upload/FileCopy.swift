@@ -51,7 +51,10 @@ struct FileCopy: Sendable {
         do {
             try await copy(source, to: part)
             try Task.checkCancellation()
-            try await BlockingIO.copies.run { try finish(source, part) }
+            try await BlockingIO.copies.run {
+                try finish(source, part)
+                if upload.removeSource { try requireWhole(source, part) }
+            }
         } catch {
             let isLeft = error is CancellationError && execution.isReleased && source.identity.size > Self.smallCopy
             if !isLeft { part.remove() }
@@ -188,6 +191,19 @@ struct FileCopy: Sendable {
         guard parent >= 0 else { throw failure(SystemError(), "cannot write \(directory) to disk") }
         defer { close(parent) }
         guard fsync(parent) == 0 else { throw failure(SystemError(), "cannot write \(directory) to disk") }
+    }
+
+    /// The source may be the only other copy. Asks by the open file, for a reader of the target may have moved it already.
+    private func requireWhole(_ source: SourceFile, _ part: PartFile) throws {
+        var status = stat()
+        guard fstat(part.descriptor, &status) == 0 else { throw failure(SystemError(), "cannot examine \(target)") }
+        guard Int64(status.st_size) == source.identity.size else {
+            throw Failure(
+                .command,
+                reason:
+                    "\(target) has \(status.st_size) of \(source.identity.size) bytes after the copy; the source is kept"
+            )
+        }
     }
 
     /// `.<name>.<id>.<claim>.part`; of a long name only the start, for a name may have 255 bytes.

@@ -3,9 +3,16 @@ internal import Work
 
 /// What becomes of a source that is to go after its upload.
 extension UploadOperation {
+    /// - Throws: ``Failure`` where the destination contradicts its answer.
     func remove(
         _ source: SourceFile, _ requests: UploadRequests, _ record: HTTPRecord, _ question: DeliveryQuestion?
     ) async throws -> SourceRemoval {
+        let check = DeliveryCheck(requests: requests, source: source, timing: timing)
+        switch await check.decide(question, after: record.status ?? 0) {
+        case .fail(let failure): throw failure
+        case .keep(let why): return SourceRemoval(problem: why)
+        case .remove: break
+        }
         // A cancel that comes now is too late: the destination has said yes.
         return await Task.detached {
             let problem = try? await BlockingIO.sources.run { source.remove() }

@@ -1,0 +1,217 @@
+import Commands
+import Foundation
+import Operations
+import TestSupport
+import Testing
+import Work
+
+/// What becomes of a source that is to go, by what the destination says of its copy.
+@Suite struct DeliveryCheckTests {
+    private static let size = 1000
+    private static let removes = [JSONValue.Member("removeSource", true)]
+
+    private func withSource(
+        _ body: (MisbehavingReceiver, UploadHarness, _ file: String, _ url: String) async throws -> Void
+    ) async throws {
+        try await withReceiver { receiver, harness in
+            let file = try harness.directory.file("a", sample(Self.size))
+            try await body(receiver, harness, file, "\(receiver.origin)/a")
+        }
+    }
+
+    @Test func `a source goes once the destination states its length`() async throws {
+        try await withSource { receiver, harness, file, url in
+            receiver.on("/a", .answer(201), .stored(Self.size))
+            let headers: JSONValue = ["If-None-Match": "*", "X-Tag": "a"]
+            let result = try await harness.upload(
+                file: file, to: url, extra: Self.removes + [.init("headers", headers)])
+            #expect(result["sourceRemoved"]?.bool == true)
+            #expect(access(file, F_OK) != 0)
+            #expect(receiver.requests.map(\.method) == ["PUT", "HEAD"])
+            #expect(receiver.requests[1]["x-tag"] == "a" && receiver.requests[1]["if-none-match"] == nil)
+        }
+    }
+
+    @Test(arguments: [
+        (Behaviour.stored(0), "0 of 1000 bytes"), (.stored(1001), "1001 of 1000 bytes"), (.answer(404), "404"),
+        (.answer(410), "410"),
+    ])
+    func `a destination that says otherwise keeps the source, and the upload fails charged`(
+        _ answer: Behaviour, _ words: String
+    ) async throws {
+        try await withSource { receiver, harness, file, url in
+            receiver.on("/a", .answer(201), answer)
+            let failure = try await harness.failure(file: file, to: url, extra: Self.removes)
+            #expect(failure.fault == .command && !failure.ambiguous)
+            #expect(failure.reason.contains(words) && failure.reason.contains("201"), "\(failure.reason)")
+            #expect(access(file, F_OK) == 0)
+            #expect(receiver.requests.map(\.method) == ["PUT", "HEAD", "HEAD"])
+        }
+    }
+
+    @Test func `a replica that has not heard of the upload yet is asked again`() async throws {
+        try await withSource { receiver, harness, file, url in
+            receiver.on("/a", .answer(201), .answer(404), .stored(Self.size))
+            let result = try await harness.upload(file: file, to: url, extra: Self.removes)
+            #expect(result["sourceRemoved"]?.bool == true)
+        }
+    }
+
+    @Test func `what may be sent once only succeeds, and its result says why the source is there`() async throws {
+        try await withSource { receiver, harness, file, url in
+            receiver.on("/a", .answer(201, headers: ["Location": "/stored/1"]))
+            receiver.on("/stored/1", .stored(7))
+            let result = try await harness.upload(
+                file: file, to: url, extra: Self.removes + [.init("method", "POST")])
+            #expect(result["status"]?.integer == 201)
+            #expect(result["sourceRemoved"]?.bool == false)
+            #expect(result["sourceProblem"]?.string?.contains("7 of 1000 bytes") == true, "\(result)")
+            #expect(access(file, F_OK) == 0)
+            #expect(receiver.requests.map(\.line) == ["POST /a", "HEAD /stored/1", "HEAD /stored/1"])
+        }
+    }
+
+    @Test(arguments: [nil, "http://other.test/x"])
+    func `a POST without a Location of its origin is believed`(_ location: String?) async throws {
+        try await withSource { receiver, harness, file, url in
+            receiver.on("/a", .answer(200, headers: location.map { ["Location": $0] } ?? [:]))
+            let result = try await harness.upload(
+                file: file, to: url, extra: Self.removes + [.init("method", "POST")])
+            #expect(result["sourceRemoved"]?.bool == true)
+            #expect(receiver.requests.count == 1)
+        }
+    }
+
+    @Test(arguments: [
+        Behaviour.answer(403), .answer(405), .answer(501), .answer(302),
+        .answer(200, headers: ["Content-Encoding": "gzip", "Content-Length": "20"]),
+    ])
+    func `a destination that does not tell is believed`(_ answer: Behaviour) async throws {
+        try await withSource { receiver, harness, file, url in
+            receiver.on("/a", .answer(201), answer)
+            let result = try await harness.upload(file: file, to: url, extra: Self.removes)
+            #expect(result["sourceRemoved"]?.bool == true)
+            #expect(receiver.requests.map(\.method) == ["PUT", "HEAD"])
+        }
+    }
+
+    @Test func `a destination that does not answer now keeps the source`() async throws {
+        try await withSource { receiver, harness, file, url in
+            receiver.on("/a", .answer(201), .answer(503))
+            let result = try await harness.upload(file: file, to: url, extra: Self.removes)
+            #expect(result["status"]?.integer == 201)
+            #expect(result["sourceProblem"]?.string?.contains("503") == true, "\(result)")
+            #expect(access(file, F_OK) == 0)
+        }
+    }
+
+    @Test func `an upload that was only accepted is asked for until it is there`() async throws {
+        try await withSource { receiver, harness, file, url in
+            receiver.on("/a", .answer(202), .answer(404), .stored(0), .stored(Self.size))
+            let result = try await harness.upload(file: file, to: url, extra: Self.removes)
+            #expect(result["sourceRemoved"]?.bool == true)
+            #expect(receiver.requests.map(\.method) == ["PUT", "HEAD", "HEAD", "HEAD"])
+        }
+    }
+
+    @Test(arguments: [404, 405])
+    func `an upload that was only accepted keeps its source where it does not show`(_ status: Int) async throws {
+        try await withSource { receiver, harness, file, url in
+            receiver.on("/a", .answer(202), .answer(status))
+            let result = try await harness.upload(file: file, to: url, extra: Self.removes)
+            #expect(result["status"]?.integer == 202)
+            #expect(result["sourceProblem"]?.string?.contains("accepted") == true, "\(result)")
+            #expect(access(file, F_OK) == 0)
+        }
+    }
+
+    @Test(arguments: [true, false]) func `a digest that the destination states counts`(_ isRight: Bool) async throws {
+        try await withSource { receiver, harness, file, url in
+            let digest = sha256(isRight ? sample(Self.size) : [1])
+            let bytes = stride(from: 0, to: 64, by: 2).map { UInt8(digest.dropFirst($0).prefix(2), radix: 16) ?? 0 }
+            let field = "md5=:AAAA:, SHA-256=:\(Data(bytes).base64EncodedString()):"
+            receiver.on(
+                "/a", .answer(201),
+                .answer(200, headers: ["Content-Length": "\(Self.size)", "Repr-Digest": field]))
+            if isRight {
+                let result = try await harness.upload(file: file, to: url, extra: Self.removes)
+                #expect(result["sourceRemoved"]?.bool == true)
+            } else {
+                let failure = try await harness.failure(file: file, to: url, extra: Self.removes)
+                #expect(failure.reason.contains("SHA-256"), "\(failure.reason)")
+                #expect(access(file, F_OK) == 0)
+            }
+        }
+    }
+
+    @Test func `an upload whose source stays costs no question`() async throws {
+        try await withSource { receiver, harness, file, url in
+            receiver.on("/a", .answer(201), .stored(0))
+            _ = try await harness.upload(file: file, to: url)
+            #expect(receiver.requests.map(\.method) == ["PUT"])
+        }
+    }
+
+    @Test func `a spooled copy stays while the destination has something else`() async throws {
+        try await withSource { receiver, harness, file, url in
+            let spool = Spool(directory: try harness.directory.directory("spool"))
+            let payload = try spool.take(["file": .string(file), "to": .string(url)])
+            receiver.on("/a", .answer(201), .stored(0))
+            let facts = try harness.operation.inspect(payload)
+            let failure = try await harness.failure(of: UploadHarness.execution(facts).execution)
+            #expect(failure.fault == .command)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: spool.directory).count == 1)
+        }
+    }
+
+    // MARK: tus
+
+    private func withTus(_ body: (MisbehavingReceiver, RepeatedUpload, _ file: String) async throws -> Void)
+        async throws
+    {
+        try await withSource { receiver, harness, file, url in
+            receiver.on("/a", .created("/files/1"))
+            let upload = try RepeatedUpload(harness, file: file, to: url, "tus", extra: Self.removes)
+            try await body(receiver, upload, file)
+        }
+    }
+
+    @Test func `a tus upload is asked for before its source goes`() async throws {
+        try await withTus { receiver, upload, file in
+            receiver.on("/files/1", .appended(Self.size), .at(Self.size, of: Self.size))
+            let result = try await upload.run()
+            #expect(result["sourceRemoved"]?.bool == true)
+            #expect(receiver.requests.map(\.line) == ["POST /a", "PATCH /files/1", "HEAD /files/1"])
+        }
+    }
+
+    @Test func `a tus upload that has lost its end fails charged, and goes on`() async throws {
+        try await withTus { receiver, upload, file in
+            receiver.on("/files/1", .appended(Self.size), .at(10, of: Self.size))
+            let failure = try await upload.failure()
+            #expect(failure.fault == .command && failure.reason.contains("10 of 1000 bytes"), "\(failure.reason)")
+            #expect(access(file, F_OK) == 0)
+            receiver.forget()
+            receiver.on(
+                "/files/1", .at(10, of: Self.size), .appended(Self.size), .at(Self.size, of: Self.size))
+            let result = try await upload.run()
+            #expect(result["sourceRemoved"]?.bool == true)
+        }
+    }
+
+    @Test func `a tus upload that is gone after it was whole keeps its source and succeeds`() async throws {
+        try await withTus { receiver, upload, file in
+            receiver.on("/files/1", .appended(Self.size), .answer(404))
+            let result = try await upload.run()
+            #expect(result["sourceProblem"]?.string?.contains("404") == true, "\(result)")
+            #expect(access(file, F_OK) == 0)
+        }
+    }
+}
+
+extension Behaviour {
+    /// The answer to a HEAD of a target that has so many bytes.
+    fileprivate static func stored(_ size: Int) -> Behaviour {
+        .answer(200, headers: ["Content-Length": "\(size)"])
+    }
+}
