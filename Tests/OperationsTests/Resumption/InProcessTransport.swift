@@ -1,0 +1,57 @@
+import NIOCore
+import NIOHTTP1
+import TestSupport
+import Work
+
+@testable import Operations
+
+/// Carries requests to a ``RandomDestination`` without a socket, and ends connections as a network does.
+struct InProcessTransport: RequestTransport {
+    let destination: RandomDestination
+
+    func send(
+        _ method: HTTPMethod, _ url: UploadURL, headers: HTTPHeaders, body: HTTPTransfer.Body, from start: Int64,
+        size: Int64, for execution: Execution
+    ) async -> HTTPRecord {
+        var record = HTTPRecord()
+        let bytes: [UInt8]
+        do {
+            bytes = try Self.read(body, start, size)
+        } catch {
+            record.error = error
+            return record
+        }
+        var fields: [String: String] = [:]
+        for header in headers { fields[header.name.lowercased()] = header.value }
+        record.began = true
+        record.sentAll = true
+        let reply = destination.handle(
+            .init(method: method.rawValue, path: url.path, headers: fields, body: bytes))
+        switch reply {
+        case .cut:
+            record.error = IOError(errnoCode: 104, reason: "read")
+            // Which of its connections was a kept one is this side's to say.
+            record.keptConnectionEnded = bytes.count % 2 == 0
+            record.wasUnderWay = !bytes.isEmpty
+        case .answer(let status, let headers, let body):
+            record.head = HTTPResponseHead(
+                version: .http1_1, status: HTTPResponseStatus(statusCode: status),
+                headers: HTTPHeaders(headers.map { ($0.name, $0.value) }))
+            record.body = ByteBuffer(bytes: body)
+            record.bodyBytes = body.count
+            record.isComplete = true
+        }
+        return record
+    }
+
+    private static func read(_ body: HTTPTransfer.Body, _ start: Int64, _ size: Int64) throws -> [UInt8] {
+        switch body {
+        case .none: return []
+        case .whole(let buffer): return Array(buffer.readableBytesView)
+        case .file(let source, _), .unread(let source):
+            return try [UInt8](unsafeUninitializedCapacity: Int(size - start)) { buffer, count in
+                count = try source.read(into: UnsafeMutableRawBufferPointer(buffer), at: start)
+            }
+        }
+    }
+}
