@@ -167,7 +167,7 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
     private func acknowledge(_ bytes: Int64) {
         guard bytes > acknowledged else { return }
         acknowledged = bytes
-        execution.progress(offset: start + bytes, total: size)
+        execution.progress(offset: start + bytes, total: max(execution.command.total, size))
         deliver(bytes)
     }
 

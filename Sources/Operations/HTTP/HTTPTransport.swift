@@ -20,12 +20,10 @@ final class HTTPTransport: Sendable {
     }
 
     /// Sends one request and waits for its end. Cancelling the task resets the connection.
-    /// - Parameters:
-    ///   - range: the bytes of the file that are the body.
-    ///   - isFresh: over a connection that was not used before.
+    /// - Parameter range: the bytes of the file that are the body.
     func send(
         _ method: HTTPMethod, _ url: UploadURL, headers: HTTPHeaders, body: HTTPTransfer.Body, range: Range<Int64>,
-        isFresh: Bool, for execution: Execution
+        _ manner: RequestManner, for execution: Execution
     ) async -> HTTPRecord {
         var record = HTTPRecord()
         guard let origin = HTTPOrigin(url.destination) else {
@@ -36,9 +34,11 @@ final class HTTPTransport: Sendable {
             method, origin, target: url.path + url.query, headers: headers,
             bodyLength: range.upperBound - range.lowerBound)
         request.options.maxIdle =
-            isFresh ? .zero : execution.command.idempotent ? configuration.keepAlive : configuration.keepAliveOnce
+            manner.isFresh
+            ? .zero : execution.command.idempotent ? configuration.keepAlive : configuration.keepAliveOnce
         request.options.expectsContinue =
-            request.bodyLength >= Self.minExpectedBody && configuration.expectContinue.contains(url.destination)
+            request.bodyLength >= Self.minExpectedBody
+            && (manner.expectsContinue || configuration.expectContinue.contains(url.destination))
         let isQuestion = method == .GET || method == .HEAD || method == .OPTIONS
         if isQuestion {
             request.options.bodyTimeout = nil

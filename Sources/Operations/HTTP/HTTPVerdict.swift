@@ -11,7 +11,7 @@ internal import NIOHTTP1
 /// |---|---|---|---|---|
 /// | 2xx, whole body sent | success | – | – | also where the response's own body is cut or drips |
 /// | 2xx before the whole body was sent, then a cut | command | yes | yes | |
-/// | 3xx | command | yes | no | final to the same host; of three commands to one other origin: destination |
+/// | 3xx | command | yes | no | final within a host; of three commands to one place: destination, not charged |
 /// | 401 | credential | no | no | after 3 commands one probe a minute; the challenge is named |
 /// | 408, 421 | command | yes | no | first sent again over another connection |
 /// | 423, 425, 429 | command | yes | no | `Retry-After` is a lower bound; 429 also slows the destination |
@@ -138,7 +138,11 @@ struct HTTPVerdict {
             return Failure(.final, reason: "\(request) was not sent: no address of \(host) is permitted")
         case .connectFailed(let code): return link(words(connecting: code))
         case .connectTimeout: return link("no connection to \(destination) within the connect timeout")
-        case .tls(let problem): return failure(problem, began: began)
+        case .tls(let problem):
+            var failure = failure(problem, began: began)
+            // Its certificate, or its alert, has come: the link is fine.
+            failure.isAnswer = failure.fault == .destination
+            return failure
         case .proxyRefused(407):
             return Failure(
                 .destination,

@@ -19,6 +19,7 @@ package struct UploadOperation: Operation {
     let timing: UploadTiming
     private let discovery = TusDiscovery()
     let chunks = ChunkSizes()
+    let evidence = DestinationEvidence()
 
     package init(
         configuration: HTTPConfiguration = HTTPConfiguration(), credentials: CredentialStore = CredentialStore(),
@@ -99,7 +100,9 @@ package struct UploadOperation: Operation {
             throw Self.stopped("the upload to \(upload.to.textForPeople)")
         }
         var requests = UploadRequests(
-            upload: upload, execution: execution, credential: opened.credential, transport: transport)
+            upload: upload, execution: execution, credential: opened.credential, transport: transport,
+            evidence: evidence)
+        try await askFirst(&requests, opened.source.identity)
         requests.upload.settle(size: opened.source.identity.size)
         if requests.upload.transferProtocol == nil {
             requests.upload.transferProtocol = try await protocolFound(for: requests, opened.source.identity)
@@ -122,9 +125,30 @@ package struct UploadOperation: Operation {
             }
             question = DeliveryQuestion(requests.upload, answered: record)
         }
+        evidence.accepted(upload.to.destination)
         guard upload.removeSource else { return HTTPResult.json(record, removal: nil) }
         return HTTPResult.json(record, removal: try await remove(opened.source, requests, record, question))
     }
+
+    /// Sends no whole file to a destination that refused the last one for a reason of its own: asks by HEAD whether it
+    /// still does, and lets the body wait for its word.
+    private func askFirst(_ requests: inout UploadRequests, _ source: SourceIdentity) async throws {
+        let url = requests.upload.to
+        guard source.size >= Self.minQuestionedSize, evidence.refuses(url.destination) else { return }
+        requests.expectsContinue = true
+        let record = await requests.send(.HEAD, url, withholding: ["content-type", "upload-metadata"])
+        guard var failure = requests.failure(record, of: .HEAD, url) as? Failure else { return }
+        // Nothing of the file has left.
+        failure.ambiguous = false
+        switch failure.fault {
+        case .credential, .destination, .link: throw failure
+        // What it says of this URL is the upload's to find out.
+        case .command, .final, .reset: return
+        }
+    }
+
+    /// A smaller file costs no more than the question.
+    private static let minQuestionedSize: Int64 = 64 << 10
 
     /// The protocol of a payload that leaves it open: the one that an earlier execution has begun with, or what the
     /// destination is known to understand.

@@ -6,13 +6,19 @@ internal import Work
 /// Carries requests to a destination.
 protocol RequestTransport: Sendable {
     /// Sends one request and waits for its end. Cancelling the task resets the connection.
-    /// - Parameters:
-    ///   - range: the bytes of the file that are the body.
-    ///   - isFresh: over a connection that was not used before.
+    /// - Parameter range: the bytes of the file that are the body.
     func send(
         _ method: HTTPMethod, _ url: UploadURL, headers: HTTPHeaders, body: HTTPTransfer.Body, range: Range<Int64>,
-        isFresh: Bool, for execution: Execution
+        _ manner: RequestManner, for execution: Execution
     ) async -> HTTPRecord
+}
+
+/// How one request differs from others.
+struct RequestManner: Sendable, Equatable {
+    /// It goes over a connection that was not used before.
+    var isFresh = false
+    /// It asks by `Expect: 100-continue` before it sends its body.
+    var expectsContinue = false
 }
 
 extension HTTPTransport: RequestTransport {}
@@ -24,6 +30,9 @@ struct UploadRequests: Sendable {
     let execution: Execution
     let credential: (name: String, value: String)?
     let transport: any RequestTransport
+    let evidence: DestinationEvidence
+    /// Bodies wait for the destination's word: it has refused the last one for a reason of its own.
+    var expectsContinue = false
 
     /// Kept connections that one request may find closed.
     private static let connectionsTried = 4
@@ -39,19 +48,28 @@ struct UploadRequests: Sendable {
     ) async -> HTTPRecord {
         let headers = headers(method, own, withheld)
         let isRest = if case .unread = body { true } else { false }
+        var manner = RequestManner(expectsContinue: expectsContinue)
         var record = HTTPRecord()
         for _ in 1...Self.connectionsTried {
             record = await transport.send(
-                method, url, headers: headers, body: body, range: start..<max(start, size), isFresh: false,
-                for: execution)
-            // RFC 9110, section 9.2.2: a connection that was closed while it was idle is no failure of the request.
-            guard record.wasNeverSeen || execution.command.idempotent && !isRest && record.metStaleConnection,
-                !Task.isCancelled
-            else {
-                break
-            }
+                method, url, headers: headers, body: body, range: start..<max(start, size), manner, for: execution)
+            guard !Task.isCancelled, mayTryAgain(after: record, manner, isRest: isRest) else { break }
+            if record.head != nil { manner.isFresh = true }
         }
+        SecretValues(credential: credential?.value, headers: upload.headers).redact(&record)
         return record
+    }
+
+    private func mayTryAgain(after record: HTTPRecord, _ manner: RequestManner, isRest: Bool) -> Bool {
+        switch record.status {
+        // RFC 9110, section 9.2.2: a connection that was closed while it was idle is no failure of the request.
+        case nil: record.wasNeverSeen || execution.command.idempotent && !isRest && record.metStaleConnection
+        // Section 15.5.9: the server was about to close a connection that it took for idle.
+        case 408?: !isRest && record.usedKeptConnection
+        // Section 15.5.20: this connection is not the right one for the origin; another may be.
+        case 421?: !isRest && !manner.isFresh
+        default: false
+        }
     }
 
     /// What a request that did not succeed comes to; nil for success.
@@ -59,12 +77,22 @@ struct UploadRequests: Sendable {
         let verdict = HTTPVerdict(
             request: "\(method.rawValue) \(url.textForPeople)", destination: url.destination, now: .now)
         guard var failure = verdict.failure(record) else { return nil }
+        failure = evidence.judge(
+            failure, of: execution.id, at: url.destination, redirectedTo: Self.otherDestination(record, url))
         // A question makes nothing, whether it was heard or not.
         let isQuestion = method == .OPTIONS
         if isQuestion { failure.ambiguous = false }
         guard Task.isCancelled, record.head == nil || record.error is CancellationError else { return failure }
         if record.began && !isQuestion { return CancellationError() }
         return UploadOperation.stopped(verdict.request)
+    }
+
+    /// Where a redirect to another destination leads.
+    private static func otherDestination(_ record: HTTPRecord, _ url: UploadURL) -> Destination? {
+        guard let status = record.status, (300..<400).contains(status), let location = record.header("location"),
+            let target = url.resolving(location)?.destination, target != url.destination
+        else { return nil }
+        return target
     }
 
     /// As ``failure(_:of:_:)``, where another time may bring another answer. A server that does not know the method (501,

@@ -1,3 +1,4 @@
+import HTTPClient
 import NIOCore
 import NIOHTTP1
 import TestSupport
@@ -10,13 +11,13 @@ struct InProcessTransport: RequestTransport {
     let destination: RandomDestination
 
     func send(
-        _ method: HTTPMethod, _ url: UploadURL, headers: HTTPHeaders, body: HTTPTransfer.Body, from start: Int64,
-        size: Int64, for execution: Execution
+        _ method: HTTPMethod, _ url: UploadURL, headers: HTTPHeaders, body: HTTPTransfer.Body, range: Range<Int64>,
+        _ manner: RequestManner, for execution: Execution
     ) async -> HTTPRecord {
         var record = HTTPRecord()
         let bytes: [UInt8]
         do {
-            bytes = try Self.read(body, start, size)
+            bytes = try Self.read(body, range.lowerBound, range.upperBound)
         } catch {
             record.error = error
             return record
@@ -29,7 +30,7 @@ struct InProcessTransport: RequestTransport {
             .init(method: method.rawValue, path: url.path, headers: fields, body: bytes))
         switch reply {
         case .cut:
-            record.error = IOError(errnoCode: 104, reason: "read")
+            record.error = HTTPError.broken(code: 104)
             // Which of its connections was a kept one is this side's to say.
             record.keptConnectionEnded = bytes.count % 2 == 0
             record.wasUnderWay = !bytes.isEmpty

@@ -40,7 +40,9 @@ extension UploadOperation {
         } catch {
             throw Failure(.credential, reason: "no credential for \(upload.to.destination): \(error)")
         }
-        var requests = UploadRequests(upload: upload, execution: execution, credential: header, transport: transport)
+        var requests = UploadRequests(
+            upload: upload, execution: execution, credential: header, transport: transport,
+            evidence: evidence)
         let way = UploadCheckpoint(execution.kept, of: source)?.way
         if case .tus? = way {} else if upload.transferProtocol == .tus { return nil }
         if upload.transferProtocol == nil { requests.upload.transferProtocol = .put }
