@@ -19,13 +19,14 @@ public struct Failure: Error, Sendable, Equatable {
         case link = 1
         /// No retry can mend it: other 4xx, a changed source, an invalid payload.
         case final = 2
-        /// Not charged, and the credential is in question: 401. Tried again after a minute.
+        /// Not charged, and the credential is in question: 401. Tried again after a minute. Of a command without a
+        /// destination it is charged like `command`.
         case credential = 3
         /// The connection was cut in mid-request. The command's where others succeed at its destination, else the link's:
         /// the worker, which sees them, decides.
         case reset = 4
-        /// Not charged, and the destination itself is in question: its certificate, a demanded client certificate, a
-        /// captive portal, 507. Tried again after a minute.
+        /// Not charged, and the destination itself is in question: certificate, demanded client certificate, captive
+        /// portal, 507. Tried again after a minute. Of a command without a destination it is charged like `command`.
         case destination = 5
     }
 
@@ -59,16 +60,19 @@ public struct Failure: Error, Sendable, Equatable {
     package func judged(at destination: Destination, othersSucceed: Bool) -> Failure {
         var judged = self
         if fault == .reset { judged.fault = othersSucceed ? .command : .link }
-        if destination == .none, judged.fault == .link { judged.fault = .command }
+        switch judged.fault {
+        case .link, .credential, .destination: if destination == .none { judged.fault = .command }
+        case .command, .final, .reset: break
+        }
         return judged
     }
 }
 
 /// What becomes of a claimed command when its execution ends: the one place where that is decided. Pure.
 package struct Settlement: Sendable, Equatable {
-    /// A command whose credential was refused waits so long: nothing is charged for it that would ever end it, and whoever
-    /// logs in without a pause is locked out.
-    package static let credentialPause: Duration = .seconds(60)
+    /// The minimum wait of a command that its destination refused for a reason of the destination's own. Such
+    /// failures are not charged, so no retry limit ends them, and servers lock out clients that log in without a pause.
+    package static let refusalPause: Duration = .seconds(60)
 
     /// The statuses to go through, in order; each is a transition row of its own.
     package var statuses: [CommandStatus]
@@ -110,7 +114,7 @@ package struct Settlement: Sendable, Equatable {
                 if let wait = failure.retryAfter { notBefore = now + wait }
             case .credential, .destination:
                 (statuses, reason) = Self.back(command, reason: failure.reason, inDoubt: false)
-                notBefore = now + max(failure.retryAfter ?? .zero, Self.credentialPause)
+                if statuses == [.new] { notBefore = now + max(failure.retryAfter ?? .zero, Self.refusalPause) }
             case .command where command.cancelRequested, .reset where command.cancelRequested,
                 .final where command.cancelRequested:
                 statuses = [.cancelled]

@@ -93,6 +93,40 @@ struct SettlementTests {
             name: "the credential, and a longer wait", command: command(.sent),
             ending: failed(.credential, after: .seconds(90)), statuses: [.new], wait: 90_000),
         Row(
+            name: "the credential at the limit of retries", command: command(.sent, retries: 5),
+            ending: failed(.credential), statuses: [.new], retries: 5, wait: 60_000),
+        Row(
+            name: "the destination", command: command(.sent), ending: failed(.destination), statuses: [.new],
+            wait: 60_000),
+        Row(
+            name: "the destination, while preparing", command: command(.queued), ending: failed(.destination),
+            statuses: [.new], wait: 60_000),
+        Row(
+            name: "the destination, and a shorter wait", command: command(.sent),
+            ending: failed(.destination, after: .seconds(5)), statuses: [.new], wait: 60_000),
+        Row(
+            name: "the destination, and a longer wait", command: command(.sent),
+            ending: failed(.destination, after: .seconds(90)), statuses: [.new], wait: 90_000),
+        Row(
+            name: "the destination at the limit of retries", command: command(.sent, retries: 5),
+            ending: failed(.destination), statuses: [.new], retries: 5, wait: 60_000),
+        Row(
+            name: "the destination with a cancellation request", command: command(.sent, wished: true),
+            ending: failed(.destination), statuses: [.cancelled]),
+        Row(
+            name: "the destination, ambiguous, with a cancellation request",
+            command: command(.sent, idempotent: false, wished: true), ending: failed(.destination, ambiguous: true),
+            statuses: [.cancelled]),
+        Row(
+            name: "the destination, not idempotent, ambiguous", command: command(.sent, idempotent: false),
+            ending: failed(.destination, ambiguous: true), statuses: [.inDoubt]),
+        Row(
+            name: "the destination, not idempotent, nothing left", command: command(.sent, idempotent: false),
+            ending: failed(.destination), statuses: [.new], wait: 60_000),
+        Row(
+            name: "the destination, idempotent, ambiguous", command: command(.sent),
+            ending: failed(.destination, ambiguous: true), statuses: [.new], wait: 60_000),
+        Row(
             name: "the first charged failure", command: command(.sent), ending: failed(.command), statuses: [.error],
             retries: 1, wait: 5000),
         Row(
@@ -145,7 +179,7 @@ struct SettlementTests {
         var endings: [Ending] = [.success(result: nil), .cancelled(reason: "wished")]
         for ambiguous in [false, true] {
             endings.append(.released(reason: "drained", ambiguous: ambiguous))
-            for fault in [Failure.Fault.command, .link, .final, .credential] {
+            for fault in [Failure.Fault.command, .link, .final, .credential, .destination] {
                 endings.append(Self.failed(fault, ambiguous: ambiguous))
             }
         }
@@ -194,6 +228,17 @@ struct SettlementTests {
     @Test func `keeps the reason of a failure and forgets it after a success`() {
         #expect(Self.settle(Self.command(.sent), Self.failed(.command)).reason == "it failed")
         #expect(Self.settle(Self.command(.sent), .success(result: nil)).reason == nil)
+    }
+
+    @Test func `charges a command that has no destination for the failures of one`() {
+        let host = Destination(scheme: "http", host: "a", port: 80)
+        let faults: [Failure.Fault] = [.command, .link, .final, .credential, .destination]
+        for fault in faults {
+            let failure = Failure(fault, reason: "it failed")
+            #expect(failure.judged(at: host, othersSucceed: true) == failure)
+            let isDestinations = [.link, .credential, .destination].contains(fault)
+            #expect(failure.judged(at: .none, othersSucceed: false).fault == (isDestinations ? .command : fault))
+        }
     }
 
     struct Death: Sendable {
