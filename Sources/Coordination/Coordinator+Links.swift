@@ -23,6 +23,7 @@ extension Coordinator {
         setNeedsDispatch()
         let controller = dispatcher.links.controller
         for key in dispatcher.links.takeChanged() { levelChanged(key, controller, now: now) }
+        followCircuitBreakers(now: now)
         noteLinks(controller, now: now)
     }
 
@@ -65,7 +66,7 @@ extension Coordinator {
     }
 
     private func levelChanged(_ key: LinkKey, _ controller: NetworkController, now: Int64) {
-        guard let state = controller.state(of: key, now: now) else { return }
+        guard let state = linkState(key, controller, now: now) else { return }
         logger.notice(
             "A link is \(state.level.name): \(state.reason).",
             metadata: ["link": "\(key.name)", "direction": "\(key.direction.rawValue)"])
@@ -90,17 +91,21 @@ extension Coordinator {
             if let destination = key.destination { dispatcher.links.forget(destination) }
         }
         for key in keys {
-            guard let state = controller.state(of: key, now: now) else { continue }
+            guard let state = linkState(key, controller, now: now) else { continue }
             let isActive = controller.isActive(key)
             if isSecondOver {
                 linkLog.add(state.rate, to: key)
-                if isActive, hub.wantsLinks { hub.link(report(of: state, controller, now: now), at: .now) }
+                if isActive || state.circuitBreaker != nil, hub.wantsLinks {
+                    hub.link(report(of: state, controller, now: now), at: .now)
+                }
             }
-            let held = key.destination.map { controller.credentials[$0]?.isClosed == true } ?? false
-            let signature = "\(state.level) \(state.isForced) \(held)"
+            // The number is for people while no coordinator counts: each doubling is worth a write.
+            let circuitBreaker = state.circuitBreaker.map { "\($0.cause) \(String($0.waiting, radix: 2).count)" }
+            let signature = "\(state.level) \(state.isForced) \(circuitBreaker ?? "")"
             // What was written of an idle link is corrected once; what never was is not worth a row.
             guard !isLocked,
-                isActive || state.level > .good || held || state.isForced || linkLog.differs(signature, of: key),
+                isActive || state.level > .good || circuitBreaker != nil || state.isForced
+                    || linkLog.differs(signature, of: key),
                 linkLog.isNews(signature, of: key, now: now)
             else { continue }
             news.append(LinkNews(key: key, signature: signature, value: setting(of: state, controller, now: now)))
@@ -108,7 +113,14 @@ extension Coordinator {
         record(news)
     }
 
-    private func report(
+    /// With how many commands wait at the circuit breaker.
+    func linkState(_ key: LinkKey, _ controller: NetworkController, now: Int64) -> LinkState? {
+        var state = controller.state(of: key, now: now)
+        state?.circuitBreaker?.waiting = key.destination.flatMap { waitingCounts[$0] } ?? 0
+        return state
+    }
+
+    func report(
         of state: LinkState, _ controller: NetworkController, withHistory: Bool = false, now: Int64
     ) -> LinkReport {
         var gates: [QualityOfService: LinkGate] = [:]
@@ -125,7 +137,7 @@ extension Coordinator {
         let now = Int64(clinux_monotonic())
         let controller = dispatcher.links.controller
         return controller.links.keys.sorted { ($0.name, $0.direction.rawValue) < ($1.name, $1.direction.rawValue) }
-            .compactMap { controller.state(of: $0, now: now) }
+            .compactMap { linkState($0, controller, now: now) }
             .map { report(of: $0, controller, withHistory: withHistory, now: now) }
     }
 
@@ -159,10 +171,7 @@ extension Coordinator {
     }
 
     private func setting(of state: LinkState, _ controller: NetworkController, now: Int64) -> String {
-        let gate = state.key.destination.flatMap { controller.credentials[$0] }
-        return report(of: state, controller, now: now).setting(
-            controller.memory(of: state.key, now: now), refusal: gate.flatMap { $0.isClosed ? $0.reason ?? "401" : nil }
-        )
+        report(of: state, controller, now: now).setting(controller.memory(of: state.key, now: now))
     }
 
     /// All in one go: where the shard is locked they wait once.
@@ -196,13 +205,14 @@ extension Coordinator {
             dispatcher.links.restore(link.memory, of: link.key, now: now)
             linkLog.offlineSince[link.key] = link.offlineSince
             linkLog.known(link.key)
-            if let destination = link.key.destination, let refusal = link.refusal {
-                dispatcher.links.restore(CredentialGate(closedFor: refusal, now: now), of: destination)
+            if let destination = link.key.destination, let circuitBreaker = link.circuitBreaker {
+                dispatcher.links.restore(circuitBreaker, of: destination, wall: .now, now: now)
             }
         }
     }
 
     /// Commands of a destination that nobody has reached for 7 days are given up. Now and then: it reads whole shards.
+    /// The time of an open circuit breaker does not count: such a destination can be reached.
     func giveUpUnreachable() {
         guard !isGivingUp, timers.givingUp.isDue(Int64(clinux_monotonic()), every: Self.givingUp) else { return }
         let now = Timestamp.now

@@ -29,6 +29,7 @@ extension Coordinator {
                 }
             }
         }
+        countWaiting()
         giveUpUnreachable()
     }
 

@@ -50,6 +50,10 @@ actor Coordinator {
     var unrecorded: Set<String> = []
     var lastTransfers: [Int: [LinkKey: Transfers.Link]] = [:]
     var linkLog = LinkLog()
+    /// Commands that wait at each circuit breaker that is not closed, as counted last.
+    var waitingCounts: [Destination: Int] = [:]
+    /// These destinations, the one counted longest ago first.
+    var countedDestinations: [Destination] = []
     var routes: RouteWatch?
     var lostUplinks: [String: String] = [:]
     var mainUplink: RouteTable.Hop?

@@ -23,6 +23,11 @@ extension Dispatcher {
         func room(_ serviceClass: ServiceClass) -> Int { room[serviceClass.rawValue] - offers.count }
         var freePlaces: Int { record.concurrency - unfinished - offers.count }
         var isIdle: Bool { freePlaces > 0 }
+
+        func takes(_ command: ReadyCommand) -> Bool {
+            room(command.qos.serviceClass) > 0 && record.types.contains(command.type)
+                && (!command.suspect || suspects < SeatRecord.mostSuspects)
+        }
     }
 
     /// Offers as much as the seats have room for.
@@ -35,6 +40,7 @@ extension Dispatcher {
             guard let index = candidates.firstIndex(where: { $0.record.seat == seat }) else { continue }
             offer(command, to: &candidates[index], as: .userInitiated, now: now)
         }
+        dispatchProbes(to: &candidates, now: now)
         dispatchHigh(to: &candidates, now: now)
         for serviceClass in [ServiceClass.middle, .low] where queue.holds(serviceClass) {
             // A worker executes one suspect at a time, so all help with them in turn, whatever their shard.
@@ -57,6 +63,28 @@ extension Dispatcher {
             }
             return Dispatch(
                 seat: seat, epoch: candidate.record.epoch, offers: Offers(first: first, offers: candidate.offers))
+        }
+    }
+
+    /// One command for each destination whose circuit breaker lets a probe out now. It takes an ordinary slot.
+    private mutating func dispatchProbes(to candidates: inout [Candidate], now: Int64) {
+        for destination in links.dueProbes(now: now) {
+            let classes = ServiceClass.allCases.filter {
+                queue.count(destination, $0) > 0 && links.admits($0, to: destination, inFlight, asProbe: true, now: now)
+            }
+            let probe = queue.commands(to: destination, classes)
+                .filter { command in
+                    links.isOpen(command, asProbe: true, now: now)
+                        && candidates.contains { $0.takes(command) }
+                }
+                .min { links.isBetterProbe($0, than: $1) }
+            guard let probe else { continue }
+            let able = candidates.indices.filter { candidates[$0].takes(probe) }
+            guard let roomiest = able.max(by: { candidates[$0].freePlaces < candidates[$1].freePlaces }) else {
+                continue
+            }
+            queue.remove(probe.id)
+            offer(probe, to: &candidates[roomiest], now: now)
         }
     }
 
@@ -215,7 +243,7 @@ extension Dispatcher {
 extension LinkGovernors {
     fileprivate func admits(
         _ serviceClass: ServiceClass, to destination: Destination, _ inFlight: InFlight,
-        comesBack: LinkAllowance.Return? = nil, now: Int64
+        comesBack: LinkAllowance.Return? = nil, asProbe: Bool = false, now: Int64
     ) -> Bool {
         // More destinations than places: each has one by its link, and all together no more than there are. Of high quality
         // each may have one besides: a slow destination that has them all keeps nobody else's waiting.
@@ -226,6 +254,6 @@ extension LinkGovernors {
         }
         return admits(
             serviceClass, to: destination, middle: inFlight[destination, .middle], low: inFlight[destination, .low],
-            comesBack: comesBack, now: now)
+            comesBack: comesBack, asProbe: asProbe, now: now)
     }
 }

@@ -57,9 +57,10 @@ package struct LinkGovernors: Sendable {
     ///   - middle: commands of middle quality in hand there.
     ///   - low: the same of low quality.
     ///   - comesBack: it had a place there, and its connection broke.
+    ///   - asProbe: it is to be the probe of the destination's circuit breaker.
     package func admits(
         _ serviceClass: ServiceClass, to destination: Destination, middle: Int, low: Int,
-        comesBack: LinkAllowance.Return? = nil, now: Int64
+        comesBack: LinkAllowance.Return? = nil, asProbe: Bool = false, now: Int64
     ) -> Bool {
         guard destination != .none else { return true }
         let key = LinkKey(destination, .up)
@@ -69,15 +70,37 @@ package struct LinkGovernors: Sendable {
             allowances[destination].flatMap { $0.level == .offline ? nil : $0 } ?? controller.firstAllowance(of: key)
         return serviceClass.qualities.contains { qos in
             (isProbe || allowance.admits(qos, others: middle + low, low: low, comesBack: comesBack))
-                && controller.admits(qos, to: key, now: now)
+                && controller.admits(qos, to: key, asProbe: asProbe, now: now)
         }
     }
 
     /// Whether the gates alone, without regard to places, let a command go.
-    package func isOpen(_ command: ReadyCommand, now: Int64) -> Bool {
+    /// - Parameter asProbe: it is to be the probe of its destination's circuit breaker.
+    package func isOpen(_ command: ReadyCommand, asProbe: Bool = false, now: Int64) -> Bool {
         command.destination == .none
-            || controller.admits(command.qos, to: LinkKey(command.destination, .up), now: now)
+            || controller.admits(command.qos, to: LinkKey(command.destination, .up), asProbe: asProbe, now: now)
     }
+
+    // MARK: Circuit breakers
+
+    /// Destinations whose circuit breaker lets a probe out now, and for which something waits.
+    package func dueProbes(now: Int64) -> [Destination] { controller.dueProbes(now: now) }
+
+    /// Whether one command is a better probe than another: one that has not failed since the circuit breaker opened,
+    /// then the one that failed longest ago; among equals the one with the fewest bytes, because they may be wasted.
+    package func isBetterProbe(_ command: ReadyCommand, than other: ReadyCommand) -> Bool {
+        let circuitBreaker = controller.circuitBreakers[command.destination]
+        func rank(_ command: ReadyCommand) -> (Int64, Int64, Int, Int64) {
+            (
+                circuitBreaker?.lastFailure(of: command.id) ?? .min, command.remaining ?? .max, command.qos.rawValue,
+                command.turn
+            )
+        }
+        return rank(command) < rank(other)
+    }
+
+    /// Destinations whose circuit breaker opened or closed since the last call.
+    package mutating func takeChangedCircuitBreakers() -> Set<Destination> { controller.takeChangedCircuitBreakers() }
 
     /// It goes out. High quality makes others give way before its first byte, unless it is soon through beside them.
     package mutating func offered(_ command: ReadyCommand, now: Int64) {
@@ -110,7 +133,8 @@ package struct LinkGovernors: Sendable {
         let outcome: TransferOutcome
         switch (event.transition.status, report.fault) {
         case _ where report.isPushback: outcome = .pushedBack(reason: reason)
-        case (_, .credential): outcome = .unauthorized(reason: reason, isAnswer: report.isAnswer)
+        case (_, .credential): outcome = .refused(.credential, reason: reason, isAnswer: report.isAnswer)
+        case (_, .destination): outcome = .refused(.destination, reason: reason, isAnswer: report.isAnswer)
         case _ where report.hasBroken: outcome = .unreachable(reason: reason)
         // Such as 423, a lock, and a refusal that no retry would mend.
         case (_, .link): outcome = .answered
@@ -176,8 +200,16 @@ package struct LinkGovernors: Sendable {
         controller.restore(memory, of: key, now: now)
     }
 
-    package mutating func restore(_ gate: CredentialGate, of destination: Destination) {
-        controller.restore(gate, of: destination)
+    /// - Parameters:
+    ///   - circuitBreaker: as another coordinator left it.
+    ///   - wall: the time now by the clock that its `since` is of.
+    package mutating func restore(
+        _ circuitBreaker: StoredCircuitBreaker, of destination: Destination, wall: Timestamp, now: Int64
+    ) {
+        meet(destination, now: now)
+        controller.restore(
+            circuitBreaker.cause, reason: circuitBreaker.reason, since: now - circuitBreaker.age(at: wall),
+            of: destination, now: now)
     }
 
     // MARK: Time

@@ -6,6 +6,8 @@ package struct LinkReport {
     let name: String
     let members: [JSONValue.Member]
     private let since: Timestamp
+    /// With times as numbers.
+    private let circuitBreaker: JSONValue
 
     static let settingPrefix = "link."
     /// Before what lifts a gate, at the end of its sentence.
@@ -34,6 +36,10 @@ package struct LinkReport {
                 + (gate.remedy.map { Self.remedy + $0 } ?? "")
         }
         name = state.key.name
+        circuitBreaker =
+            state.circuitBreaker.map { breaker in
+                StoredCircuitBreaker.json(breaker) { $0.map { .integer(clock($0).milliseconds) } ?? .null }
+            } ?? .null
         self.since = since ?? clock(state.since)
         var members: [JSONValue.Member] = [
             .init("direction", .string(state.key.direction.rawValue)), .init("level", .string(state.level.name)),
@@ -46,24 +52,27 @@ package struct LinkReport {
             .init("forced", .bool(state.isForced)), .init("maxRate", maxRate.map { .integer($0) } ?? .null),
             .init(
                 "gates", .object(QualityOfService.allCases.map { .init($0.name, text(gates[$0].map(sentence))) })),
+            .init("circuitBreaker", state.circuitBreaker.map { StoredCircuitBreaker.json($0, time: time) } ?? .null),
         ]
         if let history { members.append(.init("history", .array(history.map { number($0) }))) }
         self.members = members
     }
 
     /// As a setting, with what the next coordinator should know of the link.
-    /// - Parameter refusal: why the destination does not accept the credential; nil where it does.
-    func setting(_ memory: LinkMemory?, refusal: String? = nil) -> String {
+    func setting(_ memory: LinkMemory?) -> String {
         // A number is what the next coordinator reads back without a parser of dates.
-        var members = members.map {
-            $0.name == "since" ? JSONValue.Member("since", .integer(since.milliseconds)) : $0
+        var members = members.map { member in
+            switch member.name {
+            case "since": JSONValue.Member("since", .integer(since.milliseconds))
+            case "circuitBreaker": JSONValue.Member("circuitBreaker", circuitBreaker)
+            default: member
+            }
         }
         if let memory {
             members.append(.init("flows", .integer(Int64(memory.flows))))
             // The limit that was measured; `limit` is what is let run, 0 while it is offline.
             members.append(.init("measuredLimit", .integer(Int64(memory.limit))))
         }
-        if let refusal { members.append(.init("refusal", .string(refusal))) }
         members.append(.init("writtenAt", .integer(Timestamp.now.milliseconds)))
         return JSONValue.object(members).text
     }
@@ -75,8 +84,8 @@ struct StoredLink {
     var memory: LinkMemory
     /// Since when it is offline, moved ahead by the time in which no coordinator looked: nobody tried to reach it then.
     var offlineSince: Timestamp?
-    /// Why the destination does not accept the credential.
-    var refusal: String?
+    /// Of the destination, where it was not closed.
+    var circuitBreaker: StoredCircuitBreaker?
 
     /// What was known longer ago says nothing of the link's level today.
     private static let memory: Duration = .seconds(120)
@@ -106,7 +115,7 @@ struct StoredLink {
             memory.level = LinkLevel.allCases.first { $0.name == name }
             memory.reason = value["reason"]?.string
         }
-        refusal = value["refusal"]?.string
+        circuitBreaker = value["circuitBreaker"].flatMap { StoredCircuitBreaker($0) }
         guard isOffline, let since = value["since"]?.integer else { return }
         let unwatched = now - writtenAt - .nanoseconds(LinkLog.longestSilence)
         offlineSince = min(Timestamp(milliseconds: since) + max(unwatched, .zero), now)

@@ -200,6 +200,12 @@ package struct ReadyQueue: Sendable {
         }
     }
 
+    /// All commands of these classes to a destination, in no order.
+    package func commands(to destination: Destination, _ classes: [ServiceClass]) -> [ReadyCommand] {
+        classes.flatMap { lanes[$0.rawValue] }.filter { $0.key.destination == destination }
+            .flatMap { slots[$0.value].heaps }.flatMap(\.unordered).map(\.command)
+    }
+
     /// Drops a command that is known not to be ready any more.
     package mutating func remove(_ id: CommandID) {
         guard known.contains(id) else { return }

@@ -22,4 +22,6 @@ package struct LinkState: Sendable, Equatable {
     /// When the level was entered, in nanoseconds of the monotonic clock.
     package var since: Int64
     package var nextProbe: Int64?
+    /// Of the destination, on its way up; nil where commands flow.
+    package var circuitBreaker: CircuitBreakerState?
 }

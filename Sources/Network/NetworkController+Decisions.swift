@@ -283,15 +283,28 @@ extension NetworkController {
             srtt: link.lastTick.srtt, baseRTT: link.estimator.baseRTT,
             reason: isAbove ? "the uplink \(worst.key.name): \(explanation.reason)" : explanation.reason,
             remedy: explanation.remedy, since: explanation.since,
-            nextProbe: link.isForcedOffline ? nil : link.probe.nextProbe)
+            nextProbe: link.isForcedOffline ? nil : link.probe.nextProbe, circuitBreaker: circuitBreakerState(of: key))
+    }
+
+    /// Commands are admitted by the link up, so the circuit breaker is shown there, once for a destination.
+    private func circuitBreakerState(of key: LinkKey) -> CircuitBreakerState? {
+        guard key.direction == .up, let destination = key.destination,
+            let circuitBreaker = circuitBreakers[destination], let outage = circuitBreaker.outage
+        else { return nil }
+        return CircuitBreakerState(
+            cause: outage.cause, reason: outage.reason, since: outage.since,
+            isProbing: circuitBreaker.nextProbe == nil,
+            nextProbe: links[key]?.isForcedOffline == true ? nil : circuitBreaker.nextProbe)
     }
 
     /// Which gate of the link holds a quality back; nil where none does.
     package func gate(of qos: QualityOfService, to key: LinkKey, now: Int64) -> LinkGate? {
-        if let destination = key.destination, let gate = credentials[destination], gate.isClosed {
+        if let destination = key.destination, let outage = circuitBreakers[destination]?.outage,
+            level(of: key) != .offline
+        {
             return LinkGate(
-                sentence: "\(destination) refuses the credential: \(gate.reason ?? "401")", since: gate.since,
-                remedy: "a probe that is let in; one goes each minute")
+                sentence: "the circuit breaker of \(destination) is open: \(outage.reason)", since: outage.since,
+                remedy: "a probe that \(destination) accepts")
         }
         if qos == .background, isOutOfHours(key),
             let hours = key.destination.flatMap({ policy.destinations[$0]?.backgroundHours })

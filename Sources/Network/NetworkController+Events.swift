@@ -6,46 +6,42 @@ extension NetworkController {
     package mutating func ended(_ id: CommandID, to key: LinkKey, outcome: TransferOutcome, now: Int64) {
         _ = touch(key, now: now)
         arrivals[id] = nil
-        if case .unreachable(let reason) = outcome {
-            unreachable(id, key, reason, now: now)
-            return
-        }
-        if case .withdrawn = outcome {
-            links[key]?.probe.withdrawn(id, now: now)
-            if let destination = key.destination { credentials[destination]?.withdrawn(id, now: now) }
-            return
-        }
-        if case .undecided = outcome {
+        if let destination = key.destination { follow(outcome, of: id, at: destination, now: now) }
+        switch outcome {
+        case .unreachable(let reason): unreachable(id, key, reason, now: now)
+        case .withdrawn: links[key]?.probe.withdrawn(id, now: now)
+        case .undecided, .refused(_, _, isAnswer: false):
             links[key]?.probe.undecided(id, chance: jitter.chance(), now: now)
-            if let destination = key.destination { credentials[destination]?.withdrawn(id, now: now) }
-            return
-        }
-        if case .pushedBack(let reason) = outcome {
+        case .pushedBack(let reason):
             let isLast = links[key].map { $0.level == .offline || $0.concurrency.limit <= 1 } ?? false
-            if isLast {
-                unreachable(id, key, reason, now: now)
-                return
-            }
+            if isLast { return unreachable(id, key, reason, now: now) }
             links[key]?.pushedBack(now: now)
+            answered(id, key, now: now)
+        case .answered, .refused(_, _, isAnswer: true): answered(id, key, now: now)
         }
-        if case .unauthorized(let reason, isAnswer: false) = outcome {
-            links[key]?.probe.undecided(id, chance: jitter.chance(), now: now)
-            if let destination = key.destination {
-                _ = credentials[destination, default: CredentialGate()].refused(id, reason: reason, now: now)
-            }
-            return
-        }
+    }
+
+    private mutating func answered(_ id: CommandID, _ key: LinkKey, now: Int64) {
         restarts[id] = nil
         links[key]?.meter.completed += 1
         if links[key]?.probe.answered(id, now: now) == .opened { links[key]?.reopened(now: now) }
-        guard let destination = key.destination else { return }
+    }
+
+    /// What the end of an execution says to the circuit breaker of its destination.
+    private mutating func follow(
+        _ outcome: TransferOutcome, of id: CommandID, at destination: Destination, now: Int64
+    ) {
+        let wasClosed = circuitBreakers[destination]?.isClosed ?? true
         switch outcome {
-        case .unauthorized(let reason, _):
-            _ = credentials[destination, default: CredentialGate()].refused(id, reason: reason, now: now)
-        // It has not looked at the credential.
-        case .pushedBack: credentials[destination]?.withdrawn(id, now: now)
-        case .answered, .undecided, .unreachable, .withdrawn: credentials[destination] = nil
+        case .refused(let cause, let reason, _):
+            let closed = DestinationCircuitBreaker(interval: policy.probeInterval.nanoseconds)
+            circuitBreakers[destination, default: closed].refused(id, cause, reason: reason, now: now)
+        case .answered: circuitBreakers[destination]?.accepted()
+        case .withdrawn: circuitBreakers[destination]?.withdrawn(id, now: now)
+        // A server that is busy has not looked at the command.
+        case .undecided, .unreachable, .pushedBack: circuitBreakers[destination]?.undecided(id, now: now)
         }
+        if circuitBreakers[destination]?.isClosed ?? true != wasClosed { changedCircuitBreakers.insert(destination) }
     }
 
     private mutating func unreachable(_ id: CommandID, _ key: LinkKey, _ reason: String, now: Int64) {
@@ -97,7 +93,11 @@ extension NetworkController {
     }
 
     /// Nobody has used it for long, and its links are gone. The kernel tells of its route again when it comes back.
-    package mutating func forget(_ destination: Destination) { routes[destination] = nil }
+    package mutating func forget(_ destination: Destination) {
+        routes[destination] = nil
+        circuitBreakers[destination] = nil
+        changedCircuitBreakers.remove(destination)
+    }
 
     /// A default route or its interface is gone: everything behind it is offline at once.
     package mutating func uplinkLost(_ route: String, reason: String, now: Int64) {
@@ -129,6 +129,7 @@ extension NetworkController {
 
     /// What a person set; also what the store kept of it.
     package mutating func override(_ destination: Destination, _ value: LinkOverride, now: Int64) {
+        if overrides[destination]?.isOffline == true, !value.isOffline { circuitBreakers[destination]?.probeNow(now) }
         overrides[destination] = value == LinkOverride() ? nil : value
         for direction in Direction.allCases {
             links[LinkKey(destination, direction)]?.force(offline: value.isOffline, now: now)
@@ -142,7 +143,17 @@ extension NetworkController {
         links[key]?.restore(memory, now: now)
     }
 
-    package mutating func restore(_ gate: CredentialGate, of destination: Destination) {
-        credentials[destination] = gate
+    /// Opens the circuit breaker of a destination as another coordinator left it; the first probe goes at once.
+    package mutating func restore(
+        _ cause: DestinationCircuitBreaker.Cause, reason: String, since: Int64, of destination: Destination, now: Int64
+    ) {
+        circuitBreakers[destination] = DestinationCircuitBreaker(
+            openFor: cause, reason: reason, since: since, interval: policy.probeInterval.nanoseconds, now: now)
+    }
+
+    /// Destinations whose circuit breaker opened or closed since the last call.
+    package mutating func takeChangedCircuitBreakers() -> Set<Destination> {
+        defer { changedCircuitBreakers = [] }
+        return changedCircuitBreakers
     }
 }

@@ -34,7 +34,8 @@ package struct NetworkController: Sendable {
 
     package let policy: NetworkPolicy
     package internal(set) var links: [LinkKey: LinkController] = [:]
-    package internal(set) var credentials: [Destination: CredentialGate] = [:]
+    package internal(set) var circuitBreakers: [Destination: DestinationCircuitBreaker] = [:]
+    var changedCircuitBreakers: Set<Destination> = []
     /// Minutes after midnight, local time, for the hours of `background`. The caller sets it now and then.
     package var minuteOfDay = 0
     var transfers: [CommandID: TrackedTransfer] = [:]
@@ -181,9 +182,10 @@ package struct NetworkController: Sendable {
 
     // MARK: Dispatch
 
-    /// Whether the gates let a command go: the link's, or one probe at a time; and the credential's likewise.
+    /// Whether the gates let a command go: the link's, or one probe at a time; and the destination's circuit breaker.
     /// ``LinkAllowance`` says how many of those that may go.
-    package func admits(_ qos: QualityOfService, to key: LinkKey, now: Int64) -> Bool {
+    /// - Parameter asProbe: it is to be the probe of the circuit breaker, which is not closed.
+    package func admits(_ qos: QualityOfService, to key: LinkKey, asProbe: Bool = false, now: Int64) -> Bool {
         if let destination = key.destination, overrides[destination]?.isOffline == true { return false }
         // Hours are a person's will: the floor is below levels, not below them.
         if qos == .background, isOutOfHours(key) { return false }
@@ -191,7 +193,8 @@ package struct NetworkController: Sendable {
         if links[key] == nil, missingRoute(key) != nil { return false }
         guard links[key]?.isForcedOffline != true, links[key]?.probe.admits(now: now) ?? true else { return false }
         if qos.serviceClass != .high, links[key]?.concurrency.isPausing(now: now) == true { return false }
-        return key.destination.flatMap { credentials[$0]?.admits(now: now) } ?? true
+        let circuitBreaker = key.destination.flatMap { circuitBreakers[$0] }
+        return asProbe ? circuitBreaker?.isProbeDue(now: now) ?? false : circuitBreaker?.isClosed ?? true
     }
 
     /// What a link may have of which nothing is known yet.
@@ -221,15 +224,25 @@ package struct NetworkController: Sendable {
     /// It goes out; where a gate is closed it is the probe.
     package mutating func offered(_ id: CommandID, to key: LinkKey, now: Int64) {
         links[key]?.probe.offered(id, now: now)
-        if let destination = key.destination { credentials[destination]?.offered(id, now: now) }
+        if let destination = key.destination { circuitBreakers[destination]?.offered(id, now: now) }
     }
 
     /// When the next probe may go to a link for which something waits.
     package var nextProbe: Int64? {
         waiting.keys.compactMap { key in
-            links[key]?.isForcedOffline == true
-                ? nil : links[key]?.probe.nextProbe ?? key.destination.flatMap { credentials[$0]?.nextProbe }
+            guard links[key]?.isForcedOffline != true else { return nil }
+            // Where both hold commands back, the later lets the probe out.
+            return [links[key]?.probe.nextProbe, key.destination.flatMap { circuitBreakers[$0]?.nextProbe }]
+                .compactMap { $0 }.max()
         }.min()
+    }
+
+    /// Destinations whose circuit breaker lets a probe out now, and for which something waits.
+    package func dueProbes(now: Int64) -> [Destination] {
+        guard !circuitBreakers.isEmpty else { return [] }
+        return circuitBreakers.filter { destination, circuitBreaker in
+            circuitBreaker.isProbeDue(now: now) && waiting[LinkKey(destination, .up)] != nil
+        }.keys.sorted { $0.text < $1.text }
     }
 
     // MARK: Time

@@ -108,6 +108,9 @@ extension NetworkPolicy {
         try check(
             agingStep >= .seconds(1) && agingStep <= .seconds(86_400), "network.agingStep", "takes 1 s to 86400 s")
         try check(
+            probeInterval >= .seconds(1) && probeInterval <= .seconds(3600), "network.probeInterval",
+            "takes 1 s to 3600 s")
+        try check(
             longestStandstill >= .seconds(10) && longestStandstill <= .seconds(3600), "network.longestStandstill",
             "takes 10 s to 3600 s")
     }

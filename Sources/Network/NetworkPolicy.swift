@@ -23,6 +23,8 @@ package struct NetworkPolicy: Sendable, Equatable {
     package var agingStep: Duration = .seconds(60)
     /// The longest that a low transfer may stand still, and that a class waits behind higher ones before one of it runs.
     package var longestStandstill: Duration = .seconds(60)
+    /// From the end of one probe of a destination to the next, while its circuit breaker is open.
+    package var probeInterval: Duration = .seconds(60)
     /// Whether low quality makes way for high. Without it the row ``contended`` counts for nothing and nobody is cut for
     /// somebody else; what a level allows goes on to hold.
     package var preemptionIsOn = true

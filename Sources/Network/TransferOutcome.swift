@@ -4,8 +4,9 @@ package enum TransferOutcome: Sendable, Equatable {
     case answered
     /// It ended in what speaks neither for the destination nor against its link, such as a 500, or a source that is gone.
     case undecided
-    /// 401; or, where the destination did not say so, a credential that cannot be read here.
-    case unauthorized(reason: String, isAnswer: Bool = true)
+    /// The destination refuses for a reason of its own: a certificate, 401, 507. `isAnswer` is false where the
+    /// destination did not say so itself, as for a credential that cannot be read here.
+    case refused(DestinationCircuitBreaker.Cause, reason: String, isAnswer: Bool = true)
     /// 429 or 503: too many at once. At a limit of 1 it counts as unreachable.
     case pushedBack(reason: String)
     /// The link's fault: DNS, refused, unreachable, connect or TLS time-out, stall. The sentence tells them apart.

@@ -6,7 +6,7 @@ import Wire
 
 @testable import Coordination
 
-/// What holds commands back, and what lets one of them through: links, credentials, pauses, floors.
+/// What holds commands back, and what lets one of them through: links, pauses, floors.
 @Suite struct DispatcherGateTests: DispatcherFixtures {
     @Test func `three quick failures take a link offline, one probe at a time brings it back`() {
         var dispatcher = dispatcher(concurrency: 8)
@@ -57,21 +57,6 @@ import Wire
         let offered = numbers(dispatcher.dispatch(at: at, now: 0))
         #expect(offered.contains(900))
         #expect(offered.count == 2, "the probe and the other")
-    }
-
-    @Test func `three commands refused for their credential close a destination, with a probe a minute`() {
-        var dispatcher = dispatcher(concurrency: 8)
-        for number in [1, 1, 2, 2] as [Int64] {
-            dispatcher.transition(report(ready(number, to: host), .new, fault: .credential), now: 0)
-            #expect(dispatcher.links.controller.credentials[host]?.isClosed == false)
-        }
-        dispatcher.transition(report(ready(3, to: host), .new, fault: .credential, reason: "401"), now: 0)
-        #expect(dispatcher.links.controller.credentials[host]?.isClosed == true)
-        dispatcher.insert([ready(4, to: host)])
-        _ = dispatcher.networkTick(minuteOfDay: 0, now: 1)
-        #expect(value(dispatcher.dispatch(at: at, now: 1)).isEmpty)
-        #expect(dispatcher.nextProbe == CredentialGate.interval)
-        #expect(numbers(dispatcher.dispatch(at: at, now: CredentialGate.interval)) == [4])
     }
 
     @Test func `a link takes no more of middle and low quality than its limit, and high passes by`() {

@@ -38,6 +38,7 @@ import Testing
             "network.threshold.poorErrors": "0.7", "network.threshold.leaveAfter": "2.5",
             "network.threshold.leaveFactor": "1.5", "network.maxTransfers": "100", "network.floor": "7%",
             "network.longestStandstill": "90", "network.agingStep": "30", "network.preemption": "no",
+            "network.probeInterval": "5",
             "network.fixedConcurrency": "8",
         ])
         #expect(policy.degraded[.utility] == .pause)
@@ -53,6 +54,7 @@ import Testing
         #expect(policy.floorPercent == 7)
         #expect(policy.longestStandstill == .seconds(90))
         #expect(policy.agingStep == .seconds(30))
+        #expect(policy.probeInterval == .seconds(5))
         #expect(!policy.preemptionIsOn)
         #expect(policy.fixedConcurrency == 8)
     }
@@ -98,7 +100,8 @@ import Testing
         ("network.threshold.enterAfter", "0"), ("network.threshold.leaveAfter", "1 hour"),
         ("network.threshold.unknownAfter", "1e300"), ("network.maxTransfers", "0"), ("network.maxTransfers", "1.5"),
         ("network.maxTransfers", "99999999999999999999"), ("network.floor", "0"), ("network.floor", "51%"),
-        ("network.longestStandstill", "1"), ("network.agingStep", "0"), ("network.preemption", "perhaps"),
+        ("network.longestStandstill", "1"), ("network.agingStep", "0"), ("network.probeInterval", "0"),
+        ("network.probeInterval", "7200"), ("network.preemption", "perhaps"),
         ("network.fixedConcurrency", "0"), ("network.level.poor.default", "preempt"),
         ("network.fixedConcurrency", "65"),
     ])
@@ -128,7 +131,8 @@ import Testing
     @Test(arguments: [
         (
             "network.maxTransfer",
-            "agingStep, fixedConcurrency, floor, level, longestStandstill, maxTransfers, preemption, threshold"
+            "agingStep, fixedConcurrency, floor, level, longestStandstill, maxTransfers, preemption, probeInterval, "
+                + "threshold"
         ),
         ("network.level.bad.utility", "contended, degraded, good, offline, poor"),
         ("network.level.contended.limit", "background, default, userInitiated, userInteractive, utility"),

@@ -92,20 +92,6 @@ import Testing
         #expect(rig.network.level(of: key("a")) == .offline)
     }
 
-    @Test func `a refused credential closes the destination and not the link`() {
-        var rig = NetworkRig()
-        for number in UInt64(1)...3 {
-            rig.network.ended(id(number), to: key("a"), outcome: .unauthorized(reason: "401"), now: rig.now)
-        }
-        #expect(rig.network.level(of: key("a")) == .unknown)
-        #expect(!rig.network.admits(.utility, to: key("a"), now: rig.now))
-        #expect(
-            rig.network.gate(of: .utility, to: key("a"), now: rig.now)?.sentence.contains("refuses the credential")
-                == true)
-        rig.network.ended(id(4), to: key("a"), outcome: .answered, now: rig.now)
-        #expect(rig.network.admits(.utility, to: key("a"), now: rig.now))
-    }
-
     // MARK: Workers and restarts
 
     @Test func `files are local and begin at the limit, others at four`() {

@@ -200,22 +200,6 @@ import Testing
         #expect(probe.admits(now: 100_000_000))
     }
 
-    @Test func `three commands refused for their credential close the other gate`() {
-        var gate = CredentialGate()
-        #expect(!value(gate.refused(id(1), reason: "401", now: 0)))
-        #expect(!value(gate.refused(id(1), reason: "401", now: 0)))
-        #expect(!value(gate.refused(id(2), reason: "401", now: 0)))
-        #expect(value(gate.refused(id(3), reason: "401", now: 0)))
-        #expect(!gate.admits(now: 59 * second))
-        #expect(gate.admits(now: 60 * second))
-        gate.offered(id(4), now: 60 * second)
-        #expect(!gate.admits(now: 61 * second))
-        _ = gate.refused(id(4), reason: "401", now: 61 * second)
-        #expect(gate.nextProbe == 121 * second)
-        #expect(value(gate.accepted()))
-        #expect(gate == CredentialGate())
-    }
-
     @Test func `what is told of the time before the route was lost opens nothing`() {
         var probe = OfflineProbe()
         _ = probe.routeLost("there is no default route", chance: 0.5, now: 0)

@@ -22,6 +22,7 @@ extension NetworkPolicy {
     /// | `network.floor` | 5% | share of the link that a class keeps which nothing else would let run |
     /// | `network.longestStandstill` | 60 | seconds that a low transfer may stand still: a class that waits gets its floor a sixth of that time before |
     /// | `network.agingStep` | 60 | seconds of waiting that count as one step of quality within a class |
+    /// | `network.probeInterval` | 60 | seconds between two probes of a destination whose circuit breaker is open |
     /// | `network.preemption` | true | whether low quality makes way for high |
     /// | `network.fixedConcurrency` | none | so many transfers to each destination, without measuring, levels or preemption |
     /// | `destination.<name>.origin` | – | scheme, host and port, as in `https://media.example.com` |
@@ -42,6 +43,7 @@ extension NetworkPolicy {
         try reader.readPercent(&floorPercent, ["network", "floor"])
         try reader.read(&longestStandstill, ["network", "longestStandstill"])
         try reader.read(&agingStep, ["network", "agingStep"])
+        try reader.read(&probeInterval, ["network", "probeInterval"])
         try reader.read(&preemptionIsOn, ["network", "preemption"])
         fixedConcurrency = try reader.value(["network", "fixedConcurrency"], takes: "a whole number") { Int($0) }
         try readDestinations(&reader)

@@ -1,0 +1,25 @@
+/// A destination's circuit breaker that is not closed, as people see it.
+package struct CircuitBreakerState: Sendable, Equatable {
+    package var cause: DestinationCircuitBreaker.Cause
+    /// What the destination said last, in a sentence.
+    package var reason: String
+    /// When it opened, in nanoseconds of the monotonic clock.
+    package var since: Int64
+    /// A probe is under way.
+    package var isProbing: Bool
+    /// When the next probe may go, in nanoseconds of the monotonic clock; nil while one is under way, and while a
+    /// person holds the destination offline.
+    package var nextProbe: Int64?
+    /// Commands that wait for the destination, as far as they were counted.
+    package var waiting = 0
+
+    package init(
+        cause: DestinationCircuitBreaker.Cause, reason: String, since: Int64, isProbing: Bool, nextProbe: Int64?
+    ) {
+        self.cause = cause
+        self.reason = reason
+        self.since = since
+        self.isProbing = isProbing
+        self.nextProbe = nextProbe
+    }
+}

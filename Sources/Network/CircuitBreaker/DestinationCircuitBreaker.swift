@@ -1,0 +1,177 @@
+package import Commands
+
+/// Whether a destination that can be reached takes commands at all. Pure; a matter of the destination, not of its link.
+///
+/// A failure of the destination opens it at once; refused credentials open it after three different commands with no
+/// acceptance between them, because one command may have a credential of its own. While it is open, one probe at a time
+/// goes out, the first an interval after it opened. The first acceptance, of a probe or of a command that was sent
+/// earlier, closes it. It has one reason, the newest.
+///
+/// ```
+///            refused                     offered
+///   closed ────────────► open ─────────────────────────────► half-open
+///     ▲                  │  ▲                                  │   │
+///     │                  │  └──────────────────────────────────┘   │
+///     │                  │    refused, undecided: next probe an    │
+///     │                  │    interval later; withdrawn: at once   │
+///     └──────────────────┴──────────── accepted ───────────────────┘
+/// ```
+///
+/// The time that it is open does not count as time in which the destination could not be reached: no command is given up
+/// for it, so a command waits until it is accepted, its deadline passes or a person cancels it.
+package struct DestinationCircuitBreaker: Sendable, Equatable {
+    /// What the destination refuses.
+    package enum Cause: String, Sendable, Equatable {
+        /// The credential (401).
+        case credential
+        /// Everything: certificate, demanded client certificate, captive portal, 507.
+        case destination
+    }
+
+    package struct Outage: Sendable, Equatable {
+        package fileprivate(set) var cause: Cause
+        /// What the destination said last, in a sentence.
+        package fileprivate(set) var reason: String
+        /// When the circuit breaker opened, in nanoseconds of the monotonic clock.
+        package let since: Int64
+        /// When a command last failed there without being accepted, by command.
+        fileprivate var failures: [CommandID: Int64] = [:]
+    }
+
+    package enum State: Sendable, Equatable {
+        /// Commands flow. With those whose credential was refused since the last acceptance.
+        case closed(refused: Set<CommandID>)
+        /// Nothing goes before the time of the next probe.
+        case open(Outage, nextProbe: Int64)
+        /// One command is on its way to find out.
+        case halfOpen(Outage, probe: CommandID, since: Int64)
+    }
+
+    package private(set) var state = State.closed(refused: [])
+    /// Nanoseconds from the end of one probe to the next.
+    private let interval: Int64
+
+    package static let refusalsToOpen = 3
+    /// A probe that has not ended after so many intervals does not hold up the next: its end may be lost, or it is large.
+    package static let probeIntervals: Int64 = 10
+    /// Failures remembered to choose probes by, so that a large backlog costs bounded memory.
+    package static let maxFailures = 1024
+
+    /// A closed one.
+    /// - Parameter interval: nanoseconds from the end of one probe to the next.
+    package init(interval: Int64) { self.interval = interval }
+
+    /// An open one, as another coordinator left it; the first probe goes at once.
+    package init(openFor cause: Cause, reason: String, since: Int64, interval: Int64, now: Int64) {
+        self.interval = interval
+        state = .open(Outage(cause: cause, reason: reason, since: since), nextProbe: now)
+    }
+
+    // MARK: Whether a command may go
+
+    package var isClosed: Bool { outage == nil }
+
+    /// Why it is open; nil while it is closed.
+    package var outage: Outage? {
+        switch state {
+        case .closed: nil
+        case .open(let outage, _), .halfOpen(let outage, _, _): outage
+        }
+    }
+
+    /// When the next probe may go; nil while it is closed or a probe is under way.
+    package var nextProbe: Int64? {
+        switch state {
+        case .closed, .halfOpen: nil
+        case .open(_, let at): at
+        }
+    }
+
+    /// Whether a probe may go now.
+    package func isProbeDue(now: Int64) -> Bool {
+        switch state {
+        case .closed: false
+        case .open(_, let at): now >= at
+        case .halfOpen(_, _, let since): now - since >= Self.probeIntervals * interval
+        }
+    }
+
+    /// When the command last failed there; nil where it did not since the circuit breaker opened. The one that failed
+    /// longest ago is the next probe, so that a command that always fails does not keep the others from being tried.
+    package func lastFailure(of id: CommandID) -> Int64? { outage?.failures[id] }
+
+    /// Commands that failed since it opened, which wait for their own time too.
+    package var failed: [CommandID] { outage.map { Array($0.failures.keys) } ?? [] }
+
+    // MARK: What happens
+
+    /// The command goes out; while the circuit breaker is not closed, it is the probe.
+    package mutating func offered(_ id: CommandID, now: Int64) {
+        guard let outage else { return }
+        state = .halfOpen(outage, probe: id, since: now)
+    }
+
+    /// The command was cancelled, preempted or not taken, and says nothing of the destination: the next probe goes at once.
+    package mutating func withdrawn(_ id: CommandID, now: Int64) {
+        guard case .halfOpen(let outage, id, _) = state else { return }
+        state = .open(outage, nextProbe: now)
+    }
+
+    /// The command ended in what says nothing of the reason, such as a 500: the next probe goes an interval later.
+    package mutating func undecided(_ id: CommandID, now: Int64) {
+        guard case .halfOpen(var outage, id, _) = state else { return }
+        outage.note(id, now: now)
+        state = .open(outage, nextProbe: now + interval)
+    }
+
+    /// The destination refused a command for a reason of its own.
+    package mutating func refused(_ id: CommandID, _ cause: Cause, reason: String, now: Int64) {
+        switch state {
+        case .closed(var refused):
+            refused.insert(id)
+            guard cause == .destination || refused.count >= Self.refusalsToOpen else {
+                state = .closed(refused: refused)
+                return
+            }
+            var outage = Outage(cause: cause, reason: reason, since: now)
+            for id in refused { outage.note(id, now: now) }
+            state = .open(outage, nextProbe: now + interval)
+        case .open(var outage, let nextProbe):
+            outage.refused(id, cause, reason: reason, now: now)
+            state = .open(outage, nextProbe: nextProbe)
+        case .halfOpen(var outage, let probe, let since):
+            outage.refused(id, cause, reason: reason, now: now)
+            state =
+                probe == id
+                ? .open(outage, nextProbe: now + interval) : .halfOpen(outage, probe: probe, since: since)
+        }
+    }
+
+    /// The destination did something else than refuse: a success, or a refusal of the command alone.
+    package mutating func accepted() { state = .closed(refused: []) }
+
+    /// A person wants to know: the next probe goes at once, where none is under way.
+    package mutating func probeNow(_ now: Int64) {
+        guard case .open(let outage, _) = state else { return }
+        state = .open(outage, nextProbe: now)
+    }
+}
+
+extension DestinationCircuitBreaker.Outage {
+    fileprivate mutating func refused(
+        _ id: CommandID, _ cause: DestinationCircuitBreaker.Cause, reason: String, now: Int64
+    ) {
+        self.cause = cause
+        self.reason = reason
+        note(id, now: now)
+    }
+
+    fileprivate mutating func note(_ id: CommandID, now: Int64) {
+        if failures.count >= DestinationCircuitBreaker.maxFailures, failures[id] == nil,
+            let oldest = failures.min(by: { $0.value < $1.value })
+        {
+            failures[oldest.key] = nil
+        }
+        failures[id] = now
+    }
+}

@@ -1,0 +1,190 @@
+import Commands
+import NetworkControl
+import Store
+import Testing
+import Wire
+
+@testable import Coordination
+
+/// The circuit breaker of a destination between the reports of workers and the offers to them.
+@Suite struct CircuitBreakerTests: DispatcherFixtures {
+    private static let interval = 60 * second
+
+    /// Reports that the destination refused a command.
+    private func refuse(
+        _ dispatcher: inout Dispatcher, _ command: ReadyCommand, _ fault: Failure.Fault = .destination, now: Int64
+    ) {
+        dispatcher.transition(report(command, .new, fault: fault, reason: "the answer was 507"), now: now)
+    }
+
+    /// The one probe that goes at this time; nil where none does.
+    private func probe(_ dispatcher: inout Dispatcher, now: Int64) -> UInt64? {
+        _ = dispatcher.networkTick(minuteOfDay: 0, now: now)
+        let offered = numbers(dispatcher.dispatch(at: at, now: now))
+        #expect(offered.count <= 1)
+        return offered.first
+    }
+
+    private func isOpen(_ dispatcher: Dispatcher) -> Bool {
+        dispatcher.links.controller.circuitBreakers[host]?.isClosed == false
+    }
+
+    @Test(arguments: [(Failure.Fault.destination, 1), (.credential, 3)])
+    func `a destination that refuses gets one probe a minute, and all its commands when it accepts one`(
+        _ fault: Failure.Fault, _ refusals: Int
+    ) {
+        var dispatcher = dispatcher(concurrency: 32)
+        let commands = (1...20).map { ready($0, to: host) }
+        for number in 1...refusals {
+            #expect(!isOpen(dispatcher))
+            refuse(&dispatcher, commands[number - 1], fault, now: 0)
+        }
+        #expect(isOpen(dispatcher))
+        dispatcher.insert(commands)
+        #expect(probe(&dispatcher, now: 1) == nil)
+        #expect(value(dispatcher.nextProbe) == Self.interval)
+        let first = probe(&dispatcher, now: Self.interval)
+        #expect(first == UInt64(refusals) + 1, "it has not failed there")
+        #expect(probe(&dispatcher, now: Self.interval + Self.second) == nil, "one at a time")
+        refuse(&dispatcher, ready(Int64(first ?? 0), to: host), fault, now: Self.interval + Self.second)
+        #expect(probe(&dispatcher, now: 2 * Self.interval) == nil)
+        let second = probe(&dispatcher, now: 2 * Self.interval + Self.second)
+        #expect(second == UInt64(refusals) + 2)
+        dispatcher.transition(report(ready(Int64(second ?? 0), to: host), .success), now: 2 * Self.interval)
+        #expect(!isOpen(dispatcher))
+        // A link of which nothing is known takes four at once.
+        #expect(numbers(dispatcher.dispatch(at: at, now: 2 * Self.interval)).count == 4)
+    }
+
+    @Test func `loopback has a circuit breaker too`() {
+        var dispatcher = dispatcher(concurrency: 32)
+        let local = Destination(scheme: "http", host: "127.0.0.1", port: 80)
+        let commands = (1...20).map { ready($0, to: local) }
+        refuse(&dispatcher, commands[0], now: 0)
+        dispatcher.insert(commands)
+        #expect(probe(&dispatcher, now: 1) == nil)
+        #expect(probe(&dispatcher, now: Self.interval) == 2)
+        dispatcher.transition(report(commands[1], .success), now: Self.interval)
+        #expect(numbers(dispatcher.dispatch(at: at, now: Self.interval)).count == 19)
+    }
+
+    @Test func `each waiting command is the probe once before one of them is again, the smallest first`() {
+        var dispatcher = dispatcher(concurrency: 32)
+        var commands = (1...4).map { ready($0, to: host) }
+        commands[1].remaining = 5_000_000
+        commands[2].remaining = 1000
+        commands[3].remaining = 2000
+        // Of another quality, and so of another queue.
+        commands.append(ready(5, .background, to: host))
+        commands.append(ready(6, .userInitiated, to: host))
+        commands[4].remaining = 500
+        commands[5].remaining = 500
+        refuse(&dispatcher, commands[0], now: 0)
+        dispatcher.insert(commands)
+        var now: Int64 = 0
+        var probes: [UInt64] = []
+        for _ in 0..<8 {
+            now += Self.interval
+            guard let number = probe(&dispatcher, now: now) else { break }
+            probes.append(number)
+            let command = commands[Int(number) - 1]
+            refuse(&dispatcher, command, now: now)
+            dispatcher.insert([command])
+        }
+        #expect(probes == [6, 5, 3, 4, 2, 1, 6, 5])
+    }
+
+    @Test func `a probe that is not claimed, is cancelled or loses its worker is followed by the next at once`() {
+        var dispatcher = dispatcher(seats: 2, concurrency: 32)
+        let commands = (1...3).map { ready($0, to: host) }
+        refuse(&dispatcher, commands[0], now: 0)
+        dispatcher.insert(commands)
+        let now = Self.interval
+        #expect(probe(&dispatcher, now: now) == 2)
+        let late = now + Dispatcher.patience + 1
+        let forgotten = dispatcher.forgotten(now: late)
+        #expect(forgotten.map(\.high) == [2])
+        #expect(probe(&dispatcher, now: late) == 3)
+        let seat = dispatcher.holder(of: commands[2].id) ?? 0
+        _ = dispatcher.leave(seat: seat, now: late)
+        #expect(probe(&dispatcher, now: late) == 1)
+        dispatcher.transition(report(commands[0], .cancelled), now: late)
+        dispatcher.insert([commands[1]])
+        #expect(probe(&dispatcher, now: late) == 2)
+    }
+
+    @Test func `a probe is not sent where a person has paused the destination, or no worker runs its type`() {
+        var dispatcher = dispatcher(concurrency: 32)
+        refuse(&dispatcher, ready(1, to: host), now: 0)
+        dispatcher.insert([ready(2, to: host), ready(3, to: host, type: "other")])
+        dispatcher.pause([(host, 0b11111)])
+        #expect(probe(&dispatcher, now: Self.interval) == nil)
+        dispatcher.pause([])
+        dispatcher.insert([ready(2, to: host)])
+        #expect(probe(&dispatcher, now: Self.interval) == 2)
+    }
+
+    @Test func `the floor lets no command pass an open circuit breaker`() {
+        var dispatcher = dispatcher(concurrency: 1)
+        dispatcher.insert([ready(1)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1], "the only slot")
+        var state = WorkerState()
+        state.coordinator = 9
+        state.seen = 1
+        dispatcher.report(seat: 0, state: state, coordinator: 9, now: 0)
+        refuse(&dispatcher, ready(2, .background, to: host), now: 0)
+        dispatcher.insert([ready(3, .background, to: host, age: 61_000)])
+        #expect(probe(&dispatcher, now: Self.second) == nil)
+        #expect(probe(&dispatcher, now: Self.interval) == nil, "a probe takes an ordinary slot")
+        state.resolved = 1
+        dispatcher.report(seat: 0, state: state, coordinator: 9, now: Self.interval)
+        #expect(probe(&dispatcher, now: Self.interval) == 3)
+    }
+
+    @Test func `another destination's commands go on`() {
+        var dispatcher = dispatcher(concurrency: 2)
+        let other = Destination(scheme: "http", host: "b", port: 80)
+        refuse(&dispatcher, ready(1, to: host), now: 0)
+        dispatcher.insert((2...300).map { ready($0, to: host) } + [ready(900, to: other), ready(901)])
+        #expect(Set(numbers(dispatcher.dispatch(at: at, now: 0))) == [900, 901])
+    }
+
+    @Test func `a circuit breaker outlives its coordinator in the setting of its link until it closes`() throws {
+        var dispatcher = dispatcher(concurrency: 32)
+        let key = LinkKey(host, .up)
+        refuse(&dispatcher, ready(1, to: host), now: 0)
+        let opened = Timestamp(milliseconds: 1_772_368_496_000)
+        func setting() throws -> StoredLink {
+            let state = try #require(dispatcher.links.controller.state(of: key, now: 0))
+            let report = LinkReport(state, gates: [:], maxRate: nil) { opened + .nanoseconds($0) }
+            return try #require(
+                StoredLink(setting: LinkReport.settingKey(key), value: report.setting(nil), now: opened))
+        }
+        let stored = try #require(try setting().circuitBreaker)
+        #expect(stored.cause == .destination && stored.reason == "the answer was 507" && stored.since == opened)
+
+        var next = LinkGovernors()
+        next.restore(stored, of: host, wall: opened + .seconds(100), now: 7 * Self.second)
+        let circuitBreaker = try #require(next.controller.circuitBreakers[host])
+        #expect(circuitBreaker.outage?.since == -93 * Self.second)
+        #expect(circuitBreaker.isProbeDue(now: 7 * Self.second), "the first probe goes at once")
+
+        dispatcher.transition(report(ready(2, to: host), .success), now: 0)
+        #expect(try setting().circuitBreaker == nil)
+    }
+
+    @Test(arguments: [
+        "null", "7", "{}", #"{"cause":"credential"}"#, #"{"cause":"weather","since":1772368496000}"#,
+        #"{"cause":"credential","since":"yesterday"}"#,
+    ])
+    func `a damaged setting has no circuit breaker`(_ value: String) throws {
+        #expect(StoredCircuitBreaker(try JSONValue(parsing: value.utf8)) == nil)
+    }
+
+    @Test(arguments: [Int64.min, -1, 0, 1_772_368_496_000, .max])
+    func `an opening time of any value is read`(_ since: Int64) throws {
+        let value = try JSONValue(parsing: #"{"cause":"credential","since":\#(since)}"#.utf8)
+        let stored = try #require(StoredCircuitBreaker(value))
+        #expect((0...Int64.max / 2).contains(stored.age(at: .now)))
+    }
+}

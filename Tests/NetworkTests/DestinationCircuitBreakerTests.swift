@@ -1,0 +1,250 @@
+import Commands
+import TestSupport
+import Testing
+
+@testable import NetworkControl
+
+@Suite struct DestinationCircuitBreakerTests {
+    private static let interval = 60 * second
+
+    private func closed() -> DestinationCircuitBreaker { DestinationCircuitBreaker(interval: Self.interval) }
+
+    /// Opened at 0 by command 1.
+    private func open() -> DestinationCircuitBreaker {
+        var circuitBreaker = closed()
+        circuitBreaker.refused(id(1), .destination, reason: "507", now: 0)
+        return circuitBreaker
+    }
+
+    struct Refusals: Sendable, CustomTestStringConvertible {
+        var refused: [(command: UInt64, cause: DestinationCircuitBreaker.Cause)]
+        /// The position of the refusal that opens it.
+        var opensAt: Int?
+
+        var testDescription: String { refused.map { "\($0.cause.rawValue) \($0.command)" }.joined(separator: ", ") }
+    }
+
+    @Test(arguments: [
+        Refusals(refused: [(1, .destination)], opensAt: 0),
+        Refusals(refused: [(1, .credential), (1, .credential), (2, .credential), (2, .credential)], opensAt: nil),
+        Refusals(refused: [(1, .credential), (2, .credential), (1, .credential), (3, .credential)], opensAt: 3),
+        Refusals(refused: [(1, .credential), (1, .destination)], opensAt: 1),
+    ])
+    func `opens at the first failure of the destination, and at refused credentials of three commands`(
+        _ example: Refusals
+    ) {
+        var circuitBreaker = closed()
+        for (position, refusal) in example.refused.enumerated() {
+            let now = Int64(position) * second
+            circuitBreaker.refused(id(refusal.command), refusal.cause, reason: "no \(position)", now: now)
+            #expect(circuitBreaker.isClosed == (position < example.opensAt ?? .max))
+            guard position == example.opensAt else { continue }
+            #expect(circuitBreaker.outage?.cause == refusal.cause)
+            #expect(circuitBreaker.outage?.reason == "no \(position)")
+            #expect(circuitBreaker.outage?.since == now)
+            #expect(circuitBreaker.nextProbe == now + Self.interval)
+        }
+    }
+
+    @Test func `an acceptance between refused credentials begins the count anew`() {
+        var circuitBreaker = closed()
+        for number in UInt64(1)...20 {
+            circuitBreaker.refused(id(number), .credential, reason: "401", now: 0)
+            if number % 2 == 0 { circuitBreaker.accepted() }
+            #expect(circuitBreaker.isClosed)
+        }
+    }
+
+    struct Ending: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var happens: @Sendable (inout DestinationCircuitBreaker) -> Void
+        /// Of the next probe, after the end at 61 s; nil where it is closed, or the probe is still under way.
+        var nextProbe: Int64?
+        var isClosed = false
+    }
+
+    private static let endings = [
+        Ending(
+            testDescription: "refused", happens: { $0.refused(id(2), .destination, reason: "507", now: 61 * second) },
+            nextProbe: 121 * second),
+        Ending(
+            testDescription: "a 500, or no connection", happens: { $0.undecided(id(2), now: 61 * second) },
+            nextProbe: 121 * second),
+        Ending(
+            testDescription: "cancelled or not taken", happens: { $0.withdrawn(id(2), now: 61 * second) },
+            nextProbe: 61 * second),
+        Ending(testDescription: "accepted", happens: { $0.accepted() }, isClosed: true),
+        Ending(
+            testDescription: "another command refused",
+            happens: { $0.refused(id(9), .destination, reason: "507", now: 61 * second) }),
+        Ending(testDescription: "another command undecided", happens: { $0.undecided(id(9), now: 61 * second) }),
+        Ending(testDescription: "another command cancelled", happens: { $0.withdrawn(id(9), now: 61 * second) }),
+    ]
+
+    @Test(arguments: endings)
+    func `lets one probe out a minute after it opened, and the next by what becomes of it`(_ ending: Ending) {
+        var circuitBreaker = open()
+        #expect(!circuitBreaker.isProbeDue(now: 60 * second - 1))
+        #expect(circuitBreaker.isProbeDue(now: 60 * second))
+        circuitBreaker.offered(id(2), now: 60 * second)
+        #expect(!circuitBreaker.isProbeDue(now: 60 * second) && circuitBreaker.nextProbe == nil)
+        ending.happens(&circuitBreaker)
+        #expect(circuitBreaker.nextProbe == ending.nextProbe)
+        #expect(circuitBreaker.isClosed == ending.isClosed)
+        #expect(circuitBreaker.isProbeDue(now: 121 * second) == (ending.nextProbe != nil))
+    }
+
+    @Test func `has one reason, the newest, and stands since the first`() {
+        var circuitBreaker = open()
+        circuitBreaker.refused(id(2), .credential, reason: "401", now: 5 * second)
+        #expect(circuitBreaker.outage?.cause == .credential && circuitBreaker.outage?.reason == "401")
+        #expect(circuitBreaker.outage?.since == 0)
+        #expect(circuitBreaker.nextProbe == 60 * second, "a command that was sent before is not a probe")
+    }
+
+    @Test func `a probe whose end is lost holds up the next for ten intervals`() {
+        var circuitBreaker = open()
+        circuitBreaker.offered(id(2), now: 60 * second)
+        #expect(!circuitBreaker.isProbeDue(now: 660 * second - 1))
+        #expect(circuitBreaker.isProbeDue(now: 660 * second))
+        circuitBreaker.offered(id(3), now: 660 * second)
+        circuitBreaker.withdrawn(id(2), now: 661 * second)
+        #expect(circuitBreaker.nextProbe == nil, "the former probe has no part in it")
+    }
+
+    @Test func `what another coordinator left is probed at once`() {
+        let circuitBreaker = DestinationCircuitBreaker(
+            openFor: .credential, reason: "401", since: -5 * second, interval: Self.interval, now: 7)
+        #expect(circuitBreaker.isProbeDue(now: 7))
+        #expect(circuitBreaker.outage?.since == -5 * second)
+    }
+
+    @Test func `remembers which commands failed, the newest of many`() {
+        var circuitBreaker = open()
+        circuitBreaker.offered(id(2), now: 60 * second)
+        circuitBreaker.undecided(id(2), now: 61 * second)
+        #expect(circuitBreaker.lastFailure(of: id(1)) == 0)
+        #expect(circuitBreaker.lastFailure(of: id(2)) == 61 * second)
+        #expect(circuitBreaker.lastFailure(of: id(3)) == nil)
+        for number in UInt64(3)...2000 {
+            circuitBreaker.refused(id(number), .destination, reason: "507", now: Int64(number) * second)
+        }
+        #expect(circuitBreaker.failed.count == DestinationCircuitBreaker.maxFailures)
+        #expect(circuitBreaker.lastFailure(of: id(1)) == nil)
+        #expect(circuitBreaker.lastFailure(of: id(2000)) == 2000 * second)
+    }
+
+    @Test func `at most one probe is under way, and the next is never more than an interval away`() {
+        for seed in UInt64(1)...20 {
+            var random = SeededRandom(seed: seed)
+            var circuitBreaker = open()
+            var now: Int64 = 0
+            var free: Int64 = 60 * second
+            for number in UInt64(2)...500 {
+                now += Int64(random.number(in: 1..<90)) * second
+                guard circuitBreaker.isProbeDue(now: now) else {
+                    #expect(now < free, "seed \(seed)")
+                    continue
+                }
+                circuitBreaker.offered(id(number), now: now)
+                #expect(!circuitBreaker.isProbeDue(now: now), "seed \(seed)")
+                now += Int64(random.number(in: 0..<30)) * second
+                switch random.number(in: 0..<3) {
+                case 0: circuitBreaker.refused(id(number), .destination, reason: "507", now: now)
+                case 1: circuitBreaker.undecided(id(number), now: now)
+                default: circuitBreaker.withdrawn(id(number), now: now)
+                }
+                free = now + Self.interval
+            }
+        }
+    }
+
+    // MARK: In the controller
+
+    struct Outcome: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var outcome: TransferOutcome
+        var closes = false
+        /// Whether the probe's link counts it as an answer.
+        var isAnswer = false
+    }
+
+    @Test(arguments: [
+        Outcome(testDescription: "answered", outcome: .answered, closes: true, isAnswer: true),
+        Outcome(testDescription: "undecided", outcome: .undecided),
+        Outcome(testDescription: "unreachable", outcome: .unreachable(reason: "refused")),
+        Outcome(testDescription: "503", outcome: .pushedBack(reason: "503"), isAnswer: true),
+        Outcome(testDescription: "507", outcome: .refused(.destination, reason: "507"), isAnswer: true),
+        Outcome(
+            testDescription: "no file of the credential",
+            outcome: .refused(.credential, reason: "no file", isAnswer: false)),
+    ])
+    func `an answer that accepts closes it, and nothing else`(_ example: Outcome) {
+        var network = NetworkController(seed: 1)
+        network.ended(id(1), to: key("a"), outcome: .refused(.destination, reason: "507"), now: 0)
+        #expect(network.level(of: key("a")) == .unknown, "the link is well")
+        #expect(!network.admits(.userInteractive, to: key("a"), now: 60 * second), "it is for probes alone")
+        #expect(!network.admits(.utility, to: key("a"), asProbe: true, now: 60 * second - 1))
+        #expect(network.admits(.utility, to: key("a"), asProbe: true, now: 60 * second))
+        #expect(network.takeChangedCircuitBreakers() == [destination("a")])
+        let answers = network.links[key("a")]?.meter.completed ?? 0
+        network.offered(id(2), to: key("a"), now: 60 * second)
+        network.ended(id(2), to: key("a"), outcome: example.outcome, now: 61 * second)
+        #expect(network.admits(.utility, to: key("a"), now: 61 * second) == example.closes)
+        #expect(network.takeChangedCircuitBreakers() == (example.closes ? [destination("a")] : []))
+        #expect(network.links[key("a")]?.meter.completed == answers + (example.isAnswer ? 1 : 0))
+        #expect(network.admits(.utility, to: key("b"), now: 0), "another destination has its own")
+    }
+
+    @Test func `people see its reason, its age and the next probe, on the way up`() {
+        var network = NetworkController(seed: 1)
+        for number in UInt64(1)...3 {
+            network.ended(id(number), to: key("a"), outcome: .refused(.credential, reason: "401"), now: 5)
+        }
+        let state = network.state(of: key("a"), now: 9)?.circuitBreaker
+        #expect(
+            state
+                == CircuitBreakerState(
+                    cause: .credential, reason: "401", since: 5, isProbing: false, nextProbe: 60 * second + 5))
+        let gate = network.gate(of: .utility, to: key("a"), now: 9)
+        #expect(gate?.sentence == "the circuit breaker of http://a:80 is open: 401" && gate?.since == 5)
+        let down = LinkKey(destination("a"), .down)
+        network.setWaiting([.utility: 1], for: down, now: 9)
+        #expect(network.state(of: down, now: 9) != nil && network.state(of: down, now: 9)?.circuitBreaker == nil)
+    }
+
+    @Test func `a probe waits for the link and for the circuit breaker, where both hold commands back`() {
+        var network = NetworkController(seed: 1)
+        network.setWaiting([.utility: 1], for: key("a"), now: 0)
+        for number in UInt64(1)...3 {
+            network.ended(id(number), to: key("a"), outcome: .unreachable(reason: "refused"), now: 0)
+        }
+        network.ended(
+            id(4), to: key("a"), outcome: .refused(.credential, reason: "no file", isAnswer: false), now: 0)
+        network.ended(
+            id(4), to: key("a"), outcome: .refused(.destination, reason: "507", isAnswer: false), now: 0)
+        #expect(network.level(of: key("a")) == .offline)
+        #expect(network.nextProbe == 60 * second)
+        #expect(network.dueProbes(now: 60 * second) == [destination("a")])
+        #expect(network.gate(of: .utility, to: key("a"), now: 0)?.sentence.contains("is offline") == true)
+    }
+
+    @Test func `what a person held offline is probed when the person lets it go`() {
+        var network = NetworkController(seed: 1)
+        network.setWaiting([.utility: 1], for: key("a"), now: 0)
+        network.ended(id(1), to: key("a"), outcome: .refused(.destination, reason: "507"), now: 0)
+        network.override(destination("a"), LinkOverride(isOffline: true), now: second)
+        #expect(!network.admits(.utility, to: key("a"), asProbe: true, now: 90 * second))
+        #expect(network.state(of: key("a"), now: second)?.circuitBreaker?.nextProbe == nil)
+        network.override(destination("a"), LinkOverride(), now: 2 * second)
+        #expect(network.admits(.utility, to: key("a"), asProbe: true, now: 2 * second))
+    }
+
+    @Test func `is forgotten with its destination`() {
+        var network = NetworkController(seed: 1)
+        network.ended(id(1), to: key("a"), outcome: .refused(.destination, reason: "507"), now: 0)
+        network.forget(destination("a"))
+        #expect(network.circuitBreakers.isEmpty)
+        #expect(network.admits(.utility, to: key("a"), now: 0))
+    }
+}
