@@ -35,6 +35,8 @@ package struct LinkReading: Sendable, Equatable {
     package var history: [Double] = []
     /// Why a quality of service waits, by its name; those that may go are not there.
     package var gates: [String: String] = [:]
+    /// Of the destination, on its way up; nil where commands flow.
+    package var circuitBreaker: CircuitBreakerReading?
 
     package init(destination: String, level: String) {
         self.destination = destination
@@ -65,6 +67,7 @@ package struct LinkReading: Sendable, Equatable {
         at = body["at"]?.time
         history = (body["history"]?.elements ?? []).suffix(Self.historyLength).map { max($0.double ?? 0, 0) }
         for member in body["gates"]?.members ?? [] { gates[member.name] = member.value.string }
+        circuitBreaker = body["circuitBreaker"].flatMap { CircuitBreakerReading($0) }
     }
 
     /// For `--json`; every key is always there.
@@ -82,6 +85,7 @@ package struct LinkReading: Sendable, Equatable {
             .init("maxRate", number(maxRate)), .init("at", text(at?.description)),
             .init("history", .array(history.map { .integer($0 < 1e18 ? Int64($0.rounded()) : .max) })),
             .init("gates", .object(QualityOfService.allCases.map { .init($0.name, text(gates[$0.name])) })),
+            .init("circuitBreaker", circuitBreaker?.json ?? .null),
         ])
     }
 
@@ -90,18 +94,20 @@ package struct LinkReading: Sendable, Equatable {
         (-left.badness, left.destination, left.direction) < (-right.badness, right.destination, right.direction)
     }
 
-    private var badness: Int { ["unknown", "good", "degraded", "poor"].firstIndex(of: level) ?? 4 }
+    private var badness: Int {
+        circuitBreaker != nil ? 4 : ["unknown", "good", "degraded", "poor"].firstIndex(of: level) ?? 4
+    }
 }
 
 extension JSONValue {
     /// A number without its fraction.
-    fileprivate var whole: Int64? {
+    var whole: Int64? {
         guard let double, double.magnitude < 9e18 else { return nil }
         return integer ?? Int64(double.rounded())
     }
 
     /// RFC 3339, or Unix milliseconds.
-    fileprivate var time: Timestamp? {
+    var time: Timestamp? {
         switch self {
         case .integer(let value): Timestamp(milliseconds: value)
         case .string(let text): Timestamp(rfc3339: text)

@@ -33,7 +33,9 @@ package enum LinkRows {
         let figures = "\(level)  \(speed)  \(TerminalText.fit(running(link) ?? "", width: 9))"
         let line = TerminalText.fit(title(link), width: max(columns - figures.count - 2, 8)) + "  " + figures
         let why = why(link)
-        let isFree = !link.isForced && ["good", "unknown"].contains(link.level) || why.isEmpty
+        let isFree =
+            !link.isForced && link.circuitBreaker == nil && ["good", "unknown"].contains(link.level)
+            || why.isEmpty
         return ([line] + (isFree ? [] : ["  \(why)"])).map { TerminalText.cut($0, width: columns) }
     }
 
@@ -77,7 +79,7 @@ package enum LinkRows {
     }
 
     private static func parts(of link: LinkReading) -> [String] {
-        var parts: [String] = []
+        var parts = link.circuitBreaker.map(parts) ?? []
         if let reason = link.reason, !reason.isEmpty {
             parts.append(reason)
         } else if link.isForced {
@@ -85,6 +87,15 @@ package enum LinkRows {
         }
         if let remedy = link.remedy { parts.append("lifted by \(remedy)") }
         if let probe = link.nextProbe { parts.append("next probe at \(time(probe))") }
+        return parts
+    }
+
+    private static func parts(of circuitBreaker: CircuitBreakerReading) -> [String] {
+        var parts = ["circuit breaker open, \(circuitBreaker.waitingText)"]
+        if let probe = circuitBreaker.nextProbe { parts.append("next probe at \(time(probe))") }
+        if circuitBreaker.state == "halfOpen" { parts.append("a probe is under way") }
+        parts.append(circuitBreaker.reason)
+        if let since = circuitBreaker.since { parts.append("open since \(since)") }
         return parts
     }
 

@@ -57,11 +57,40 @@ import Testing
     @Test func `prints every key, whatever is known`() throws {
         let names = LinkReading(destination: "*", level: "unknown").json.members?.map(\.name)
         #expect(names == (try degraded.json.members?.map(\.name)))
-        #expect(names?.count == 19)
+        #expect(names?.count == 20)
+    }
+
+    private let refusing = """
+        {"direction":"up","level":"good","gates":{},"circuitBreaker":{"state":"open","cause":"destination",\
+        "reason":"PUT http://a:80/x was answered 507 Insufficient Storage","since":"2026-03-01T12:34:56.000Z",\
+        "nextProbe":"2026-03-01T12:35:56.000Z","waiting":20}}
+        """
+
+    @Test func `an open circuit breaker is shown once for its destination, with what waits and the next probe`() throws
+    {
+        let link = try #require(try link(refusing, of: "http://a:80"))
+        #expect(link.circuitBreaker?.waiting == 20 && link.circuitBreaker?.cause == "destination")
+        #expect(LinkReading(destination: link.destination, body: link.json) == link)
+        #expect(link.json["circuitBreaker"]?["nextProbe"]?.string == "2026-03-01T12:35:56.000Z")
+        let why =
+            "circuit breaker open, 20 commands wait; next probe at 12:35:56; PUT http://a:80/x was answered 507 "
+            + "Insufficient Storage; open since 2026-03-01T12:34:56.000Z"
+        #expect(LinkRows.table([link])[1].hasSuffix(why), "\(LinkRows.table([link])[1])")
+        #expect(LinkRows.panel(link, columns: 300).last?.hasPrefix("  \(why)") == true)
+        #expect(LinkRows.panel(link, columns: 80).last?.contains("20 commands wait; next probe at 12:35:56") == true)
+        #expect(LinkReading.goesBefore(link, try degraded), "the worst is shown first")
+        let probing = try #require(try self.link(refusing.replacing("open\",", with: "halfOpen\",")))
+        #expect(LinkRows.table([probing])[1].contains("a probe is under way"))
+    }
+
+    @Test(arguments: [(0, "0 commands wait"), (1, "1 command waits"), (1000, "1000 or more commands wait")])
+    func `says how many commands wait`(_ waiting: Int, _ text: String) throws {
+        let link = try self.link(#"{"level":"good","circuitBreaker":{"state":"open","waiting":\#(waiting)}}"#)
+        #expect(link?.circuitBreaker?.waitingText == text)
     }
 
     @Test func `blocks fit every terminal`() throws {
-        var links = [try degraded, LinkReading(destination: "*", level: "good")]
+        var links = [try degraded, LinkReading(destination: "*", level: "good"), try #require(try link(refusing))]
         links[1].direction = "down"
         for columns in 1...120 {
             let lines = LinkRows.blocks(links, columns: columns)

@@ -9,6 +9,8 @@ struct NetworkCommand: ParsableCommand {
         discussion: """
             Without a subcommand it shows each link, the worst first: its level, goodput of what it is known to carry, \
             transfers running (of middle and low quality + of high) of the limit, the goodput of the last minute, and why. \
+            While a destination itself refuses commands, its circuit breaker is open: one probe a minute goes out, until \
+            it accepts one. \
             “*” is this host's own uplink. Without a running coordinator it shows how the last one left them.
 
             EXAMPLES

@@ -86,6 +86,7 @@ struct GateKeeper {
                     name: "pause", value: "\(pause.what) paused since \(pause.since)", threshold: "no pause",
                     opens: "“\(pause.resume)” lifts it"))
         }
+        if let gate = circuitBreaker(command) { gates.append(gate) }
         if command.notBefore > now { gates.append(tooEarly(command)) }
         if let gate = try link(command) { gates.append(gate) }
         let coordinator = surroundings.coordinator
@@ -155,10 +156,42 @@ struct GateKeeper {
                     + command.notBefore.description,
                 threshold: "now, \(now), past it", opens: "It runs again in \(left); “sluice retry \(command.id)” now")
         }
-        let reason = command.reason.map { " (\($0))" } ?? ""
+        // Of a command that its destination refused, the gate of the circuit breaker says the reason.
+        let reason = circuitBreaker(command) == nil ? command.reason.map { " (\($0))" } ?? "" : ""
         return Gate(
             name: "notBefore", value: "not before \(command.notBefore)\(reason)", threshold: "now, \(now), past it",
             opens: "It is due in \(left)")
+    }
+
+    /// The circuit breaker of its destination, while it is not closed.
+    private func circuitBreaker(_ command: Command) -> Gate? {
+        guard let circuitBreaker = own(command).lazy.compactMap(\.circuitBreaker).first else { return nil }
+        let destination = command.destination
+        let since = circuitBreaker.since.map { " for \((now - $0).shortText) (since \($0))" } ?? ""
+        let next: String
+        if !surroundings.coordinator.isHeld {
+            next = "A probe goes as soon as a coordinator and a worker run"
+        } else if let probe = circuitBreaker.nextProbe {
+            next = probe > now ? "The next probe goes in \((probe - now).shortText)" : "The next probe is due now"
+        } else if circuitBreaker.state == "halfOpen" {
+            next = "A probe is under way"
+        } else {
+            next = "A probe goes when \(destination) is not held offline any more"
+        }
+        let mend =
+            circuitBreaker.cause == "credential"
+            ? "correct the credential for \(destination) in sluice.yaml, or what \(destination) grants it"
+            : "remove the cause that \(destination) names"
+        return Gate(
+            name: "circuitBreaker",
+            value: "the circuit breaker of \(destination) is open\(since): \(circuitBreaker.reason)",
+            threshold: "a probe that \(destination) accepts",
+            opens: "\(next); when one is accepted, all commands go at once (now \(circuitBreaker.waitingText)). "
+                + "What a person can do: \(mend); no command has to be retried")
+    }
+
+    private func own(_ command: Command) -> [LinkReading] {
+        links.filter { $0.destination == command.destination.text }
     }
 
     private func link(_ command: Command) throws(StoreError) -> Gate? {
@@ -170,7 +203,9 @@ struct GateKeeper {
                 threshold: "level auto", opens: "“sluice network set \(destination) --level auto” lifts it")
         }
         let isRunning = [.queued, .sent].contains(command.status)
-        let own = links.filter { $0.destination == destination.text }
+        let own = own(command)
+        // The gate of its circuit breaker says it, and what runs is not held back by it.
+        if own.contains(where: { $0.circuitBreaker != nil && $0.level != "offline" }) { return nil }
         for link in own.isEmpty ? links.filter({ $0.destination == "*" }) : own {
             guard let gate = link.gates[command.qos.name] else { continue }
             // What lifts it stands at the end of the sentence, and here in a place of its own.
