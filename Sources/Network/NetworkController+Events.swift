@@ -36,7 +36,7 @@ extension NetworkController {
         case .refused(let cause, let reason, _):
             let closed = DestinationCircuitBreaker(interval: policy.probeInterval.nanoseconds)
             circuitBreakers[destination, default: closed].refused(id, cause, reason: reason, now: now)
-        case .answered: circuitBreakers[destination]?.accepted()
+        case .answered: circuitBreakers[destination]?.accepted(id)
         case .withdrawn: circuitBreakers[destination]?.withdrawn(id, now: now)
         // A server that is busy has not looked at the command.
         case .undecided, .unreachable, .pushedBack: circuitBreakers[destination]?.undecided(id, now: now)

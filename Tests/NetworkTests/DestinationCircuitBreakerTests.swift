@@ -30,9 +30,11 @@ import Testing
         Refusals(refused: [(1, .credential), (2, .credential), (1, .credential), (3, .credential)], opensAt: 3),
         Refusals(refused: [(1, .credential), (1, .destination)], opensAt: 1),
     ])
-    func `opens at the first failure of the destination, and at refused credentials of three commands`(
-        _ example: Refusals
-    ) {
+    func
+        `a circuit breaker opens at the first failure of the destination, and at refused credentials of three commands`(
+            _ example: Refusals
+        )
+    {
         var circuitBreaker = closed()
         for (position, refusal) in example.refused.enumerated() {
             let now = Int64(position) * second
@@ -50,7 +52,7 @@ import Testing
         var circuitBreaker = closed()
         for number in UInt64(1)...20 {
             circuitBreaker.refused(id(number), .credential, reason: "401", now: 0)
-            if number % 2 == 0 { circuitBreaker.accepted() }
+            if number % 2 == 0 { circuitBreaker.accepted(id(99)) }
             #expect(circuitBreaker.isClosed)
         }
     }
@@ -73,7 +75,7 @@ import Testing
         Ending(
             testDescription: "cancelled or not taken", happens: { $0.withdrawn(id(2), now: 61 * second) },
             nextProbe: 61 * second),
-        Ending(testDescription: "accepted", happens: { $0.accepted() }, isClosed: true),
+        Ending(testDescription: "accepted", happens: { $0.accepted(id(2)) }, isClosed: true),
         Ending(
             testDescription: "another command refused",
             happens: { $0.refused(id(9), .destination, reason: "507", now: 61 * second) }),
@@ -82,7 +84,9 @@ import Testing
     ]
 
     @Test(arguments: endings)
-    func `lets one probe out a minute after it opened, and the next by what becomes of it`(_ ending: Ending) {
+    func `an open circuit breaker lets one probe out after a minute, and the end of that one sets the time of the next`(
+        _ ending: Ending
+    ) {
         var circuitBreaker = open()
         #expect(!circuitBreaker.isProbeDue(now: 60 * second - 1))
         #expect(circuitBreaker.isProbeDue(now: 60 * second))
@@ -94,12 +98,35 @@ import Testing
         #expect(circuitBreaker.isProbeDue(now: 121 * second) == (ending.nextProbe != nil))
     }
 
-    @Test func `has one reason, the newest, and stands since the first`() {
+    @Test func `an open circuit breaker has the newest reason and the time of the first`() {
         var circuitBreaker = open()
         circuitBreaker.refused(id(2), .credential, reason: "401", now: 5 * second)
         #expect(circuitBreaker.outage?.cause == .credential && circuitBreaker.outage?.reason == "401")
         #expect(circuitBreaker.outage?.since == 0)
         #expect(circuitBreaker.nextProbe == 60 * second, "a command that was sent before is not a probe")
+    }
+
+    /// Commands 1 and 2 failed and command 3 was accepted, which closed it.
+    @Test(
+        arguments: [
+            ([1], true), ([1, 2], true), ([1, 2, 1, 2], true), ([1, 2, 3], false), ([4], false), ([3], false),
+        ] as [([UInt64], Bool)])
+    func `a command that is refused again after another was accepted opens it only as one of three`(
+        _ refused: [UInt64], _ isClosed: Bool
+    ) {
+        var circuitBreaker = open()
+        circuitBreaker.refused(id(2), .destination, reason: "507", now: second)
+        circuitBreaker.offered(id(3), now: 60 * second)
+        circuitBreaker.accepted(id(3))
+        for number in refused {
+            circuitBreaker.refused(id(number), .destination, reason: "507", now: 100 * second)
+        }
+        #expect(circuitBreaker.isClosed == isClosed)
+        // Once accepted, it is a command like any other.
+        circuitBreaker.accepted(id(1))
+        circuitBreaker.accepted(id(2))
+        circuitBreaker.refused(id(1), .destination, reason: "507", now: 200 * second)
+        #expect(!circuitBreaker.isClosed)
     }
 
     @Test func `a probe whose end is lost holds up the next for ten intervals`() {
@@ -112,14 +139,14 @@ import Testing
         #expect(circuitBreaker.nextProbe == nil, "the former probe has no part in it")
     }
 
-    @Test func `what another coordinator left is probed at once`() {
+    @Test func `a restored circuit breaker lets a probe out at once`() {
         let circuitBreaker = DestinationCircuitBreaker(
             openFor: .credential, reason: "401", since: -5 * second, interval: Self.interval, now: 7)
         #expect(circuitBreaker.isProbeDue(now: 7))
         #expect(circuitBreaker.outage?.since == -5 * second)
     }
 
-    @Test func `remembers which commands failed, the newest of many`() {
+    @Test func `a circuit breaker remembers when commands failed, the newest 1,024 of them`() {
         var circuitBreaker = open()
         circuitBreaker.offered(id(2), now: 60 * second)
         circuitBreaker.undecided(id(2), now: 61 * second)
@@ -134,7 +161,7 @@ import Testing
         #expect(circuitBreaker.lastFailure(of: id(2000)) == 2000 * second)
     }
 
-    @Test func `at most one probe is under way, and the next is never more than an interval away`() {
+    @Test func `at most one probe is under way, and the next goes at most an interval after its end`() {
         for seed in UInt64(1)...20 {
             var random = SeededRandom(seed: seed)
             var circuitBreaker = open()
@@ -179,11 +206,11 @@ import Testing
             testDescription: "no file of the credential",
             outcome: .refused(.credential, reason: "no file", isAnswer: false)),
     ])
-    func `an answer that accepts closes it, and nothing else`(_ example: Outcome) {
+    func `only an answer that accepts closes a circuit breaker`(_ example: Outcome) {
         var network = NetworkController(seed: 1)
         network.ended(id(1), to: key("a"), outcome: .refused(.destination, reason: "507"), now: 0)
-        #expect(network.level(of: key("a")) == .unknown, "the link is well")
-        #expect(!network.admits(.userInteractive, to: key("a"), now: 60 * second), "it is for probes alone")
+        #expect(network.level(of: key("a")) == .unknown, "the link can be used")
+        #expect(!network.admits(.userInteractive, to: key("a"), now: 60 * second), "only a probe may go")
         #expect(!network.admits(.utility, to: key("a"), asProbe: true, now: 60 * second - 1))
         #expect(network.admits(.utility, to: key("a"), asProbe: true, now: 60 * second))
         #expect(network.takeChangedCircuitBreakers() == [destination("a")])
@@ -196,7 +223,7 @@ import Testing
         #expect(network.admits(.utility, to: key("b"), now: 0), "another destination has its own")
     }
 
-    @Test func `people see its reason, its age and the next probe, on the way up`() {
+    @Test func `the link up has the reason, the age and the next probe of the circuit breaker`() {
         var network = NetworkController(seed: 1)
         for number in UInt64(1)...3 {
             network.ended(id(number), to: key("a"), outcome: .refused(.credential, reason: "401"), now: 5)
@@ -229,7 +256,7 @@ import Testing
         #expect(network.gate(of: .utility, to: key("a"), now: 0)?.sentence.contains("is offline") == true)
     }
 
-    @Test func `what a person held offline is probed when the person lets it go`() {
+    @Test func `a destination that is no longer held offline is probed at once`() {
         var network = NetworkController(seed: 1)
         network.setWaiting([.utility: 1], for: key("a"), now: 0)
         network.ended(id(1), to: key("a"), outcome: .refused(.destination, reason: "507"), now: 0)
@@ -240,7 +267,7 @@ import Testing
         #expect(network.admits(.utility, to: key("a"), asProbe: true, now: 2 * second))
     }
 
-    @Test func `is forgotten with its destination`() {
+    @Test func `a circuit breaker is forgotten with its destination`() {
         var network = NetworkController(seed: 1)
         network.ended(id(1), to: key("a"), outcome: .refused(.destination, reason: "507"), now: 0)
         network.forget(destination("a"))

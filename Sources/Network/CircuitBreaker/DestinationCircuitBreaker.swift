@@ -7,6 +7,9 @@ package import Commands
 /// goes out, the first an interval after it opened. The first acceptance, of a probe or of a command that was sent
 /// earlier, closes it. It has one reason, the newest.
 ///
+/// A command that failed while it was open and fails again after another was accepted, such as the one file that
+/// exceeds a quota, counts like a refused credential: alone it holds up no other command.
+///
 /// ```
 ///            refused                     offered
 ///   closed ────────────► open ─────────────────────────────► half-open
@@ -17,8 +20,8 @@ package import Commands
 ///     └──────────────────┴──────────── accepted ───────────────────┘
 /// ```
 ///
-/// The time that it is open does not count as time in which the destination could not be reached: no command is given up
-/// for it, so a command waits until it is accepted, its deadline passes or a person cancels it.
+/// The time of an open circuit breaker does not count towards the 7 days after which commands of an unreachable
+/// destination are given up. A command waits until it is accepted, its deadline passes or a person cancels it.
 package struct DestinationCircuitBreaker: Sendable, Equatable {
     /// What the destination refuses.
     package enum Cause: String, Sendable, Equatable {
@@ -39,20 +42,22 @@ package struct DestinationCircuitBreaker: Sendable, Equatable {
     }
 
     package enum State: Sendable, Equatable {
-        /// Commands flow. With those whose credential was refused since the last acceptance.
-        case closed(refused: Set<CommandID>)
+        /// Commands flow.
+        /// - refused: commands that were refused since the last acceptance.
+        /// - exceptions: commands that failed while it was open, and have not been accepted since.
+        case closed(refused: Set<CommandID>, exceptions: Set<CommandID>)
         /// Nothing goes before the time of the next probe.
         case open(Outage, nextProbe: Int64)
         /// One command is on its way to find out.
         case halfOpen(Outage, probe: CommandID, since: Int64)
     }
 
-    package private(set) var state = State.closed(refused: [])
+    package private(set) var state = State.closed(refused: [], exceptions: [])
     /// Nanoseconds from the end of one probe to the next.
     private let interval: Int64
 
     package static let refusalsToOpen = 3
-    /// A probe that has not ended after so many intervals does not hold up the next: its end may be lost, or it is large.
+    /// Intervals after which a probe that has not ended lets the next go: its end may be lost, or it is large.
     package static let probeIntervals: Int64 = 10
     /// Failures remembered to choose probes by, so that a large backlog costs bounded memory.
     package static let maxFailures = 1024
@@ -100,7 +105,7 @@ package struct DestinationCircuitBreaker: Sendable, Equatable {
     /// longest ago is the next probe, so that a command that always fails does not keep the others from being tried.
     package func lastFailure(of id: CommandID) -> Int64? { outage?.failures[id] }
 
-    /// Commands that failed since it opened, which wait for their own time too.
+    /// Commands that failed since it opened. Each also waits for its own `notBefore`.
     package var failed: [CommandID] { outage.map { Array($0.failures.keys) } ?? [] }
 
     // MARK: What happens
@@ -111,13 +116,13 @@ package struct DestinationCircuitBreaker: Sendable, Equatable {
         state = .halfOpen(outage, probe: id, since: now)
     }
 
-    /// The command was cancelled, preempted or not taken, and says nothing of the destination: the next probe goes at once.
+    /// The command was cancelled, preempted or not claimed, so it tells nothing: the next probe goes at once.
     package mutating func withdrawn(_ id: CommandID, now: Int64) {
         guard case .halfOpen(let outage, id, _) = state else { return }
         state = .open(outage, nextProbe: now)
     }
 
-    /// The command ended in what says nothing of the reason, such as a 500: the next probe goes an interval later.
+    /// The command ended without an answer to the question, as in a 500: the next probe goes an interval later.
     package mutating func undecided(_ id: CommandID, now: Int64) {
         guard case .halfOpen(var outage, id, _) = state else { return }
         outage.note(id, now: now)
@@ -127,10 +132,11 @@ package struct DestinationCircuitBreaker: Sendable, Equatable {
     /// The destination refused a command for a reason of its own.
     package mutating func refused(_ id: CommandID, _ cause: Cause, reason: String, now: Int64) {
         switch state {
-        case .closed(var refused):
+        case .closed(var refused, let exceptions):
             refused.insert(id)
-            guard cause == .destination || refused.count >= Self.refusalsToOpen else {
-                state = .closed(refused: refused)
+            let isAlone = cause == .credential || exceptions.contains(id)
+            guard !isAlone || refused.count >= Self.refusalsToOpen else {
+                state = .closed(refused: refused, exceptions: exceptions)
                 return
             }
             var outage = Outage(cause: cause, reason: reason, since: now)
@@ -147,10 +153,18 @@ package struct DestinationCircuitBreaker: Sendable, Equatable {
         }
     }
 
-    /// The destination did something else than refuse: a success, or a refusal of the command alone.
-    package mutating func accepted() { state = .closed(refused: []) }
+    /// The destination answered the command with a success, or with a refusal of this command alone.
+    package mutating func accepted(_ id: CommandID) {
+        switch state {
+        case .closed(_, var exceptions):
+            exceptions.remove(id)
+            state = .closed(refused: [], exceptions: exceptions)
+        case .open(let outage, _), .halfOpen(let outage, _, _):
+            state = .closed(refused: [], exceptions: Set(outage.failures.keys).subtracting([id]))
+        }
+    }
 
-    /// A person wants to know: the next probe goes at once, where none is under way.
+    /// Lets the next probe go at once, unless one is under way.
     package mutating func probeNow(_ now: Int64) {
         guard case .open(let outage, _) = state else { return }
         state = .open(outage, nextProbe: now)
