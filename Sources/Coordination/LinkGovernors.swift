@@ -7,7 +7,7 @@ package import Wire
 ///
 /// It stands between the messages and ``NetworkController``, which decides.
 package struct LinkGovernors: Sendable {
-    package private(set) var controller: NetworkController
+    package internal(set) var controller: NetworkController
     package private(set) var decisions = NetworkDecisions()
     /// Qualities that may not begin while others of their class may: their commands are kept out of memory.
     package private(set) var heldBack: Set<ReadyKey> = []
@@ -80,27 +80,6 @@ package struct LinkGovernors: Sendable {
         command.destination == .none
             || controller.admits(command.qos, to: LinkKey(command.destination, .up), asProbe: asProbe, now: now)
     }
-
-    // MARK: Circuit breakers
-
-    /// Destinations whose circuit breaker lets a probe out now, and for which something waits.
-    package func dueProbes(now: Int64) -> [Destination] { controller.dueProbes(now: now) }
-
-    /// Whether one command is a better probe than another: one that has not failed since the circuit breaker opened,
-    /// then the one that failed longest ago; among equals the one with the fewest bytes, because they may be wasted.
-    package func isBetterProbe(_ command: ReadyCommand, than other: ReadyCommand) -> Bool {
-        let circuitBreaker = controller.circuitBreakers[command.destination]
-        func rank(_ command: ReadyCommand) -> (Int64, Int64, Int, Int64) {
-            (
-                circuitBreaker?.lastFailure(of: command.id) ?? .min, command.remaining ?? .max, command.qos.rawValue,
-                command.turn
-            )
-        }
-        return rank(command) < rank(other)
-    }
-
-    /// Destinations whose circuit breaker opened or closed since the last call.
-    package mutating func takeChangedCircuitBreakers() -> Set<Destination> { controller.takeChangedCircuitBreakers() }
 
     /// It goes out. High quality makes others give way before its first byte, unless it is soon through beside them.
     package mutating func offered(_ command: ReadyCommand, now: Int64) {
@@ -198,18 +177,6 @@ package struct LinkGovernors: Sendable {
     package mutating func restore(_ memory: LinkMemory, of key: LinkKey, now: Int64) {
         if let destination = key.destination { meet(destination, now: now) }
         controller.restore(memory, of: key, now: now)
-    }
-
-    /// - Parameters:
-    ///   - circuitBreaker: as another coordinator left it.
-    ///   - wall: the time now by the clock that its `since` is of.
-    package mutating func restore(
-        _ circuitBreaker: StoredCircuitBreaker, of destination: Destination, wall: Timestamp, now: Int64
-    ) {
-        meet(destination, now: now)
-        controller.restore(
-            circuitBreaker.cause, reason: circuitBreaker.reason, since: now - circuitBreaker.age(at: wall),
-            of: destination, now: now)
     }
 
     // MARK: Time

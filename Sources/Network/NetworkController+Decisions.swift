@@ -286,17 +286,6 @@ extension NetworkController {
             nextProbe: link.isForcedOffline ? nil : link.probe.nextProbe, circuitBreaker: circuitBreakerState(of: key))
     }
 
-    /// Commands are admitted by the link up, so the circuit breaker is shown there, once for a destination.
-    private func circuitBreakerState(of key: LinkKey) -> CircuitBreakerState? {
-        guard key.direction == .up, let destination = key.destination,
-            let circuitBreaker = circuitBreakers[destination], let outage = circuitBreaker.outage
-        else { return nil }
-        return CircuitBreakerState(
-            cause: outage.cause, reason: outage.reason, since: outage.since,
-            isProbing: circuitBreaker.nextProbe == nil,
-            nextProbe: links[key]?.isForcedOffline == true ? nil : circuitBreaker.nextProbe)
-    }
-
     /// Which gate of the link holds a quality back; nil where none does.
     package func gate(of qos: QualityOfService, to key: LinkKey, now: Int64) -> LinkGate? {
         if let destination = key.destination, let outage = circuitBreakers[destination]?.outage,

@@ -27,23 +27,6 @@ extension NetworkController {
         if links[key]?.probe.answered(id, now: now) == .opened { links[key]?.reopened(now: now) }
     }
 
-    /// What the end of an execution says to the circuit breaker of its destination.
-    private mutating func follow(
-        _ outcome: TransferOutcome, of id: CommandID, at destination: Destination, now: Int64
-    ) {
-        let wasClosed = circuitBreakers[destination]?.isClosed ?? true
-        switch outcome {
-        case .refused(let cause, let reason, _):
-            let closed = DestinationCircuitBreaker(interval: policy.probeInterval.nanoseconds)
-            circuitBreakers[destination, default: closed].refused(id, cause, reason: reason, now: now)
-        case .answered: circuitBreakers[destination]?.accepted(id)
-        case .withdrawn: circuitBreakers[destination]?.withdrawn(id, now: now)
-        // A server that is busy has not looked at the command.
-        case .undecided, .unreachable, .pushedBack: circuitBreakers[destination]?.undecided(id, now: now)
-        }
-        if circuitBreakers[destination]?.isClosed ?? true != wasClosed { changedCircuitBreakers.insert(destination) }
-    }
-
     private mutating func unreachable(_ id: CommandID, _ key: LinkKey, _ reason: String, now: Int64) {
         links[key]?.meter.failed += 1
         let transfer = transfers[id]?.sample
@@ -141,19 +124,5 @@ extension NetworkController {
     package mutating func restore(_ memory: LinkMemory, of key: LinkKey, now: Int64) {
         _ = touch(key, now: now)
         links[key]?.restore(memory, now: now)
-    }
-
-    /// Opens the circuit breaker of a destination as another coordinator left it; the first probe goes at once.
-    package mutating func restore(
-        _ cause: DestinationCircuitBreaker.Cause, reason: String, since: Int64, of destination: Destination, now: Int64
-    ) {
-        circuitBreakers[destination] = DestinationCircuitBreaker(
-            openFor: cause, reason: reason, since: since, interval: policy.probeInterval.nanoseconds, now: now)
-    }
-
-    /// Destinations whose circuit breaker opened or closed since the last call.
-    package mutating func takeChangedCircuitBreakers() -> Set<Destination> {
-        defer { changedCircuitBreakers = [] }
-        return changedCircuitBreakers
     }
 }

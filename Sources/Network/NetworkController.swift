@@ -237,14 +237,6 @@ package struct NetworkController: Sendable {
         }.min()
     }
 
-    /// Destinations whose circuit breaker lets a probe out now, and for which something waits.
-    package func dueProbes(now: Int64) -> [Destination] {
-        guard !circuitBreakers.isEmpty else { return [] }
-        return circuitBreakers.filter { destination, circuitBreaker in
-            circuitBreaker.isProbeDue(now: now) && waiting[LinkKey(destination, .up)] != nil
-        }.keys.sorted { $0.text < $1.text }
-    }
-
     // MARK: Time
 
     /// Takes in what was reported since the last tick. Call it 4 times a second.

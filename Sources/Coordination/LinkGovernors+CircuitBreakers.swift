@@ -1,0 +1,37 @@
+package import Commands
+internal import NetworkControl
+
+/// The circuit breakers of the destinations, as the dispatcher sees them.
+extension LinkGovernors {
+    /// Destinations whose circuit breaker lets a probe out now, and for which something waits.
+    package func dueProbes(now: Int64) -> [Destination] { controller.dueProbes(now: now) }
+
+    /// Whether one command is a better probe than another: one that has not failed since the circuit breaker opened,
+    /// then the one that failed longest ago; among equals the one with the fewest bytes, because they may be wasted.
+    package func isBetterProbe(_ command: ReadyCommand, than other: ReadyCommand) -> Bool {
+        let circuitBreaker = controller.circuitBreakers[command.destination]
+        func rank(_ command: ReadyCommand) -> (Int64, Int64, Int, Int64) {
+            (
+                circuitBreaker?.lastFailure(of: command.id) ?? .min, command.remaining ?? .max, command.qos.rawValue,
+                command.turn
+            )
+        }
+        return rank(command) < rank(other)
+    }
+
+    /// Destinations whose circuit breaker opened or closed since the last call.
+    package mutating func takeChangedCircuitBreakers() -> Set<Destination> { controller.takeChangedCircuitBreakers() }
+
+    /// Opens the circuit breaker of a destination as another coordinator left it.
+    /// - Parameters:
+    ///   - circuitBreaker: as its setting says.
+    ///   - wall: the time now by the clock that its `since` is of.
+    package mutating func restore(
+        _ circuitBreaker: StoredCircuitBreaker, of destination: Destination, wall: Timestamp, now: Int64
+    ) {
+        meet(destination, now: now)
+        controller.restore(
+            circuitBreaker.cause, reason: circuitBreaker.reason, since: now - circuitBreaker.age(at: wall),
+            of: destination, now: now)
+    }
+}

@@ -1,0 +1,54 @@
+package import Commands
+
+/// The circuit breakers of the destinations.
+extension NetworkController {
+    /// What the end of an execution says to the circuit breaker of its destination.
+    mutating func follow(
+        _ outcome: TransferOutcome, of id: CommandID, at destination: Destination, now: Int64
+    ) {
+        let wasClosed = circuitBreakers[destination]?.isClosed ?? true
+        switch outcome {
+        case .refused(let cause, let reason, _):
+            let closed = DestinationCircuitBreaker(interval: policy.probeInterval.nanoseconds)
+            circuitBreakers[destination, default: closed].refused(id, cause, reason: reason, now: now)
+        case .answered: circuitBreakers[destination]?.accepted(id)
+        case .withdrawn: circuitBreakers[destination]?.withdrawn(id, now: now)
+        // A server that is busy has not looked at the command.
+        case .undecided, .unreachable, .pushedBack: circuitBreakers[destination]?.undecided(id, now: now)
+        }
+        if circuitBreakers[destination]?.isClosed ?? true != wasClosed { changedCircuitBreakers.insert(destination) }
+    }
+
+    /// Opens the circuit breaker of a destination as another coordinator left it; the first probe goes at once.
+    package mutating func restore(
+        _ cause: DestinationCircuitBreaker.Cause, reason: String, since: Int64, of destination: Destination, now: Int64
+    ) {
+        circuitBreakers[destination] = DestinationCircuitBreaker(
+            openFor: cause, reason: reason, since: since, interval: policy.probeInterval.nanoseconds, now: now)
+    }
+
+    /// Destinations whose circuit breaker opened or closed since the last call.
+    package mutating func takeChangedCircuitBreakers() -> Set<Destination> {
+        defer { changedCircuitBreakers = [] }
+        return changedCircuitBreakers
+    }
+
+    /// Destinations whose circuit breaker lets a probe out now, and for which something waits.
+    package func dueProbes(now: Int64) -> [Destination] {
+        guard !circuitBreakers.isEmpty else { return [] }
+        return circuitBreakers.filter { destination, circuitBreaker in
+            circuitBreaker.isProbeDue(now: now) && waiting[LinkKey(destination, .up)] != nil
+        }.keys.sorted { $0.text < $1.text }
+    }
+
+    /// Commands are admitted by the link up, so the circuit breaker is shown there, once for a destination.
+    func circuitBreakerState(of key: LinkKey) -> CircuitBreakerState? {
+        guard key.direction == .up, let destination = key.destination,
+            let circuitBreaker = circuitBreakers[destination], let outage = circuitBreaker.outage
+        else { return nil }
+        return CircuitBreakerState(
+            cause: outage.cause, reason: outage.reason, since: outage.since,
+            isProbing: circuitBreaker.nextProbe == nil,
+            nextProbe: links[key]?.isForcedOffline == true ? nil : circuitBreaker.nextProbe)
+    }
+}
