@@ -26,11 +26,13 @@ extension CommandDraft {
     /// Checks a payload against its operation and makes the draft of a command.
     ///
     /// - Parameters:
+    ///   - text: the payload as its producer wrote it, which is kept byte for byte where the operation does not
+    ///     replace the payload: `payload` rounds numbers beyond 64 bits. Nil: the compact text of `payload`.
     ///   - registry: operations that know how to read payloads. A type that is not among them is taken as it is: its
     ///     destination is that of the options, and it is not idempotent unless they say so.
     /// - Throws: ``PayloadError`` that names the key or the file.
     package init(
-        type: String, payload: JSONValue, options: SubmitOptions, registry: OperationRegistry
+        type: String, payload: JSONValue, text: [UInt8]? = nil, options: SubmitOptions, registry: OperationRegistry
     ) throws(PayloadError) {
         guard CommandDraft.isType(type) else {
             throw PayloadError(.data, "“\(type)” is no command type: use 1 to 64 of a-z, 0-9, “.” and “-”")
@@ -43,7 +45,7 @@ extension CommandDraft {
         let facts =
             try registry[type]?.inspect(payload)
             ?? PayloadFacts(destination: options.destination ?? .none, idempotent: false)
-        let bytes = (facts.payload ?? payload).bytes
+        let bytes = facts.payload?.bytes ?? text ?? payload.bytes
         guard bytes.count <= Command.payloadLimit else {
             throw PayloadError(
                 .data,

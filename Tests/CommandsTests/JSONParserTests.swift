@@ -119,4 +119,20 @@ struct JSONParserTests {
             }
         }
     }
+
+    @Test func `the values of an object's members are located byte for byte`() throws {
+        let text = Array(#" { "a" :  [1, 2] ,"b":18446744073709551615,"c":{"d" : 1}, "e":"\u0041" } "#.utf8)
+        let (value, members) = try JSONValue.locatingMembers(of: text)
+        #expect(value.members?.map(\.name) == ["a", "b", "c", "e"])
+        let values = members.map { String(decoding: text[$0], as: UTF8.self) }
+        #expect(values == ["[1, 2]", "18446744073709551615", #"{"d" : 1}"#, #""\u0041""#])
+        #expect(try JSONValue.locatingMembers(of: Array("[{\"a\":1}]".utf8)).members.isEmpty)
+        #expect(throws: JSONError.self) { try JSONValue.locatingMembers(of: Array("{\"a\":1} 2".utf8)) }
+    }
+
+    @Test func `only the white space of JSON is trimmed around a text`() {
+        #expect(JSONValue.trimmingSpace(around: Array(" \t\r\n{ } \n".utf8)) == Array("{ }".utf8))
+        #expect(JSONValue.trimmingSpace(around: Array("\u{A0}1".utf8)) == Array("\u{A0}1".utf8))
+        #expect(JSONValue.trimmingSpace(around: Array(" \n".utf8)).isEmpty)
+    }
 }

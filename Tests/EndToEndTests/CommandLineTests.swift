@@ -147,6 +147,21 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a payload is kept byte for byte, also where its numbers are beyond 64 bits`() async throws {
+            try await Installation.with { installation in
+                let payload = #"{"id": 18446744073709551615, "x": 1.10}"#
+                let single = try await installation.sluice(
+                    "submit", "mine", "--allow-unknown", "--payload", " \(payload)\n")
+                let line = #" {"qos":"utility", "payload" : \#(payload) }"#
+                let bulk = try await installation.sluice("submit", "mine", "--allow-unknown", "-", input: line)
+                let store = try installation.store()
+                for finished in [single, bulk] {
+                    let id = try #require(finished.ids.first, "\(finished.errors)")
+                    #expect(try store.payload(id) == Array(payload.utf8))
+                }
+            }
+        }
+
         @Test func `retry goes on past a command whose unique key was taken since`() async throws {
             try await Installation.with { installation in
                 func submit(_ payload: String, _ options: String...) async throws -> String {

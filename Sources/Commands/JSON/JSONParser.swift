@@ -24,15 +24,39 @@ extension JSONValue {
 
     private init(buffer: UnsafeBufferPointer<UInt8>) throws(JSONError) {
         var parser = JSONParser(bytes: buffer)
-        self = try parser.value(depth: 0)
-        parser.skipSpace()
-        guard parser.position == buffer.count else { throw parser.error("unexpected text after the value") }
+        self = try parser.text()
+    }
+
+    /// The text without the white space (RFC 8259, section 2) before and after it.
+    package static func trimmingSpace(around bytes: [UInt8]) -> [UInt8] {
+        guard let first = bytes.firstIndex(where: { !JSONParser.isSpace($0) }),
+            let last = bytes.lastIndex(where: { !JSONParser.isSpace($0) })
+        else { return [] }
+        return Array(bytes[first...last])
+    }
+
+    /// As ``init(parsing:)``, and tells where the values of an object's members stand, so that one can be
+    /// kept byte for byte.
+    /// - Returns: the value, and for each member in its order the offsets of its value from the start of
+    ///   `bytes`; none where the value is not an object.
+    package static func locatingMembers(
+        of bytes: [UInt8]
+    ) throws(JSONError) -> (value: JSONValue, members: [Range<Int>]) {
+        try bytes.withUnsafeBufferPointer { buffer throws(JSONError) in
+            var parser = JSONParser(bytes: buffer)
+            parser.locatesMembers = true
+            return (try parser.text(), parser.members)
+        }
     }
 }
 
 private struct JSONParser {
     let bytes: UnsafeBufferPointer<UInt8>
     var position = 0
+    /// Whether ``members`` is filled.
+    var locatesMembers = false
+    /// Where the values of the outermost object's members stand.
+    private(set) var members: [Range<Int>] = []
 
     static let deepest = 64
     /// Names of one object that are looked through; more are kept in a set, for the square of many is long.
@@ -45,12 +69,16 @@ private struct JSONParser {
     var next: UInt8? { position < bytes.count ? bytes[position] : nil }
 
     mutating func skipSpace() {
-        while position < bytes.count {
-            switch bytes[position] {
-            case 0x20, 0x09, 0x0A, 0x0D: position += 1
-            default: return
-            }
-        }
+        while position < bytes.count, Self.isSpace(bytes[position]) { position += 1 }
+    }
+
+    static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
+
+    mutating func text() throws(JSONError) -> JSONValue {
+        let value = try value(depth: 0)
+        skipSpace()
+        guard position == bytes.count else { throw error("unexpected text after the value") }
+        return value
     }
 
     mutating func value(depth: Int) throws(JSONError) -> JSONValue {
@@ -105,7 +133,10 @@ private struct JSONParser {
             skipSpace()
             guard next == UInt8(ascii: ":") else { throw error("expected “:” after a name") }
             position += 1
+            skipSpace()
+            let valueStart = position
             members.append(.init(name, try value(depth: depth + 1)))
+            if depth == 0, locatesMembers { self.members.append(valueStart..<position) }
             skipSpace()
             switch next {
             case UInt8(ascii: ","): position += 1

@@ -90,7 +90,9 @@ struct SubmitCommand: AsyncParsableCommand {
                 client: client, type: type, options: options, registry: registry, asJSON: print.json, keepsIDs: wait)
             ids = try await bulk.run()
         } else {
-            let draft = try CommandDraft(type: type, payload: readPayload(), options: options, registry: registry)
+            let (payload, text) = try readPayload()
+            let draft = try CommandDraft(
+                type: type, payload: payload, text: text, options: options, registry: registry)
             client = try data.client(registry)
             ids = try await Producer(client: client, asJSON: print.json)
                 .submit([draft], labels: [type], allowUnknownTypes: allowUnknown)
@@ -99,8 +101,9 @@ struct SubmitCommand: AsyncParsableCommand {
         await client.close()
     }
 
-    private func readPayload() throws -> JSONValue {
-        guard let payload else { return .object([]) }
+    /// - Returns: the payload, and the bytes of its text without white space around it.
+    private func readPayload() throws -> (JSONValue, text: [UInt8]) {
+        guard let payload else { return (.object([]), Array("{}".utf8)) }
         let bytes: [UInt8]
         let name: String
         if payload.hasPrefix("@") {
@@ -111,7 +114,7 @@ struct SubmitCommand: AsyncParsableCommand {
             bytes = Array(payload.utf8)
         }
         do throws(JSONError) {
-            return try JSONValue(parsing: bytes)
+            return (try JSONValue(parsing: bytes), JSONValue.trimmingSpace(around: bytes))
         } catch {
             throw Complaint(.data, "\(name) is no JSON: \(error)")
         }

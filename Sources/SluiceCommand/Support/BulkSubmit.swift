@@ -120,9 +120,11 @@ final class BulkSubmit: Sendable {
     }
 
     private func draft(_ text: ArraySlice<UInt8>) throws -> CommandDraft {
+        let text = Array(text)
         let line: JSONValue
+        let ranges: [Range<Int>]
         do throws(JSONError) {
-            line = try JSONValue(parsing: text)
+            (line, ranges) = try JSONValue.locatingMembers(of: text)
         } catch {
             throw Complaint(.data, "no JSON: \(error)")
         }
@@ -130,12 +132,17 @@ final class BulkSubmit: Sendable {
             throw Complaint(.data, "a line must be an object such as {\"payload\": {}}, not \(line.kind)")
         }
         var options = options
-        var payload: JSONValue?
-        for member in members {
-            if member.name == "payload" { payload = member.value } else { try BulkField.read(member, into: &options) }
+        var payload: (value: JSONValue, text: [UInt8])?
+        for (member, range) in zip(members, ranges) {
+            if member.name == "payload" {
+                payload = (member.value, Array(text[range]))
+            } else {
+                try BulkField.read(member, into: &options)
+            }
         }
         guard let payload else { throw Complaint(.data, "“payload” is missing") }
-        return try CommandDraft(type: type, payload: payload, options: options, registry: registry)
+        return try CommandDraft(
+            type: type, payload: payload.value, text: payload.text, options: options, registry: registry)
     }
 
     // MARK: Committing
