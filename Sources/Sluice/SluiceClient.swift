@@ -12,10 +12,10 @@ internal import ZeroMQ
 public final class SluiceClient: Sendable {
     package let store: any CommandStore
     package let directory: DataDirectory
-    private let registry: OperationRegistry
+    let registry: OperationRegistry
     private let context: Context
     private let run: RunDirectory
-    private let lane: SubmitLane
+    let lane: SubmitLane
     private let room = Mutex(Room.unopened)
     /// Reads block, so they have threads of their own.
     private let readers = DispatchQueue(label: "sluice.read", attributes: .concurrent)
@@ -70,79 +70,10 @@ public final class SluiceClient: Sendable {
         lane.start()
     }
 
-    // MARK: Submitting
-
-    /// Makes a command durable and tells the coordinator. When this returns, the command is on disk.
-    /// - Throws: ``SluiceError``; `conflict` where the unique key belongs to another command.
-    @discardableResult
-    public func submit(_ draft: CommandDraft, allowUnknownType: Bool = false) async throws -> CommandID {
-        let results = await lane.submit([draft], allowUnknownTypes: allowUnknownType)
-        return try Self.id(results[0])
-    }
-
-    /// Checks a payload, makes its command durable and tells the coordinator.
-    /// - Throws: ``SluiceError``; `invalid` where the payload does not fit its operation.
-    @discardableResult
-    public func submit(
-        _ type: String, payload: JSONValue, options: SubmitOptions = SubmitOptions()
-    ) async throws -> CommandID {
-        // A check may look at a file, which blocks.
-        let draft = try await aside { [self] () throws(SluiceError) in
-            try self.draft(type, payload: payload, options: options)
-        }
-        return try await submit(draft, allowUnknownType: options.allowUnknownType)
-    }
-
-    /// Makes many commands durable, some thousands in a transaction.
-    /// - Returns: one result for each draft, in order: one that is refused does not keep the others from being accepted,
-    ///   and where some thousands fail together, the others are still tried.
-    public func submit(
-        bulk drafts: [CommandDraft], allowUnknownTypes: Bool = false
-    ) async -> [Result<CommandID, SluiceError>] {
-        await submissions(of: drafts, allowUnknownTypes: allowUnknownTypes).map { $0.map(\.id) }
-    }
-
-    /// As ``submit(bulk:allowUnknownTypes:)``, and tells of each command whether it was there already.
-    package func submissions(
-        of drafts: [CommandDraft], allowUnknownTypes: Bool = false
-    ) async -> [Result<Submission, SluiceError>] {
-        var results: [Result<Submission, SluiceError>] = []
-        results.reserveCapacity(drafts.count)
-        // One part after the other: between them it is the turn of whoever else waits.
-        for start in stride(from: 0, to: drafts.count, by: SubmitLane.batch) {
-            let end = min(start + SubmitLane.batch, drafts.count)
-            let part = drafts.count <= SubmitLane.batch ? drafts : Array(drafts[start..<end])
-            let outcomes = await lane.submit(part, allowUnknownTypes: allowUnknownTypes)
-            for outcome in outcomes { results.append(outcome.mapError(SluiceError.init)) }
-        }
-        return results
-    }
-
-    /// Checks a payload against its operation and makes a draft, without submitting it. Blocks where the operation looks at a
-    /// file, as `upload` does; a relative path is meant from the working directory.
-    /// - Throws: ``SluiceError``: `invalid` for a key or value that its operation or the options do not allow,
-    ///   `source`, `usage` or `tryAgain` for a file or URL that cannot be used.
-    public func draft(
-        _ type: String, payload: JSONValue, options: SubmitOptions = SubmitOptions()
-    ) throws(SluiceError) -> CommandDraft {
-        do throws(PayloadError) {
-            return try CommandDraft(type: type, payload: payload, options: options, registry: registry)
-        } catch {
-            throw SluiceError(error)
-        }
-    }
-
     /// Tells the coordinator of commands that were submitted past the client. Of many, the first are enough: the
     /// coordinator finds the others when its window runs low.
     package func hint(ready ids: [CommandID]) {
         if !ids.isEmpty { lane.send(.ready, Array(ids.prefix(256))) }
-    }
-
-    private static func id(_ result: Result<Submission, StoreError>) throws(SluiceError) -> CommandID {
-        switch result {
-        case .success(let submission): return submission.id
-        case .failure(let error): throw SluiceError(error)
-        }
     }
 
     // MARK: Looking
@@ -225,7 +156,7 @@ public final class SluiceClient: Sendable {
     }
 
     /// Runs what blocks on a thread that may.
-    private func aside<Value: Sendable>(
+    func aside<Value: Sendable>(
         _ body: @escaping @Sendable () throws(SluiceError) -> Value
     ) async throws(SluiceError) -> Value {
         let result: Result<Value, SluiceError> = await withCheckedContinuation { continuation in
@@ -263,7 +194,7 @@ public final class SluiceClient: Sendable {
     /// Runs a command again: at once where it waits for its backoff, afresh where it was cancelled or given up. Its
     /// retries are counted from 0, and a deadline that has passed is dropped.
     /// - Throws: ``SluiceError``: `noSuchCommand`; `notAllowed` where it is in none of `error`, `cancelled` and
-    ///   `tooManyTimes`; `conflict` where another command has its unique key by now.
+    ///   `tooManyTimes`; `conflict` where another command holds its unique key by now.
     public func retry(_ id: CommandID) async throws {
         try await change(id, "be retried") { store throws(StoreError) in try store.retry(id, now: .now) }
     }

@@ -1,26 +1,11 @@
 package import Commands
 
-/// What became of a submitted draft.
-package struct Submission: Sendable, Equatable {
-    package var id: CommandID
-    /// The unique key was taken by an equal command: this is its id, and nothing was inserted.
-    package var existed: Bool
-    /// Its place in the shard; 0 where it existed.
-    package var turn: Int64
-
-    package init(id: CommandID, existed: Bool, turn: Int64 = 0) {
-        self.id = id
-        self.existed = existed
-        self.turn = turn
-    }
-}
-
 extension CommandDraft {
     /// What the ready queue needs to know of the command that came of this draft; nil where it was there before, or is
     /// not to run yet.
     /// - Parameter now: when it was submitted.
     package func ready(_ submission: Submission, now: Timestamp) -> ReadyCommand? {
-        guard !submission.existed, notBefore <= now else { return nil }
+        guard !submission.isExisting, notBefore <= now else { return nil }
         return ReadyCommand(
             id: submission.id, type: type, qos: qos, destination: destination, turn: submission.turn, createdAt: now,
             suspect: false, remaining: ReadyCommand.remaining(of: total))

@@ -70,6 +70,24 @@ import ZeroMQ
         }
     }
 
+    @Test func `a submit tells whether its command is a new one or an existing one`() async throws {
+        try await Rig.with { rig in
+            var options = SubmitOptions()
+            options.uniqueKey = "once"
+            func submit() async throws -> Submission {
+                try await rig.client.submitOrFind("noop", payload: ["echo": 1], options: options)
+            }
+            let first = try await submit()
+            #expect(!first.isExisting)
+            let second = try await submit()
+            #expect(second.id == first.id && second.isExisting)
+            let draft = try rig.client.draft("noop", payload: ["echo": 1], options: options)
+            #expect(try await rig.client.submitOrFind(draft).isExisting)
+            let bulk = await rig.client.submitOrFind(bulk: [draft, draft])
+            #expect(try bulk.map { try $0.get().id } == [first.id, first.id])
+        }
+    }
+
     @Test func `a payload is checked before anything is written`() async throws {
         try await Rig.with { rig in
             let client = rig.client

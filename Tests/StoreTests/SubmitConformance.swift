@@ -92,7 +92,7 @@ import Testing
         let subject = try StoreUnderTest(kind)
         let draft = CommandDraft.noop.with { $0.type = "thumbnail" }
         #expect(throws: StoreError.self) { try subject.submit(draft) }
-        #expect(try subject.store.submit([draft], allowUnknownTypes: true, now: .base)[0].get().existed == false)
+        #expect(try subject.store.submit([draft], allowUnknownTypes: true, now: .base)[0].get().isExisting == false)
         try subject.store.record(types: ["thumbnail", "noop"])
         #expect(try subject.store.types() == ["noop", "thumbnail", "upload"])
         try subject.submit(draft)
@@ -171,7 +171,7 @@ import Testing
         // Order of members and white space are nothing.
         let again = Self.draft.with { $0.payload = Array(#"{"b":[2,3],"a":1}"#.utf8) }
         let result = try subject.store.submit([again], allowUnknownTypes: false, now: .base)[0].get()
-        #expect(result == Submission(id: first, existed: true))
+        #expect(result == Submission(id: first, isExisting: true))
         #expect(try subject.store.counts()[.new] == 1)
     }
 
@@ -182,7 +182,7 @@ import Testing
             [.noop, Self.draft, .noop, Self.draft], allowUnknownTypes: false, now: .base
         ).map { try $0.get() }
         #expect(results[1].id == results[3].id)
-        #expect(results.map(\.existed) == [false, false, false, true])
+        #expect(results.map(\.isExisting) == [false, false, false, true])
         #expect(try subject.store.counts()[.new] == 3)
     }
 

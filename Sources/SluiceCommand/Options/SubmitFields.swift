@@ -13,7 +13,9 @@ struct SubmitFields: ParsableArguments {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("A second submit with the same key and payload returns the first's UUID.", valueName: "key"))
+        help: ArgumentHelp(
+            "A second submit with the same key and payload returns the first's UUID and says “existing”.",
+            valueName: "key"))
     var uniqueKey: String?
 
     @Option(name: .long, help: ArgumentHelp("Failures charged before it is given up.", valueName: "count"))

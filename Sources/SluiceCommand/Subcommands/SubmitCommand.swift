@@ -16,7 +16,8 @@ struct SubmitCommand: AsyncParsableCommand {
             “notBefore”, “deadline” and “destination”; the options of the command line are the defaults. A line that \
             cannot be read ends the bulk with its number; the lines before it are kept. One that only the store can \
             refuse (its unique key is another's) does so too, but up to 4,096 lines behind it may have gone with it: \
-            what was accepted is printed, with --json together with the number of its line.
+            what was accepted is printed, with --json together with the number of its line and whether the command is \
+            an existing one that its unique key has found.
 
             Of “noop” the payload may have “milliseconds” (how long it takes); of “upload” it has “file” and “to”, and \
             may have “method”, “headers”, “protocol” and “removeSource”, as the options of “sluice put”, and “name” \

@@ -32,6 +32,8 @@ final class BulkSubmit: Sendable {
     private let free = DispatchSemaphore(value: 0)
     /// What a terminal is told that does not see the UUIDs themselves.
     private let progress = Mutex(BulkProgress(now: Int64(clinux_monotonic())))
+    /// Commands that the lines stand for, and how many of them their unique keys have found.
+    private let totals = Mutex((accepted: 0, existing: 0))
     /// Why no more is to be read: a draft was refused.
     private let refusal = Mutex<Complaint?>(nil)
 
@@ -64,6 +66,10 @@ final class BulkSubmit: Sendable {
         let ids = await committed
         Diagnostics.clearStatus()
         Output.flush()
+        let (accepted, existing) = totals.withLock { $0 }
+        if existing > 0, !asJSON {
+            Diagnostics.say("existing: \(existing) of \(accepted) commands; --json tells which")
+        }
         if let complaint = refusal.withLock({ $0 }) ?? problem { throw complaint }
         return ids
     }
@@ -160,14 +166,12 @@ final class BulkSubmit: Sendable {
     private func commit(_ batch: Batch, ids: inout [CommandID]) {
         let results = client.store.submit(
             batch.drafts, allowUnknownTypes: options.allowUnknownType, now: .now)
-        var accepted: [CommandID] = []
-        var lines: [Int] = []
+        var accepted: [(submission: Submission, line: Int)] = []
         accepted.reserveCapacity(results.count)
         for (index, result) in results.enumerated() {
             switch result {
             case .success(let submission):
-                accepted.append(submission.id)
-                lines.append(batch.lines[index])
+                accepted.append((submission, batch.lines[index]))
             case .failure(let error):
                 let complaint = Complaint(error)
                 refusal.withLock { refusal in
@@ -176,20 +180,26 @@ final class BulkSubmit: Sendable {
                 }
             }
         }
-        client.hint(ready: accepted)
-        show(accepted, lines)
-        if keepsIDs { ids += accepted }
+        client.hint(ready: accepted.map(\.submission.id))
+        show(accepted)
+        totals.withLock { totals in
+            totals.accepted += accepted.count
+            totals.existing += accepted.count { $0.submission.isExisting }
+        }
+        if keepsIDs { ids += accepted.map(\.submission.id) }
     }
 
-    private func show(_ accepted: [CommandID], _ lines: [Int]) {
+    private func show(_ accepted: [(submission: Submission, line: Int)]) {
         Output.append { buffer in
-            for (id, line) in zip(accepted, lines) {
+            for (submission, line) in accepted {
                 if asJSON { buffer.append(contentsOf: "{\"id\":\"".utf8) }
                 withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 36) {
-                    id.write(into: $0)
+                    submission.id.write(into: $0)
                     buffer.append(contentsOf: $0)
                 }
-                if asJSON { buffer.append(contentsOf: "\",\"line\":\(line)}".utf8) }
+                if asJSON {
+                    buffer.append(contentsOf: "\",\"existing\":\(submission.isExisting),\"line\":\(line)}".utf8)
+                }
                 buffer.append(UInt8(ascii: "\n"))
             }
         }

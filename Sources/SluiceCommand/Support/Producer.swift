@@ -2,7 +2,8 @@ internal import Commands
 internal import Sluice
 internal import Store
 
-/// Submits drafts that have been checked, and prints each UUID once it is durable.
+/// Submits drafts that have been checked, and prints each UUID once it is durable. Of a command that existed
+/// already the JSON says so, and otherwise standard error.
 struct Producer {
     let client: SluiceClient
     let asJSON: Bool
@@ -30,14 +31,14 @@ struct Producer {
         let count = labels.count
         for start in stride(from: 0, to: count, by: Self.batch) {
             let end = min(start + Self.batch, count)
-            let results = await client.submissions(of: try drafts(start..<end), allowUnknownTypes: allowUnknownTypes)
+            let results = await client.submitOrFind(bulk: try drafts(start..<end), allowUnknownTypes: allowUnknownTypes)
             var refusal: (any Error)?
             for (index, result) in results.enumerated() {
                 switch result {
                 case .success(let submission):
                     ids.append(submission.id)
-                    show(submission.id, label: labels[start + index])
-                    if submission.existed { unused(start + index) }
+                    show(submission, label: labels[start + index])
+                    if submission.isExisting { unused(start + index) }
                 case .failure(let error):
                     unused(start + index)
                     if refusal == nil { refusal = refused(error, label: labels[start + index], count: count) }
@@ -52,10 +53,16 @@ struct Producer {
         return ids
     }
 
-    private func show(_ id: CommandID, label: String) {
-        guard asJSON else { return Output.line(id.description) }
+    private func show(_ submission: Submission, label: String) {
+        let id = submission.id.description
+        guard asJSON else {
+            Output.line(id)
+            if submission.isExisting { Diagnostics.say("existing: \(id)") }
+            return
+        }
         let named = labelName.map { [JSONValue.Member($0, .string(label))] } ?? []
-        Output.line(JSONValue.object([.init("id", .string(id.description))] + named).bytes)
+        Output.line(
+            JSONValue.object([.init("id", .string(id)), .init("existing", .bool(submission.isExisting))] + named).bytes)
     }
 
     private func refused(_ error: SluiceError, label: String, count: Int) -> any Error {

@@ -29,13 +29,13 @@ struct MemoryShard {
     ) -> Result<Submission, StoreError> {
         if let unique = draft.unique, let holder = holders[unique], let row = rows[holder] {
             guard row.fingerprint == fingerprint else { return .failure(.taken(unique.key, by: holder)) }
-            return .success(Submission(id: holder, existed: true))
+            return .success(Submission(id: holder, isExisting: true))
         }
         turn += 1
         var row = StoredCommand(draft, fingerprint: fingerprint, id: id, turn: turn, now: now)
         payloads[id] = draft.payload
         transact(&row) { $0.begin(&$1) }
-        return .success(Submission(id: id, existed: false, turn: turn))
+        return .success(Submission(id: id, isExisting: false, turn: turn))
     }
 
     /// Changes a row by its own rules, and keeps the transitions that it records.

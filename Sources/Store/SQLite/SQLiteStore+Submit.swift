@@ -212,7 +212,7 @@ extension Connection {
             var row = StoredCommand(draft, fingerprint: pending.fingerprint, id: pending.id, turn: turn, now: now)
             row.begin(&journal)
             rows.append((row, draft.payload))
-            results.append(.success(Submission(id: pending.id, existed: false, turn: turn)))
+            results.append(.success(Submission(id: pending.id, isExisting: false, turn: turn)))
             if rows.count == Query.insertSizes[0] { try insert(&rows) }
         }
         try insert(&rows)
@@ -231,7 +231,7 @@ extension Connection {
         defer { statement.reset() }
         let id = try statement.id(0)
         guard statement.bytes(1) == fingerprint else { return .failure(.taken(unique.key, by: id)) }
-        return .success(Submission(id: id, existed: true))
+        return .success(Submission(id: id, isExisting: true))
     }
 
     /// Inserts what has gathered, in statements as large as there are rows.
