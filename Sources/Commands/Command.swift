@@ -98,8 +98,8 @@ public struct CommandDraft: Sendable, Equatable {
     public var uniqueKey: String?
     /// Bytes in all, where known.
     public var total: Int64
-    /// JSON that tells whether a submit with the same unique key is an equal one, in place of the payload: for a payload
-    /// that names something made anew at each submit. Nil: the payload tells.
+    /// Bytes that tell whether a draft with the same unique key is an equal one, in place of the payload: for
+    /// a payload that names something made anew at each submit. Nil: the bytes of the payload tell.
     package var identity: [UInt8]?
 
     public init(

@@ -55,5 +55,6 @@ extension CommandDraft {
             type: type, payload: bytes, destination: options.destination ?? facts.destination, qos: options.qos,
             idempotent: options.idempotent ?? facts.idempotent, retryLimit: options.retryLimit,
             notBefore: options.notBefore, deadline: options.deadline, uniqueKey: options.uniqueKey, total: facts.total)
+        if uniqueKey != nil { identity = facts.identity?.bytes }
     }
 }

@@ -42,6 +42,9 @@ public struct PayloadFacts: Sendable, Equatable {
     public var total: Int64
     /// The payload to keep in place of the given one: with paths made absolute, or with what was seen of the source.
     public var payload: JSONValue?
+    /// The value by which two submits under one unique key are equal, where ``payload`` also has parts that
+    /// change while the work stays the same, such as an inode. Nil: the bytes of the stored payload decide.
+    public var identity: JSONValue?
 
     public init(destination: Destination, idempotent: Bool, total: Int64 = 0, payload: JSONValue? = nil) {
         self.destination = destination

@@ -79,18 +79,6 @@ struct JSONWriterTests {
         #expect(writer.bytes == Array("\"again\"".utf8))
     }
 
-    @Test func `has one canonical form for equal objects`() throws {
-        let one = try JSONValue(parsing: Array(#"{"b":[{"y":1,"x":2}],"a":"é","B":null}"#.utf8))
-        let other = try JSONValue(parsing: Array(#" {"B": null, "a": "\u00e9", "b": [ {"x":2, "y":1} ] }"#.utf8))
-        #expect(one != other)
-        #expect(one.canonical == other.canonical)
-        #expect(one.canonical.text == #"{"B":null,"a":"é","b":[{"x":2,"y":1}]}"#)
-    }
-
-    @Test func `keeps the order of arrays in the canonical form`() {
-        #expect(JSONValue.array([2, 1]).canonical == [2, 1])
-    }
-
     @Test func `tells kinds apart`() {
         let value: JSONValue = ["s": "x", "i": 1, "n": .number(1.5), "b": true, "a": [], "z": nil]
         #expect(value["s"]?.string == "x")

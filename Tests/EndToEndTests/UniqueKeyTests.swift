@@ -43,5 +43,45 @@ extension EndToEndTests {
                 #expect(again.errors == "sluice: existing: 3 of 4 commands; --json tells which\n")
             }
         }
+
+        @Test func `a file is the same under a key by its path, size and time, and not by its inode`() async throws {
+            try await Installation.with { installation in
+                let source = try installation.place.file("a", [1, 2, 3])
+                let copy = "\(installation.place.path)/copy"
+                func put(_ options: String...) async throws -> Installation.Finished {
+                    try await installation.run(
+                        program: "\(Installation.bin)/sluice",
+                        ["put", source, "--unique-key", "once", "--to", "file:///nowhere/"] + options)
+                }
+                let first = try await put("--spool")
+                let id = try #require(first.ids.first, "\(first.errors)")
+                // Another inode with the content and the time of the first.
+                let replaced = try await installation.run(
+                    program: "/bin/sh", ["-c", "cp -p \"$0\" \"$1\" && mv \"$1\" \"$0\"", source, copy])
+                #expect(replaced.code == 0, "\(replaced.errors)")
+                for options in [[], ["--spool"]] as [[String]] {
+                    let again = try await installation.run(
+                        program: "\(Installation.bin)/sluice",
+                        ["put", source, "--unique-key", "once", "--to", "file:///nowhere/"] + options)
+                    #expect(again.ids == [id] && again.errors.contains("existing: \(id)"), "\(again.errors)")
+                }
+                try Data([4, 5, 6]).write(to: URL(fileURLWithPath: source))
+                #expect(try await put().code == 65)
+            }
+        }
+
+        @Test func `numbers that differ beyond 64 bits are different payloads under one key`() async throws {
+            try await Installation.with { installation in
+                func submit(_ number: String) async throws -> Installation.Finished {
+                    try await installation.sluice(
+                        "submit", "mine", "--allow-unknown", "--unique-key", "n", "--payload", "{\"id\":\(number)}")
+                }
+                let first = try await submit("18446744073709551615")
+                let id = try #require(first.ids.first, "\(first.errors)")
+                let other = try await submit("18446744073709551616")
+                #expect(other.code == 65 && other.errors.contains("\(id)"), "\(other.errors)")
+                #expect(try await submit("18446744073709551615").ids == [id])
+            }
+        }
     }
 }

@@ -105,7 +105,7 @@ import Host
             let bytes = try probe.texts("SELECT DISTINCT hex(substr(id, 16)) FROM command")
             #expect(bytes.allSatisfy { (Int($0, radix: 16) ?? -1) % 8 == shard })
             #expect(try probe.text("SELECT value FROM meta WHERE key = 'shards'") == "8")
-            #expect(try probe.number("PRAGMA user_version") == 2)
+            #expect(try probe.number("PRAGMA user_version") == 3)
         }
     }
 
@@ -122,7 +122,7 @@ import Host
         }
         guard case .claimed(_, _, nil, _) = try apply(.claim(id, sent: true)) else { throw Missed("the claim") }
         #expect(try apply(.keep(id, claim: 1, state: [1])) == .done([], retries: 0))
-        #expect(try SQLiteProbe(path).number("PRAGMA user_version") == 2)
+        #expect(try SQLiteProbe(path).number("PRAGMA user_version") == 3)
     }
 
     @Test func `a path of 200 bytes with signs in it works`() throws {

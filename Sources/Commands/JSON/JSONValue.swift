@@ -57,18 +57,6 @@ public enum JSONValue: Sendable, Hashable {
         case .object: "an object"
         }
     }
-
-    /// The same value with members sorted by name, so that equal payloads have equal bytes (for the unique key's hash).
-    package var canonical: JSONValue {
-        switch self {
-        case .null, .bool, .integer, .number, .string: self
-        case .array(let elements): .array(elements.map(\.canonical))
-        case .object(let members):
-            .object(
-                members.map { Member($0.name, $0.value.canonical) }
-                    .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) })
-        }
-    }
 }
 
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,

@@ -47,6 +47,10 @@ extension SourceIdentity {
         ]
     }
 
+    /// Size and time of the last change alone: they stay while the content does, where a copy of the file or
+    /// a mount that numbers its files anew has another inode or device.
+    var content: JSONValue { ["size": .integer(size), "mtime": .integer(modified)] }
+
     init(_ value: JSONValue) throws(PayloadError) {
         guard let members = value.members else {
             throw PayloadError(.data, "“source” must be an object, not \(value.kind)")

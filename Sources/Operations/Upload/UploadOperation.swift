@@ -53,9 +53,11 @@ package struct UploadOperation: Operation {
         upload.source = source
         upload.settle(size: source.size)
         upload.resolveDirectory()
-        return PayloadFacts(
+        var facts = PayloadFacts(
             destination: upload.to.destination, idempotent: upload.isIdempotent, total: source.size,
             payload: upload.json)
+        facts.identity = upload.identity
+        return facts
     }
 
     // MARK: Execution

@@ -121,7 +121,12 @@ struct UploadPayload: Sendable, Equatable {
         }
     }
 
-    var json: JSONValue {
+    var json: JSONValue { json(source: source?.json) }
+
+    /// The part of the payload by which two uploads under one unique key are equal.
+    var identity: JSONValue { json(source: source?.content) }
+
+    private func json(source: JSONValue?) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("file", .string(file)), .init("to", .string(to.text)),
         ]
@@ -132,7 +137,7 @@ struct UploadPayload: Sendable, Equatable {
         if let transferProtocol { members.append(.init("protocol", .string(transferProtocol.rawValue))) }
         if let name { members.append(.init("name", .string(name))) }
         members.append(.init("removeSource", .bool(removeSource)))
-        if let source { members.append(.init("source", source.json)) }
+        if let source { members.append(.init("source", source)) }
         return .object(members)
     }
 

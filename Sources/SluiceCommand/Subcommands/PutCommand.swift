@@ -12,7 +12,8 @@ struct PutCommand: AsyncParsableCommand {
         discussion: """
             Every file is checked first; where one cannot be uploaded, none is submitted. The files stay where they lie \
             and must not change until they are sent; --spool copies them into the data directory instead. A URL that \
-            ends in a slash gets the file's name appended.
+            ends in a slash gets the file's name appended. Under a unique key, a put is the same where path, size and time \
+            of the last change of the file are, and the URL and the options are.
 
             EXAMPLES
               sluice put report.pdf --to https://media.example.com/in/
@@ -139,7 +140,7 @@ struct PutCommand: AsyncParsableCommand {
         _ payload: JSONValue, of original: CommandDraft, _ registry: OperationRegistry
     ) throws -> CommandDraft {
         var copy = try draft(payload, registry)
-        copy.identity = original.payload
+        copy.identity = original.identity ?? original.payload
         return copy
     }
 

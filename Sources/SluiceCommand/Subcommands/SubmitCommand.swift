@@ -19,6 +19,8 @@ struct SubmitCommand: AsyncParsableCommand {
             what was accepted is printed, with --json together with the number of its line and whether the command is \
             an existing one that its unique key has found.
 
+            Payloads are equal under a unique key where their bytes are: white space and the order of members count.
+
             Of “noop” the payload may have “milliseconds” (how long it takes); of “upload” it has “file” and “to”, and \
             may have “method”, “headers”, “protocol” and “removeSource”, as the options of “sluice put”, and “name” \
             (what the destination is to call the file).

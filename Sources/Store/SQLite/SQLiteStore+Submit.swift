@@ -230,8 +230,21 @@ extension Connection {
         guard try statement.step() else { return nil }
         defer { statement.reset() }
         let id = try statement.id(0)
-        guard statement.bytes(1) == fingerprint else { return .failure(.taken(unique.key, by: id)) }
+        let isEqual: Bool
+        if let known = statement.optionalBytes(1) {
+            isEqual = known == fingerprint
+        } else {
+            isEqual = try isStored(draft, as: id)
+        }
+        guard isEqual else { return .failure(.taken(unique.key, by: id)) }
         return .success(Submission(id: id, isExisting: true))
+    }
+
+    /// Whether the command has the draft's very payload and destination: for one that was submitted by schema
+    /// version 1 or 2, whose fingerprint was of another form.
+    private func isStored(_ draft: CommandDraft, as id: CommandID) throws(StoreError) -> Bool {
+        guard let row = try find(id), row.command.destination == draft.destination else { return false }
+        return try body(.payload, id) == draft.payload
     }
 
     /// Inserts what has gathered, in statements as large as there are rows.

@@ -88,6 +88,10 @@ enum Schema {
         -- What an execution leaves to the next one. Here, for a claim reads this row anyway.
         ALTER TABLE payload ADD COLUMN kept BLOB;
         """,
+        """
+        -- A fingerprint is of the payload's bytes now, no longer of its sorted JSON. NULL: compare the payload itself.
+        UPDATE command SET fingerprint = NULL WHERE unique_key IS NOT NULL;
+        """,
     ]
 
     /// What a new shard starts with, besides its tables.
