@@ -24,8 +24,10 @@ public struct Command: Sendable, Equatable {
     public var notBefore: Timestamp
     /// Cancelled after, also while running.
     public var deadline: Timestamp?
-    /// Unique within (type, ordering key) while the command is kept and is neither cancelled nor `tooManyTimes`.
+    /// Unique within (type, ordering key) for as long as ``uniqueFor`` says; compared by its bytes.
     public var uniqueKey: String?
+    /// How long the command holds its unique key; without one it means nothing. See ``holdsUniqueKey(at:)``.
+    public var uniqueFor = UniquePeriod.kept
     public var orderingKey: String?
     /// The order of submission within the shard; assigned by the insert, from 1.
     public var turn: Int64
@@ -75,6 +77,8 @@ public struct Command: Sendable, Equatable {
     /// Deaths of workers after which a command is given up. Not 3: where workers are killed from outside every other
     /// second, one healthy command of some 5,000 was struck three times in one run of four.
     package static let crashLimit = 5
+    /// How long a command in `success` or `cancelled` is kept before it is pruned, unless configured otherwise.
+    package static let defaultRetention: Duration = .seconds(7 * 86_400)
     /// Bytes of JSON that a payload may have: 1 MiB.
     public static let payloadLimit = 1 << 20
     /// The default of ``retryLimit``.
@@ -95,7 +99,12 @@ public struct CommandDraft: Sendable, Equatable {
     public var retryLimit: Int
     public var notBefore: Timestamp
     public var deadline: Timestamp?
+    /// While a command holds this key, 1 to 512 bytes, an equal draft of the same type makes no second
+    /// command, and one with another payload or destination is refused.
     public var uniqueKey: String?
+    /// How long the command will hold the key. Where an existing command is found, its own period stays as it
+    /// is.
+    public var uniqueFor = UniquePeriod.kept
     /// Bytes in all, where known.
     public var total: Int64
     /// Bytes that tell whether a draft with the same unique key is an equal one, in place of the payload: for

@@ -1,3 +1,4 @@
+internal import Commands
 package import NetworkControl
 
 /// How the coordinator paces itself. The defaults are the contract's.
@@ -11,7 +12,7 @@ package struct CoordinatorConfiguration: Sendable {
     /// Ready commands kept in memory for each destination and class.
     package var window = 256
     /// Finished commands are kept for so long.
-    package var retention: Duration = .seconds(7 * 86_400)
+    package var retention: Duration = Command.defaultRetention
     /// What the network allows.
     package var network = NetworkPolicy()
     /// Called with the payload of each command that is pruned and was no success, on a thread that may block.

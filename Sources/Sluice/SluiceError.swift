@@ -15,7 +15,8 @@ public struct SluiceError: Error, Sendable, Equatable, CustomStringConvertible {
         case cannotWrite
         /// The store is damaged.
         case corrupt
-        /// The unique key belongs to a command with another payload, type or destination.
+        /// The unique key is held by a command with another payload or destination: `id` names it, the
+        /// message says for how long.
         case conflict
         /// A value that the contract does not allow: payload, type, limit.
         case invalid

@@ -9,8 +9,10 @@ public struct SubmitOptions: Sendable, Equatable {
     public var notBefore: Timestamp = .zero
     /// Cancelled after, also while running.
     public var deadline: Timestamp?
-    /// A second submit with the same key and payload returns the first's id.
+    /// While a command holds this key, a second submit with the same key and payload returns that command's id.
     public var uniqueKey: String?
+    /// How long the command will hold ``uniqueKey``; without a key it means nothing.
+    public var uniqueFor = UniquePeriod.kept
     /// Whom the command talks to. Nil: what its operation reads in the payload.
     public var destination: Destination?
     /// Accept a type that no worker has ever been able to run.
@@ -26,8 +28,9 @@ extension CommandDraft {
     /// Checks a payload against its operation and makes the draft of a command.
     ///
     /// - Parameters:
-    ///   - text: the payload as its producer wrote it, which is kept byte for byte where the operation does not
-    ///     replace the payload: `payload` rounds numbers beyond 64 bits. Nil: the compact text of `payload`.
+    ///   - text: the payload as its producer wrote it, which is kept byte for byte where the operation does
+    ///     not replace the payload: `payload` rounds numbers beyond 64 bits. Nil: the compact text of
+    ///     `payload`.
     ///   - registry: operations that know how to read payloads. A type that is not among them is taken as it is: its
     ///     destination is that of the options, and it is not idempotent unless they say so.
     /// - Throws: ``PayloadError`` that names the key or the file.
@@ -55,6 +58,7 @@ extension CommandDraft {
             type: type, payload: bytes, destination: options.destination ?? facts.destination, qos: options.qos,
             idempotent: options.idempotent ?? facts.idempotent, retryLimit: options.retryLimit,
             notBefore: options.notBefore, deadline: options.deadline, uniqueKey: options.uniqueKey, total: facts.total)
+        uniqueFor = options.uniqueFor
         if uniqueKey != nil { identity = facts.identity?.bytes }
     }
 }

@@ -21,6 +21,9 @@ extension CommandDraft {
             return StoreError(
                 .invalid, "A unique key has 1 to \(UniqueKey.limit) bytes, and this one \(uniqueKey.utf8.count).")
         }
+        if case .duration(let duration) = uniqueFor, duration < .milliseconds(1) {
+            return StoreError(.invalid, "A unique key is held for at least 1 ms, not for \(duration).")
+        }
         return nil
     }
 
@@ -34,12 +37,5 @@ extension StoreError {
     /// Why a type is refused that nobody can run.
     static func unknownType(_ type: String, known: Set<String>) -> StoreError {
         StoreError(.invalid, "No worker runs “\(type)”; known types are \(known.sorted().joined(separator: ", ")).")
-    }
-
-    /// Why a unique key is refused that a different command has.
-    static func taken(_ key: String, by id: CommandID) -> StoreError {
-        StoreError(
-            .conflict, "The unique key “\(key)” belongs to \(id), which has another payload, type or destination.",
-            id: id)
     }
 }

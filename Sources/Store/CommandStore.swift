@@ -15,7 +15,11 @@ package protocol CommandStore: Sendable {
     /// Makes commands durable. When this returns, every `.success` is on disk (`synchronous=FULL`).
     ///
     /// Drafts of one shard share a transaction; the shards commit one after the other or side by side, and a shard that
-    /// fails fails its own drafts only. A draft whose unique key is taken by an equal draft returns that command.
+    /// fails fails its own drafts only.
+    ///
+    /// A draft whose unique key is held returns the command that holds the key, or `conflict` where that
+    /// command has another payload or destination. A key whose period has lapsed at `now` goes to the draft
+    /// in the transaction of the insert. A key is unique in its shard because its shard follows from it.
     /// - Parameter allowUnknownTypes: accept types that no worker has ever been able to run.
     /// - Returns: one result for each draft, in order.
     func submit(
@@ -108,8 +112,10 @@ package protocol CommandStore: Sendable {
     // MARK: Wishes of people
 
     func cancel(_ id: CommandID, reason: String, now: Timestamp) throws(StoreError) -> CancelOutcome
-    /// A person's retry: resets retries, crashes, notBefore, the wish and a passed deadline; keeps the offset.
+    /// A person's retry: resets retries, crashes, notBefore, the wish and a passed deadline; keeps the
+    /// offset. A unique key that the command gave up is taken back, unless its period has lapsed.
     /// - Returns: the transition, or nil where the status does not allow it.
+    /// - Throws: `conflict` where another command holds that key.
     func retry(_ id: CommandID, now: Timestamp) throws(StoreError) -> StatusEvent?
     /// Settles a command that is in doubt as success, new or cancelled.
     func resolve(_ id: CommandID, as status: CommandStatus, now: Timestamp) throws(StoreError) -> StatusEvent?

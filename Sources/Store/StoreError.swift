@@ -19,7 +19,7 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         case exhausted
         /// The WAL has outgrown its limit because somebody holds it. Try again.
         case overloaded
-        /// The unique key belongs to a command with another payload, type or destination.
+        /// The unique key is held by a command with another payload or destination.
         case conflict
         /// A value that the contract does not allow: payload, type, limit.
         case invalid

@@ -7,7 +7,7 @@ struct StoredCommand: Equatable {
     var epoch: Int64?
     /// What tells an equal submit; there where a unique key is.
     var fingerprint: [UInt8]?
-    /// The unique key was given up: cancelled or `tooManyTimes`.
+    /// The unique key was given up: by the command's end, or to a later submit because its period had lapsed.
     var keyIsFree = false
     /// The deadline while it still has something to do.
     var openDeadline: Timestamp?
@@ -34,6 +34,7 @@ struct StoredCommand: Equatable {
             idempotent: draft.idempotent, retryLimit: draft.retryLimit,
             notBefore: draft.notBefore > now ? draft.notBefore : .zero, deadline: draft.deadline,
             uniqueKey: draft.uniqueKey, turn: turn, total: draft.total, createdAt: now, updatedAt: now)
+        command.uniqueFor = draft.uniqueFor
         openDeadline = draft.deadline
         self.fingerprint = fingerprint
     }
@@ -84,7 +85,7 @@ struct StoredCommand: Equatable {
             command.notBefore = .zero
         }
         if status == .success { command.offset = command.total }
-        keyIsFree = status == .cancelled || status == .tooManyTimes
+        if command.uniqueFor.isGivenUp(in: status) { keyIsFree = true }
         return transition
     }
 
@@ -195,7 +196,8 @@ struct StoredCommand: Equatable {
         }
     }
 
-    /// A person wants it to run again. - Returns: nil where the status does not allow it.
+    /// A person wants it to run again. It takes its unique key back, which the caller must have found free,
+    /// unless the key's period has lapsed. - Returns: nil where the status does not allow it.
     mutating func retry(now: Timestamp, _ journal: inout Journal) -> Transition? {
         switch command.status {
         case .error, .cancelled, .tooManyTimes: return renew(reason: "retried by a person", now: now, &journal)
@@ -221,6 +223,8 @@ struct StoredCommand: Equatable {
         command.reason = nil
         if let deadline = command.deadline, deadline <= now { command.deadline = nil }
         openDeadline = command.deadline
+        // After its period a key is not taken back: the command runs again beside the one that may hold it now.
+        if !command.uniqueFor.hasLapsed(since: command.createdAt, at: now) { keyIsFree = false }
         return step(to: .new, reason: reason, seat: nil, now: now, &journal)
     }
 

@@ -30,8 +30,8 @@ extension EndToEndTests {
         @Test func `bulk says of each line in JSON whether its command exists, and how many do in text`() async throws {
             try await Installation.with { installation in
                 let lines = #"""
-                    {"payload":{},"uniqueKey":"a"}
-                    {"payload":{},"uniqueKey":"b"}
+                    {"payload":{},"uniqueKey":"a","uniqueFor":"running"}
+                    {"payload":{},"uniqueKey":"b","uniqueFor":"24h"}
                     {"payload":{},"uniqueKey":"a"}
                     {"payload":{}}
                     """#
@@ -41,6 +41,89 @@ extension EndToEndTests {
                 let again = try await installation.sluice("submit", "noop", "-", input: lines)
                 #expect(again.ids.count == 4)
                 #expect(again.errors == "sluice: existing: 3 of 4 commands; --json tells which\n")
+                let listed = try await installation.sluice("list", "--json")
+                let periods = try listed.lines.map { try JSONValue(parsing: Array($0.utf8)) }
+                    .filter { $0["uniqueKey"]?.string != nil }.map { $0["uniqueFor"]?.string }
+                #expect(Set(periods) == ["running", "1d"])
+            }
+        }
+
+        @Test func `a period that cannot be read is refused with a sentence before anything is submitted`() async throws
+        {
+            try await Installation.with { installation in
+                for period in ["ten", "10 m", "0s", "-5m", "0.0001s", "KEPT"] {
+                    let refused = try await installation.sluice(
+                        "submit", "noop", "--unique-key", "k", "--unique-for=\(period)")
+                    #expect(refused.code == 64, "\(period): \(refused.errors)")
+                    #expect(refused.errors.contains("“kept”, “running”, or a time"), "\(refused.errors)")
+                }
+                let alone = try await installation.sluice("submit", "noop", "--unique-for", "10m")
+                #expect(alone.code == 64 && alone.errors.contains("--unique-key"), "\(alone.errors)")
+                let put = try await installation.sluice(
+                    "put", "x", "--to", "file:///nowhere/", "--unique-for", "running")
+                #expect(put.code == 64 && put.errors.contains("--unique-key"), "\(put.errors)")
+                let lines = [
+                    (#"{"payload":{},"uniqueKey":"k","uniqueFor":"ten"}"#, "“uniqueFor” is “ten”"),
+                    (#"{"payload":{},"uniqueKey":"k","uniqueFor":10}"#, "“uniqueFor” must be a string"),
+                    (#"{"payload":{},"uniqueFor":"10m"}"#, "“uniqueKey” is held, which is missing"),
+                ]
+                for (line, sentence) in lines {
+                    let refused = try await installation.sluice("submit", "noop", "-", input: line)
+                    #expect(refused.code == 65 && refused.errors.contains(sentence), "\(refused.errors)")
+                }
+                #expect(try installation.store().counts()[.new] == 0)
+            }
+        }
+
+        @Test func `a conflict names the holder and says how long the key is held`() async throws {
+            try await Installation.with { installation in
+                func submit(_ payload: String, _ options: String...) async throws -> Installation.Finished {
+                    try await installation.run(
+                        program: "\(Installation.bin)/sluice", ["submit", "noop", "--payload", payload] + options)
+                }
+                let ends = ["kept": "until 7 days after its end", "running": "until the command has ended"]
+                for (period, end) in ends {
+                    let id = try #require(
+                        try await submit("{}", "--unique-key", period, "--unique-for", period).ids.first)
+                    let refused = try await submit(#"{"milliseconds":1}"#, "--unique-key", period)
+                    #expect(refused.code == 65 && refused.output.isEmpty)
+                    #expect(refused.errors.contains("\(id)") && refused.errors.contains(end), "\(refused.errors)")
+                }
+                let id = try #require(try await submit("{}", "--unique-key", "day", "--unique-for", "24h").ids.first)
+                let end = try #require(try installation.store().command(id)).createdAt + .seconds(86_400)
+                let refused = try await submit(#"{"milliseconds":1}"#, "--unique-key", "day")
+                #expect(refused.errors.contains("held until \(end)"), "\(refused.errors)")
+
+                // `status` and `explain` say how long the command holds its key.
+                let status = try await installation.sluice("status", "\(id)")
+                #expect(status.output.contains("unique for   1d; held until \(end)"), "\(status.output)")
+                let explained = try await installation.sluice("explain", "\(id)")
+                #expect(explained.output.contains("“day” is held until \(end)"), "\(explained.output)")
+                let json = try await installation.sluice("explain", "\(id)", "--json").json()
+                #expect(json["uniqueFor"]?.string == "1d" && json["holdsUniqueKey"]?.bool == true)
+                #expect(try await installation.sluice("cancel", "\(id)").code == 0)
+                let after = try await installation.sluice("status", "\(id)")
+                #expect(after.output.contains("unique for   1d; no longer held"), "\(after.output)")
+            }
+        }
+
+        @Test func `a key for “running” lets the same file come again after each success`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.up()
+                let source = try installation.place.file("latest.csv", [1, 2, 3])
+                let target = try installation.place.directory("out")
+                func put(_ period: String) async throws -> Installation.Finished {
+                    try await installation.sluice(
+                        "put", source, "--to", "file://\(target)/", "--wait", "--unique-key",
+                        period, "--unique-for", period)
+                }
+                let first = try await put("running")
+                #expect(first.code == 0, "\(first.errors)")
+                let second = try await put("running")
+                #expect(second.code == 0 && second.ids.count == 1 && second.ids != first.ids, "\(second.errors)")
+                let kept = try await put("kept")
+                #expect(kept.code == 0, "\(kept.errors)")
+                #expect(try await put("kept").ids == kept.ids)
             }
         }
 

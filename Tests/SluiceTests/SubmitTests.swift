@@ -66,7 +66,8 @@ import ZeroMQ
             let error = await #expect(throws: SluiceError.self) {
                 try await rig.client.submit("noop", payload: ["echo": 2], options: options)
             }
-            #expect(error?.code == .conflict)
+            #expect(error?.code == .conflict && error?.id == first)
+            #expect(error?.message.contains("held while the command is kept") == true)
         }
     }
 
@@ -74,6 +75,7 @@ import ZeroMQ
         try await Rig.with { rig in
             var options = SubmitOptions()
             options.uniqueKey = "once"
+            options.uniqueFor = .running
             func submit() async throws -> Submission {
                 try await rig.client.submitOrFind("noop", payload: ["echo": 1], options: options)
             }
@@ -82,9 +84,16 @@ import ZeroMQ
             let second = try await submit()
             #expect(second.id == first.id && second.isExisting)
             let draft = try rig.client.draft("noop", payload: ["echo": 1], options: options)
+            #expect(draft.uniqueFor == .running)
             #expect(try await rig.client.submitOrFind(draft).isExisting)
             let bulk = await rig.client.submitOrFind(bulk: [draft, draft])
             #expect(try bulk.map { try $0.get().id } == [first.id, first.id])
+
+            try rig.execute(first.id)
+            let third = try await submit()
+            #expect(!third.isExisting && third.id != first.id)
+            let command = try #require(try await rig.client.command(third.id))
+            #expect(command.uniqueFor == .running && command.holdsUniqueKey(at: .now))
         }
     }
 

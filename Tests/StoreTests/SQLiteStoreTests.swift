@@ -113,7 +113,11 @@ import Host
         let place = try SQLitePlace()
         let id = try place.store().submitNoops(1)[0]
         let path = place.data.shard(id.shard(of: try place.data.shards().count))
-        try SQLiteProbe(path).run("ALTER TABLE payload DROP COLUMN kept; PRAGMA user_version = 1")
+        try SQLiteProbe(path).run(
+            """
+            ALTER TABLE payload DROP COLUMN kept; ALTER TABLE command DROP COLUMN unique_for;
+            PRAGMA user_version = 1
+            """)
         let store = try SQLiteStore(directory: place.data, create: false)
         try store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: "boot"))
         let shard = id.shard(of: store.shardCount)

@@ -71,8 +71,8 @@ final class StoreUnderTest: Sendable {
     func statuses(_ id: CommandID) throws -> [CommandStatus] { try store.timeline(id).map(\.status) }
 
     /// Brings a new command to a status that it can stay in.
-    func make(_ status: CommandStatus) throws -> CommandID {
-        var draft = CommandDraft.noop
+    func make(_ status: CommandStatus, of draft: CommandDraft = .noop) throws -> CommandID {
+        var draft = draft
         draft.idempotent = status != .inDoubt
         let id = try submit(draft)
         try open()

@@ -14,9 +14,22 @@ struct SubmitFields: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "A second submit with the same key and payload returns the first's UUID and says “existing”.",
-            valueName: "key"))
+            """
+            While a command holds this key, a second submit of the same payload returns that command's UUID and says \
+            “existing”; one of another payload is an error.
+            """, valueName: "key"))
     var uniqueKey: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            """
+            How long the command holds its unique key: kept (until it is pruned, by default 7 days after its end), \
+            running (until it has ended), or a time from the submit on, as in 10m or 24h, but not longer than the \
+            command is kept. A command that is cancelled or tooManyTimes holds its key no longer. (default: kept)
+            """, valueName: "period"),
+        transform: UniquePeriod.init(option:))
+    var uniqueFor: UniquePeriod?
 
     @Option(name: .long, help: ArgumentHelp("Failures charged before it is given up.", valueName: "count"))
     var retryLimit: Int = Command.defaultRetryLimit
@@ -39,10 +52,18 @@ struct SubmitFields: ParsableArguments {
         if let uniqueKey, uniqueKey.isEmpty { throw ValidationError("--unique-key must not be empty.") }
     }
 
+    /// Refuses a period without a key. Lines of a bulk may have keys of their own, so a bulk does not call this.
+    func requireKeyOfPeriod() throws {
+        guard uniqueFor == nil || uniqueKey != nil else {
+            throw ValidationError("--unique-for says how long --unique-key is held: give both.")
+        }
+    }
+
     var options: SubmitOptions {
         var options = SubmitOptions()
         options.qos = qos ?? .default
         options.uniqueKey = uniqueKey
+        options.uniqueFor = uniqueFor ?? .kept
         options.retryLimit = retryLimit
         options.notBefore = notBefore?.time ?? .zero
         options.deadline = deadline?.time

@@ -30,14 +30,28 @@ struct ExplainCommand: ParsableCommand {
             keeper.links = try LinkSource(keeper.surroundings).readings()
         }
         let gates = try keeper.gates(of: command)
+        let now = Timestamp.now
         if print.json {
+            let unique: [JSONValue.Member] =
+                command.uniqueKey.map { key in
+                    [
+                        .init("uniqueKey", .string(key)), .init("uniqueFor", .string(command.uniqueFor.description)),
+                        .init("holdsUniqueKey", .bool(command.holdsUniqueKey(at: now))),
+                    ]
+                } ?? []
             Output.line(
-                JSONValue.object([
-                    .init("id", .string(id.description)), .init("status", .string(command.status.name)),
-                    .init("gates", .array(gates.map(\.json))),
-                ]).bytes)
+                JSONValue.object(
+                    [
+                        .init("id", .string(id.description)), .init("status", .string(command.status.name)),
+                        .init("gates", .array(gates.map(\.json))),
+                    ] + unique
+                ).bytes)
         } else {
             for gate in gates { Output.line(gate.sentence) }
+            if let key = command.uniqueKey {
+                Output.line(
+                    "unique key: “\(key)” is \(command.uniqueKeyHold(at: now)) (--unique-for \(command.uniqueFor)).")
+            }
         }
         try data.warn(of: store)
     }

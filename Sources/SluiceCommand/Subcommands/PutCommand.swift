@@ -20,6 +20,7 @@ struct PutCommand: AsyncParsableCommand {
               sluice put *.mp4 --to https://media.example.com/in/ --qos background --wait
               sluice put dump.sql --to file:///backup/dump.sql --spool
               sluice put disk.img --to https://media.example.com/files/ --protocol tus --wait
+              sluice put latest.csv --to https://media.example.com/ --unique-key latest --unique-for running
               sluice put a.bin --to http://host/upload --method POST --header 'X-Tag: nightly' --idempotent yes
             """)
 
@@ -85,6 +86,7 @@ struct PutCommand: AsyncParsableCommand {
         if fields.uniqueKey != nil, files.count > 1 {
             throw ValidationError("--unique-key names one command: put one file at a time.")
         }
+        try fields.requireKeyOfPeriod()
         if files.count > 1, !to.hasSuffix("/"), transferProtocol != .tus {
             throw ValidationError("With several files, --to must end in a slash: each file's name is appended.")
         }

@@ -148,7 +148,9 @@ struct StatusCommand: ParsableCommand {
         if command.cancelRequested { facts.append(("cancel", "wished")) }
         if command.notBefore > .zero { facts.append(("not before", command.notBefore.description)) }
         if let deadline = command.deadline { facts.append(("deadline", deadline.description)) }
-        if let key = command.uniqueKey { facts.append(("unique key", key)) }
+        if let key = command.uniqueKey {
+            facts += [("unique key", key), ("unique for", "\(command.uniqueFor); \(command.uniqueKeyHold(at: .now))")]
+        }
         if command.total > 0 {
             facts.append(("progress", "\(Figures.bytes(command.offset)) of \(Figures.bytes(command.total))"))
         }

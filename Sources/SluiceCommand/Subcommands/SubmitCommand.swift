@@ -12,12 +12,12 @@ struct SubmitCommand: AsyncParsableCommand {
         abstract: "Submit commands of any type. Prints one UUID a line as soon as it is durable.",
         discussion: """
             The payload is JSON, read from the argument, from a file (@file), or in bulk from standard input (-): then \
-            each line is an object with “payload” and, where wanted, “qos”, “idempotent”, “uniqueKey”, “retryLimit”, \
-            “notBefore”, “deadline” and “destination”; the options of the command line are the defaults. A line that \
-            cannot be read ends the bulk with its number; the lines before it are kept. One that only the store can \
-            refuse (its unique key is another's) does so too, but up to 4,096 lines behind it may have gone with it: \
-            what was accepted is printed, with --json together with the number of its line and whether the command is \
-            an existing one that its unique key has found.
+            each line is an object with “payload” and, where wanted, “qos”, “idempotent”, “uniqueKey”, “uniqueFor”, \
+            “retryLimit”, “notBefore”, “deadline” and “destination”; the options of the command line are the \
+            defaults. A line that cannot be read ends the bulk with its number; the lines before it are kept. One that \
+            only the store can refuse (its unique key is another's) does so too, but up to 4,096 lines behind it may \
+            have gone with it: what was accepted is printed, with --json together with the number of its line and \
+            whether the command is an existing one that its unique key has found.
 
             Payloads are equal under a unique key where their bytes are: white space and the order of members count.
 
@@ -30,6 +30,8 @@ struct SubmitCommand: AsyncParsableCommand {
               sluice submit noop --payload '{"milliseconds": 20}' --qos userInteractive --wait
               sluice submit upload --payload '{"file": "/data/a.mp4", "to": "https://media.example.com/in/"}'
               sluice submit upload --payload @upload.json
+              sluice submit noop --unique-key nightly-2026-11-25
+              sluice submit noop --unique-key refresh --unique-for 10m
               seq 100000 | sed 's/.*/{"payload":{}}/' | sluice submit noop --payload - > uuids
             """)
 
@@ -75,6 +77,7 @@ struct SubmitCommand: AsyncParsableCommand {
         if source != nil, payload != nil, payload != "-" {
             throw ValidationError("Give either - or --payload, not both.")
         }
+        if !isBulk { try fields.requireKeyOfPeriod() }
     }
 
     private var isBulk: Bool { source == "-" || payload == "-" }

@@ -147,6 +147,9 @@ final class BulkSubmit: Sendable {
             }
         }
         guard let payload else { throw Complaint(.data, "“payload” is missing") }
+        guard options.uniqueKey != nil || line["uniqueFor"] == nil else {
+            throw Complaint(.data, "“uniqueFor” says how long “uniqueKey” is held, which is missing")
+        }
         return try CommandDraft(
             type: type, payload: payload.value, text: payload.text, options: options, registry: registry)
     }
@@ -224,6 +227,11 @@ enum BulkField {
         case ("uniqueKey", .string(let key)):
             guard !key.isEmpty else { throw Complaint(.data, "“uniqueKey” is empty") }
             options.uniqueKey = key
+        case ("uniqueFor", .string(let text)):
+            guard let period = UniquePeriod(text: text) else {
+                throw Complaint(.data, "“uniqueFor” is “\(text)” and must be \(UniquePeriod.forms)")
+            }
+            options.uniqueFor = period
         case ("retryLimit", .integer(let limit)): options.retryLimit = Int(limit)
         case ("notBefore", .string(let text)): options.notBefore = try time(text, of: member.name)
         case ("deadline", .string(let text)): options.deadline = try time(text, of: member.name)
@@ -232,7 +240,7 @@ enum BulkField {
                 throw Complaint(.data, "“destination” is “\(text)”, which is no URL")
             }
             options.destination = destination
-        case ("qos", _), ("uniqueKey", _), ("notBefore", _), ("deadline", _), ("destination", _):
+        case ("qos", _), ("uniqueKey", _), ("uniqueFor", _), ("notBefore", _), ("deadline", _), ("destination", _):
             throw Complaint(.data, "“\(member.name)” must be a string, not \(member.value.kind)")
         case ("idempotent", _): throw Complaint(.data, "“idempotent” must be true or false, not \(member.value.kind)")
         case ("retryLimit", _):
@@ -240,8 +248,8 @@ enum BulkField {
         default:
             throw Complaint(
                 .data,
-                "unknown key “\(member.name)”: a line has payload, qos, idempotent, uniqueKey, retryLimit, notBefore, "
-                    + "deadline and destination")
+                "unknown key “\(member.name)”: a line has payload, qos, idempotent, uniqueKey, uniqueFor, retryLimit, "
+                    + "notBefore, deadline and destination")
         }
     }
 

@@ -27,15 +27,27 @@ struct MemoryShard {
     mutating func insert(
         _ draft: CommandDraft, fingerprint: [UInt8]?, id: CommandID, now: Timestamp
     ) -> Result<Submission, StoreError> {
-        if let unique = draft.unique, let holder = holders[unique], let row = rows[holder] {
-            guard row.fingerprint == fingerprint else { return .failure(.taken(unique.key, by: holder)) }
-            return .success(Submission(id: holder, isExisting: true))
+        if let unique = draft.unique, let holder = holder(of: unique, at: now) {
+            guard holder.fingerprint == fingerprint else { return .failure(holder.conflict(over: unique.key)) }
+            return .success(Submission(id: holder.id, isExisting: true))
         }
         turn += 1
         var row = StoredCommand(draft, fingerprint: fingerprint, id: id, turn: turn, now: now)
         payloads[id] = draft.payload
         transact(&row) { $0.begin(&$1) }
         return .success(Submission(id: id, isExisting: false, turn: turn))
+    }
+
+    /// The command that holds a unique key. One whose period has lapsed gives the key up here.
+    mutating func holder(of unique: UniqueKey, at now: Timestamp) -> UniqueKeyHolder? {
+        guard let id = holders[unique], var row = rows[id] else { return nil }
+        let holder = UniqueKeyHolder(
+            id: id, turn: row.command.turn, fingerprint: row.fingerprint, period: row.command.uniqueFor,
+            start: row.command.createdAt)
+        guard holder.hasLapsed(at: now) else { return holder }
+        row.keyIsFree = true
+        replace(id, by: row)
+        return nil
     }
 
     /// Changes a row by its own rules, and keeps the transitions that it records.
@@ -104,8 +116,6 @@ struct MemoryShard {
         let turns = ready[key, default: [:]].filter { $0.key > turn }.sorted { $0.key < $1.key }
         return turns.prefix(max(limit, 0)).compactMap { rows[$0.value]?.ready }
     }
-
-    func holder(of unique: UniqueKey) -> CommandID? { holders[unique] }
 
     /// Rows that something holds back until a moment, the earliest first.
     var waiting: [StoredCommand] {

@@ -100,11 +100,11 @@ extension MemoryStore {
         return try with(number) { shard throws(StoreError) in
             guard let row = shard.rows[id] else { throw StoreError.noCommand(id) }
             var renewed = row
-            renewed.keyIsFree = false
-            if row.keyIsFree, row.command.status.mayBecome(.new), let unique = renewed.unique,
-                let holder = shard.holder(of: unique)
+            var journal = Journal()
+            if row.keyIsFree, renewed.retry(now: now, &journal) != nil, let unique = renewed.unique,
+                let holder = shard.holder(of: unique, at: now)
             {
-                throw StoreError.taken(unique.key, by: holder)
+                throw holder.conflict(over: unique.key)
             }
             let event = shard.change(id) { row, journal in
                 row.retry(now: now, &journal).map { row.event($0, shard: number) }

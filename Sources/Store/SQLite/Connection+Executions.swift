@@ -133,7 +133,9 @@ extension Connection {
 
     private func remember(_ row: StoredCommand) {
         let command = row.command
-        guard command.status == .sent, command.reason == nil, row.openDeadline == nil, !command.suspect,
+        // `finishRemembered` leaves the unique key alone, so that it touches no index for it.
+        let givesKeyUp = command.uniqueKey != nil && command.uniqueFor.isGivenUp(in: .success)
+        guard command.status == .sent, command.reason == nil, row.openDeadline == nil, !command.suspect, !givesKeyUp,
             let seat = command.seat
         else { return }
         if remembered.count >= Self.rememberedLimit { remembered.removeAll(keepingCapacity: true) }

@@ -7,7 +7,7 @@ enum Query: Int, CaseIterable {
     case setResult, deleteResult, setKept
     case byID, byTurn, claimable, claimableByTurn
     case hold, finishRemembered, progress, save
-    case byUniqueKey
+    case byUniqueKey, giveKeyUp
     case transition, events, transitionRange
     case ready, readyKeyAfter, readyByID
     case dueRows, nextDue, promote, shiftBackoffs, deadlines, nextDeadline
@@ -22,9 +22,9 @@ enum Query: Int, CaseIterable {
         c.turn, c.id, c.type, c.qos, c.status, c.destination, c.idempotent, c.claim, c.cancel_requested, c.retries, \
         c.retry_limit, c.crashes, c.suspect, c.not_before, c.deadline, c.open_deadline, c.unique_key, c.fingerprint, \
         c.key_is_free, c.ordering_key, c.offset, c.total, c.seat, c.epoch, c.last, c.reason, c.created_at, \
-        c.updated_at, c.dead_at
+        c.updated_at, c.dead_at, c.unique_for
         """
-    static let columnCount: Int32 = 29
+    static let columnCount: Int32 = 30
 
     private static let claimedColumns = """
         c.id, c.status, c.type, c.qos, c.destination, c.seat, c.epoch, c.claim, c.retries, c.suspect, c.updated_at
@@ -77,9 +77,11 @@ enum Query: Int, CaseIterable {
             """
         case .byUniqueKey:
             """
-            SELECT id, fingerprint FROM command WHERE type = ?1 AND ifnull(ordering_key, '') = ?2 AND unique_key = ?3
+            SELECT id, turn, fingerprint, unique_for, created_at FROM command
+            WHERE type = ?1 AND ifnull(ordering_key, '') = ?2 AND unique_key = ?3
             AND unique_key IS NOT NULL AND key_is_free = 0
             """
+        case .giveKeyUp: "UPDATE command SET key_is_free = 1 WHERE turn = ?1"
 
         case .transition: "SELECT seq, id, status, at, seat, claim, reason, previous FROM transition WHERE seq = ?1"
         case .events:
@@ -206,8 +208,8 @@ enum Query: Int, CaseIterable {
                 values(
                     """
                     INSERT INTO command(turn, id, type, qos, destination, idempotent, retry_limit, not_before, deadline,
-                    open_deadline, unique_key, fingerprint, total, last, created_at, updated_at, status)
-                    """, "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)", rows)
+                    open_deadline, unique_key, fingerprint, total, last, created_at, updated_at, unique_for, status)
+                    """, "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)", rows)
             case .payloads: values("INSERT INTO payload(turn, body)", "(?, ?)", rows)
             case .transitions:
                 values(

@@ -203,8 +203,8 @@ extension Connection {
             if draft.uniqueKey != nil {
                 // What stands before it in the batch may have its key.
                 try insert(&rows)
-                if let taken = try holder(of: draft, pending.fingerprint) {
-                    results.append(taken)
+                if let found = try existing(draft, pending.fingerprint, at: now) {
+                    results.append(found)
                     continue
                 }
             }
@@ -217,34 +217,6 @@ extension Connection {
         }
         try insert(&rows)
         return results
-    }
-
-    private func holder(
-        of draft: CommandDraft, _ fingerprint: [UInt8]?
-    ) throws(StoreError) -> Result<Submission, StoreError>? {
-        guard let unique = draft.unique else { return nil }
-        let statement = try statement(.byUniqueKey)
-        statement.bind(unique.type, at: 1)
-        statement.bind(unique.orderingKey, at: 2)
-        statement.bind(unique.key, at: 3)
-        guard try statement.step() else { return nil }
-        defer { statement.reset() }
-        let id = try statement.id(0)
-        let isEqual: Bool
-        if let known = statement.optionalBytes(1) {
-            isEqual = known == fingerprint
-        } else {
-            isEqual = try isStored(draft, as: id)
-        }
-        guard isEqual else { return .failure(.taken(unique.key, by: id)) }
-        return .success(Submission(id: id, isExisting: true))
-    }
-
-    /// Whether the command has the draft's very payload and destination: for one that was submitted by schema
-    /// version 1 or 2, whose fingerprint was of another form.
-    private func isStored(_ draft: CommandDraft, as id: CommandID) throws(StoreError) -> Bool {
-        guard let row = try find(id), row.command.destination == draft.destination else { return false }
-        return try body(.payload, id) == draft.payload
     }
 
     /// Inserts what has gathered, in statements as large as there are rows.
@@ -282,7 +254,8 @@ extension Connection {
             commands.bind(row.last, at: parameter + 13)
             commands.bind(command.createdAt, at: parameter + 14)
             commands.bind(command.updatedAt, at: parameter + 15)
-            parameter += 16
+            commands.bind(command.uniqueFor.stored, at: parameter + 16)
+            parameter += 17
             payloads.bind(command.turn, at: payloadParameter)
             payloads.bind(payload, at: payloadParameter + 1)
             payloadParameter += 2

@@ -15,7 +15,7 @@ extension SQLiteStore {
         try change(id) { row, connection throws(StoreError) in
             let hadKey = !row.keyIsFree
             guard let transition = row.retry(now: now, &connection.journal) else { return (nil, false) }
-            if !hadKey { try connection.reclaimKey(of: row) }
+            if !hadKey { try connection.reclaimKey(of: row, at: now) }
             try connection.dropResult(of: row)
             return (self.event(row, transition), true)
         }
@@ -58,15 +58,10 @@ extension SQLiteStore {
 }
 
 extension Connection {
-    /// A command that gave its unique key up may run again only if nobody has taken it since.
-    fileprivate func reclaimKey(of row: StoredCommand) throws(StoreError) {
-        guard let unique = row.unique else { return }
-        let statement = try statement(.byUniqueKey)
-        statement.bind(unique.type, at: 1)
-        statement.bind(unique.orderingKey, at: 2)
-        statement.bind(unique.key, at: 3)
-        defer { statement.reset() }
-        if try statement.step() { throw StoreError.taken(unique.key, by: try statement.id(0)) }
+    /// A command that gave its unique key up takes it back only where no other command holds it.
+    fileprivate func reclaimKey(of row: StoredCommand, at now: Timestamp) throws(StoreError) {
+        guard let unique = row.unique, let holder = try holder(of: unique, at: now) else { return }
+        throw holder.conflict(over: unique.key)
     }
 
     fileprivate func dropResult(of row: StoredCommand) throws(StoreError) {

@@ -89,7 +89,12 @@ enum Schema {
         ALTER TABLE payload ADD COLUMN kept BLOB;
         """,
         """
-        -- A fingerprint is of the payload's bytes now, no longer of its sorted JSON. NULL: compare the payload itself.
+        -- How long a command holds its unique key: NULL while it is kept, 0 until it has ended, else this
+        -- many milliseconds from its submit on. From here on `key_is_free` also says that the key went to a
+        -- later submit, or that a command that held it until its end has ended.
+        ALTER TABLE command ADD COLUMN unique_for INTEGER;
+        -- A fingerprint is of the payload's bytes now, no longer of its sorted JSON. NULL: compare the
+        -- payload itself.
         UPDATE command SET fingerprint = NULL WHERE unique_key IS NOT NULL;
         """,
     ]

@@ -3,7 +3,7 @@ internal import Commands
 extension StoredCommand {
     /// Reads ``Query/columns`` of the row on which `row` stands.
     init(_ row: Statement, _ connection: Connection) throws(StoreError) {
-        let command = Command(
+        var command = Command(
             id: try row.id(1), type: row.text(2), qos: try row.qos(3), status: try row.status(4),
             destination: connection.destination(row, 5), idempotent: row.bool(6), claim: row.int(7),
             cancelRequested: row.bool(8), retries: row.int(9), retryLimit: row.int(10), crashes: row.int(11),
@@ -11,9 +11,38 @@ extension StoredCommand {
             uniqueKey: row.optionalText(16), orderingKey: row.optionalText(19), turn: row.int64(0),
             offset: row.int64(20), total: row.int64(21), seat: row.optionalInt(22), reason: row.optionalText(25),
             createdAt: row.time(26), updatedAt: row.time(27))
+        command.uniqueFor = UniquePeriod(stored: row.optionalInt64(29))
         self.init(
             command: command, epoch: row.optionalInt64(23), fingerprint: row.optionalBytes(17), keyIsFree: row.bool(18),
             openDeadline: row.optionalTime(15), deadAt: row.optionalTime(28), last: row.int64(24))
+    }
+}
+
+extension UniqueKeyHolder {
+    /// Reads id, turn, fingerprint, unique_for, created_at.
+    init(_ row: Statement) throws(StoreError) {
+        self.init(
+            id: try row.id(0), turn: row.int64(1), fingerprint: row.optionalBytes(2),
+            period: UniquePeriod(stored: row.optionalInt64(3)), start: row.time(4))
+    }
+}
+
+extension UniquePeriod {
+    /// The column `unique_for`.
+    var stored: Int64? {
+        switch self {
+        case .kept: nil
+        case .running: 0
+        case .duration(let duration): duration.milliseconds
+        }
+    }
+
+    init(stored: Int64?) {
+        switch stored {
+        case nil: self = .kept
+        case 0?: self = .running
+        case let milliseconds?: self = .duration(.milliseconds(milliseconds))
+        }
     }
 }
 

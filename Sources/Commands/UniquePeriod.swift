@@ -1,0 +1,64 @@
+/// How long a command holds its unique key: the field `uniqueFor`.
+///
+/// `cancelled` and `tooManyTimes` give the key up in every case, as the unique jobs of Oban and River do by
+/// default, so that what was never delivered can be submitted again. `inDoubt` holds the key like a waiting
+/// command, because the command may yet run. A command that was pruned holds nothing.
+public enum UniquePeriod: Sendable, Hashable {
+    /// While the command is kept: after a success until it is pruned, by default 7 days after its end.
+    case kept
+    /// Only until the command has ended, so that the same key may be submitted again after each success.
+    case running
+    /// For this long from the submit on, at least 1 ms, in whole milliseconds. `notBefore`, retries and a
+    /// success change nothing; a command that waits or runs for longer no longer keeps another one out.
+    case duration(Duration)
+
+    /// Whether a command that comes to `status` gives its key up.
+    package func isGivenUp(in status: CommandStatus) -> Bool {
+        switch status {
+        case .cancelled, .tooManyTimes: true
+        case .success: self == .running
+        case .new, .queued, .sent, .error, .blocked, .inDoubt: false
+        }
+    }
+
+    /// Whether the period of a command that was submitted at `start` is over, whatever its status.
+    package func hasLapsed(since start: Timestamp, at now: Timestamp) -> Bool {
+        guard case .duration(let duration) = self else { return false }
+        return now >= start + duration
+    }
+
+    /// Until when a command that was submitted at `start` holds its key, in words that follow “held”.
+    package func end(since start: Timestamp) -> String {
+        switch self {
+        case .kept:
+            "while the command is kept, until \(Command.defaultRetention.components.seconds / 86_400) days after its end"
+        case .running: "until the command has ended"
+        case .duration(let duration): "until \(start + duration)"
+        }
+    }
+}
+
+extension UniquePeriod: CustomStringConvertible {
+    /// `kept`, `running`, or the time in its largest whole unit: `10m`, `1d`, `1500ms`. The command line
+    /// reads it back.
+    public var description: String {
+        switch self {
+        case .kept: return "kept"
+        case .running: return "running"
+        case .duration(let duration):
+            let milliseconds = duration.milliseconds
+            let units: [(Int64, String)] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s")]
+            for (unit, name) in units where milliseconds >= unit && milliseconds.isMultiple(of: unit) {
+                return "\(milliseconds / unit)\(name)"
+            }
+            return "\(milliseconds)ms"
+        }
+    }
+}
+
+extension Command {
+    /// Whether the command holds its unique key at `now`; false without a key.
+    public func holdsUniqueKey(at now: Timestamp) -> Bool {
+        uniqueKey != nil && !uniqueFor.isGivenUp(in: status) && !uniqueFor.hasLapsed(since: createdAt, at: now)
+    }
+}

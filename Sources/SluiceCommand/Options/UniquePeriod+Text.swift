@@ -1,0 +1,32 @@
+internal import ArgumentParser
+internal import Commands
+internal import Console
+
+extension UniquePeriod {
+    /// What a period may be, in the words of an error message.
+    static let forms = "“kept”, “running”, or a time of at least 1 ms such as 10m or 24h"
+
+    /// Reads `kept`, `running`, or a time such as `10m`, `24h`, `1h30m`. - Returns: nil for anything else.
+    init?(text: String) {
+        switch text {
+        case "kept": self = .kept
+        case "running": self = .running
+        default:
+            guard let duration = Duration(text: text), duration >= .milliseconds(1) else { return nil }
+            self = .duration(duration)
+        }
+    }
+
+    /// Reads the value of `--unique-for`.
+    init(option text: String) throws {
+        guard let period = UniquePeriod(text: text) else { throw ValidationError("it must be \(Self.forms).") }
+        self = period
+    }
+}
+
+extension Command {
+    /// How long the command holds its unique key, in words that follow “is”.
+    func uniqueKeyHold(at now: Timestamp) -> String {
+        holdsUniqueKey(at: now) ? "held \(uniqueFor.end(since: createdAt))" : "no longer held"
+    }
+}

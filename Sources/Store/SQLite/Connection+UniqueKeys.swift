@@ -1,0 +1,45 @@
+internal import Commands
+
+extension Connection {
+    /// The answer to a draft whose unique key is held; nil where the key is free.
+    func existing(
+        _ draft: CommandDraft, _ fingerprint: [UInt8]?, at now: Timestamp
+    ) throws(StoreError) -> Result<Submission, StoreError>? {
+        guard let unique = draft.unique, let holder = try holder(of: unique, at: now) else { return nil }
+        let isEqual: Bool
+        if let known = holder.fingerprint {
+            isEqual = known == fingerprint
+        } else {
+            isEqual = try isStored(draft, as: holder)
+        }
+        guard isEqual else { return .failure(holder.conflict(over: unique.key)) }
+        return .success(Submission(id: holder.id, isExisting: true))
+    }
+
+    /// The command that holds a unique key. One whose period has lapsed gives the key up here, in the
+    /// transaction of the insert or retry that takes it.
+    func holder(of unique: UniqueKey, at now: Timestamp) throws(StoreError) -> UniqueKeyHolder? {
+        let find = try statement(.byUniqueKey)
+        find.bind(unique.type, at: 1)
+        find.bind(unique.orderingKey, at: 2)
+        find.bind(unique.key, at: 3)
+        let holder: UniqueKeyHolder
+        do {
+            defer { find.reset() }
+            guard try find.step() else { return nil }
+            holder = try UniqueKeyHolder(find)
+        }
+        guard holder.hasLapsed(at: now) else { return holder }
+        let give = try statement(.giveKeyUp)
+        give.bind(holder.turn, at: 1)
+        try give.run()
+        return nil
+    }
+
+    /// Whether the holder has the draft's very payload and destination: for a command that was submitted by
+    /// schema version 1 or 2, whose fingerprint was of another form.
+    private func isStored(_ draft: CommandDraft, as holder: UniqueKeyHolder) throws(StoreError) -> Bool {
+        guard let row = try find(holder.id), row.command.destination == draft.destination else { return false }
+        return try body(.payload, holder.id) == draft.payload
+    }
+}
