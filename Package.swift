@@ -163,7 +163,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
-            path: "Tests/Support", swiftSettings: swiftSettings),
+            path: "Tests/Support", exclude: ["Script/SCRIPT.md"], swiftSettings: swiftSettings),
         // Changes the routes of a network namespace, which a process enters before its first thread.
         .executableTarget(
             name: "RouteProbe", dependencies: ["Commands", "Coordination", "NetworkControl", "ZeroMQ", "CLinux"],
