@@ -14,7 +14,7 @@ import Work
     private static func rateLimits(to port: Int) -> [CInt] { options(SOL_SOCKET, 47, to: port) }
 
     private static func options(_ level: CInt, _ name: CInt, to port: Int) -> [CInt] {
-        connections(to: port).compactMap { descriptor in
+        descriptors(connectedTo: port).compactMap { descriptor in
             var value: CInt = 0
             var length = socklen_t(MemoryLayout<CInt>.size)
             return getsockopt(descriptor, level, name, &value, &length) == 0 ? value : nil
@@ -23,20 +23,8 @@ import Work
 
     /// Sets the congestion control of the same.
     private static func setCongestionControl(_ name: String, to port: Int) {
-        for descriptor in connections(to: port) {
+        for descriptor in descriptors(connectedTo: port) {
             #expect(setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_CONGESTION, name, socklen_t(name.utf8.count)) == 0)
-        }
-    }
-
-    private static func connections(to port: Int) -> [CInt] {
-        (3..<CInt(1024)).filter { descriptor in
-            // As in sockaddr_in: two bytes of the family, two of the port, the high one first.
-            var address = [UInt8](repeating: 0, count: 128)
-            var length = socklen_t(address.count)
-            let isConnected = address.withUnsafeMutableBytes { bytes in
-                getpeername(descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length) == 0
-            }
-            return isConnected && address[0] == UInt8(AF_INET) && Int(address[2]) << 8 | Int(address[3]) == port
         }
     }
 
@@ -97,7 +85,7 @@ import Work
 
     /// Bytes per second that bbr has found out so far.
     private static func knownRates(to port: Int) -> [UInt64] {
-        connections(to: port).compactMap { descriptor in
+        descriptors(connectedTo: port).compactMap { descriptor in
             // TCP_CC_INFO: struct tcp_bbr_info begins with the rate's two halves.
             var words = InlineArray<5, UInt32>(repeating: 0)
             var length = socklen_t(MemoryLayout.size(ofValue: words))

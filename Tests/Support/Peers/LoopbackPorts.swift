@@ -58,6 +58,18 @@ package func isListening(_ port: Int) -> Bool {
     }
 }
 
+/// The descriptors, below 1024, of this process's connections to a port of loopback.
+package func descriptors(connectedTo port: Int) -> [CInt] {
+    (3..<CInt(1024)).filter { descriptor in
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isConnected = withUnsafeMutableBytes(of: &address) { bytes in
+            getpeername(descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length) == 0
+        }
+        return isConnected && address.sin_family == AF_INET && Int(UInt16(bigEndian: address.sin_port)) == port
+    }
+}
+
 private func loopback(port: Int) -> sockaddr_in {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
