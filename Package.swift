@@ -138,10 +138,8 @@ let package = Package(
         .executableTarget(
             name: "TestDestination",
             dependencies: [
-                "Commands", "CLinux",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Commands", "CLinux", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Tests/TestDestination", swiftSettings: swiftSettings, linkerSettings: lean),

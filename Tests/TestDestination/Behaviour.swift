@@ -8,7 +8,7 @@ struct Behaviour {
     var firstByteDelay = 0.0
     /// More requests at once are answered with 503; nil: no limit.
     var mostRequests: Int?
-    /// Nobody listens, and connections that were open are reset.
+    /// The port refuses connections, and those that were open are reset.
     var isRefusing = false
     /// Connections open and nothing is ever read.
     var isMute = false
@@ -28,6 +28,18 @@ struct Behaviour {
             default: throw Refusal("a destination has no “\(member.name)”, or not \(member.value.kind) for it")
             }
         }
+        guard (0...86_400).contains(behaviour.firstByteDelay) else {
+            throw Refusal("firstByteDelay takes 0 to 86400 seconds, not \(behaviour.firstByteDelay)")
+        }
         return behaviour
+    }
+
+    /// The rules that do what the members say.
+    var script: String {
+        let limit = mostRequests.map {
+            "* * active > \(max($0, 0)) : answer 503 header \"Retry-After: 1\" header \"Connection: close\"; "
+                + "discard 1s; close\n"
+        }
+        return (limit ?? "") + "* * : store after \(Int(firstByteDelay * 1_000_000))us\n"
     }
 }

@@ -1,4 +1,3 @@
-import CLinux
 import Commands
 import NIOCore
 
@@ -7,59 +6,28 @@ final class ControlHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    private let place: Place
+    private let destination: Destination
     private var pending = ByteBuffer()
+    /// Requests of one connection are answered in their order.
+    private var last: Task<Void, Never>?
 
-    init(place: Place) { self.place = place }
+    init(destination: Destination) { self.destination = destination }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         pending.writeImmutableBuffer(unwrapInboundIn(data))
         while let end = pending.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) {
-            let line = pending.readBytes(length: end - pending.readerIndex + 1)!.dropLast()
-            do {
-                try answer(JSONValue(parsing: line), context)
-            } catch {
-                send(JSONValue.object([.init("error", .string("\(error)"))]).bytes, context)
-            }
-        }
-    }
-
-    private func answer(_ request: JSONValue, _ context: ChannelHandlerContext) throws {
-        var json = JSONWriter(capacity: 1 << 16)
-        json.beginObject()
-        json.member("at", clinux_monotonic())
-        if let change = request["change"] {
-            let done = try place.change(change, on: context.eventLoop)
-            json.endObject()
-            let bytes = json.bytes
-            done.assumeIsolated().whenComplete { result in
-                switch result {
-                case .success: self.send(bytes, context)
-                case .failure(let error):
-                    self.send(JSONValue.object([.init("error", .string("\(error)"))]).bytes, context)
+            guard let line = pending.readBytes(length: end - pending.readerIndex + 1) else { return }
+            let (before, channel) = (last, context.channel)
+            last = Task { [destination] in
+                await before?.value
+                var answer: [UInt8]
+                do {
+                    answer = try await destination.answer(try JSONValue(parsing: Array(line.dropLast())))
+                } catch {
+                    answer = JSONValue.object([.init("error", .string("\(error)"))]).bytes
                 }
+                channel.writeAndFlush(ByteBuffer(bytes: answer + [UInt8(ascii: "\n")]), promise: nil)
             }
-            return
         }
-        switch request["ask"]?.string {
-        case "statistics":
-            json.member("step", Ledger.step)
-            json.member("active", place.active)
-            place.ledger.write(since: request["since"]?.integer ?? 0, to: &json)
-        case "files": json.member("files", place.files.json)
-        case nil where request["forget"]?.bool == true:
-            place.ledger.forget()
-            place.files.forget()
-        default: throw Refusal("ask for “statistics” or “files”, change a behaviour, or forget")
-        }
-        json.endObject()
-        send(json.bytes, context)
-    }
-
-    private func send(_ bytes: [UInt8], _ context: ChannelHandlerContext) {
-        var buffer = context.channel.allocator.buffer(capacity: bytes.count + 1)
-        buffer.writeBytes(bytes)
-        buffer.writeInteger(UInt8(ascii: "\n"))
-        context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
     }
 }

@@ -1,13 +1,14 @@
-import CLinux
 import Commands
 import Glibc
 import NIOCore
 import NIOPosix
+import TestSupport
 
-/// A place to upload to that can be slow, full, closed or mute, and remembers what came and when.
+/// A server to upload to that can be slow, full, closed or mute, or does what a script says, and remembers what came and
+/// when.
 ///
 /// ```
-/// TestDestination ADDRESS PORT CONTROL.sock
+/// TestDestination ADDRESS PORT CONTROL.sock [CERTIFICATE.pem KEY.pem [CLIENT-ROOTS.pem]]
 /// ```
 ///
 /// * `PUT`, `POST` to any path: counted, not stored; 201. `Content-Range` goes on where the path stands; 416 where there
@@ -21,25 +22,33 @@ import NIOPosix
 ///                                       CLOCK_MONOTONIC in nanoseconds
 /// {"ask": "files"}                      for each path: bytes kept, and SHA-256 where hashes were on from its start
 /// {"change": BEHAVIOUR}                 see ``Behaviour``
+/// {"script": TEXT}                      see `SCRIPT.md`; null: what the behaviour says. Replaces `firstByteDelay` and
+///                                       `mostRequests`
 /// {"forget": true}                      statistics and files
 /// ```
 @main
 enum DestinationTool {
     static func main() async {
         let arguments = CommandLine.arguments
-        guard arguments.count == 4, let port = Int(arguments[2]) else {
-            fail("usage: TestDestination ADDRESS PORT CONTROL.sock")
+        guard [4, 6, 7].contains(arguments.count), let port = Int(arguments[2]) else {
+            fail("usage: TestDestination ADDRESS PORT CONTROL.sock [CERTIFICATE.pem KEY.pem [CLIENT-ROOTS.pem]]")
         }
         do {
-            // One thread: everything here happens on it.
-            let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-            let place = Place(address: arguments[1], port: port, group: group)
-            try await place.open()
+            var options = ScriptedServer.Options()
+            options.host = arguments[1]
+            options.port = port
+            options.hashes = false
+            options.keepsHeaders = false
+            if arguments.count > 4 {
+                options.identity = TestIdentity(certificate: try text(arguments[4]), key: try text(arguments[5]))
+            }
+            if arguments.count > 6 { options.clientRoots = try text(arguments[6]) }
+            let destination = try await Destination(options)
             unlink(arguments[3])
-            let control = try await ServerBootstrap(group: group)
+            let control = try await ServerBootstrap(group: MultiThreadedEventLoopGroup(numberOfThreads: 1))
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandler(ControlHandler(place: place))
+                        try channel.pipeline.syncOperations.addHandler(ControlHandler(destination: destination))
                     }
                 }
                 .bind(unixDomainSocketPath: arguments[3]).get()
@@ -47,6 +56,11 @@ enum DestinationTool {
         } catch {
             fail("\(error)")
         }
+    }
+
+    private static func text(_ path: String) throws -> String {
+        guard let bytes = contents(of: path) else { throw Refusal("cannot read \(path)") }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     private static func fail(_ sentence: String) -> Never {

@@ -10,7 +10,7 @@ package final class BedDestination: Sendable {
         case firstByteDelay(Double)
         /// More requests at once are answered with 503; nil: no limit.
         case mostRequests(Int?)
-        /// Nobody listens, and connections that were open are reset.
+        /// The port refuses connections, and those that were open are reset.
         case refusing(Bool)
         /// Connections open and nothing is ever read.
         case mute(Bool)
@@ -59,6 +59,13 @@ package final class BedDestination: Sendable {
     package func set(_ faults: Fault...) async throws -> MonotonicMoment {
         let answer = try await control.ask(["change": .object(faults.map(\.member))])
         return MonotonicMoment(nanoseconds: answer["at"]?.integer ?? 0)
+    }
+
+    /// Replaces what it does with requests; takes effect before this returns.
+    /// - Parameter script: in the language of `SCRIPT.md`; nil: what the faults say.
+    /// - Throws: ``Missed`` naming the line that is wrong.
+    package func run(_ script: String?) async throws {
+        try await control.ask(["script": script.map { .string($0) } ?? .null])
     }
 
     /// Requests that run, or ended since, with their bytes since.

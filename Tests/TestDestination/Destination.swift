@@ -1,0 +1,93 @@
+import Commands
+import TestSupport
+
+/// The server of this program and what it was told. One request of the control socket runs after the other.
+actor Destination {
+    private let server: ScriptedServer
+    private var behaviour = Behaviour()
+    /// Nil: what ``behaviour`` says.
+    private var script: String?
+
+    init(_ options: ScriptedServer.Options) async throws {
+        server = try await ScriptedServer(options)
+        try server.run(behaviour.script)
+    }
+
+    /// - Returns: the line that answers.
+    func answer(_ request: JSONValue) async throws -> [UInt8] {
+        var json = JSONWriter(capacity: 1 << 16)
+        json.beginObject()
+        json.member("at", MonotonicMoment.now.nanoseconds)
+        if let change = request["change"] {
+            try await apply(try behaviour.changed(by: change))
+        } else if let text = request["script"]?.string {
+            try server.run(text)
+            script = text
+        } else if request["script"] == .null {
+            script = nil
+            try server.run(behaviour.script)
+        } else if request["forget"]?.bool == true {
+            server.forgetEnded()
+        } else {
+            switch request["ask"]?.string {
+            case "statistics": statistics(since: request["since"]?.integer ?? 0, to: &json)
+            case "files": json.member("files", files)
+            default: throw Refusal("ask for “statistics” or “files”, change a behaviour, send a script, or forget")
+            }
+        }
+        json.endObject()
+        return json.bytes
+    }
+
+    private func apply(_ new: Behaviour) async throws {
+        let old = behaviour
+        behaviour = new
+        if script == nil { try server.run(new.script) }
+        server.setHashes(new.hashes)
+        server.readConnections(at: new.connectionRate.map { $0 / 8 })
+        server.setMute(new.isMute)
+        if new.isRefusing != old.isRefusing { try await server.refuse(new.isRefusing) }
+    }
+
+    /// Requests that run or ended since; their bytes since.
+    private func statistics(since: Int64, to json: inout JSONWriter) {
+        json.member("step", ReceivedRequest.step)
+        json.member("active", server.active)
+        json.name("requests")
+        json.beginArray()
+        for request in server.requests {
+            let end = request.answeredAt ?? request.ended
+            if let end, end.nanoseconds < since { continue }
+            json.beginObject()
+            json.member("method", request.method)
+            json.member("path", request.target)
+            json.member("clientPort", request.clientPort)
+            json.member("expected", request.declared)
+            json.member("begin", request.began.nanoseconds)
+            if let end { json.member("end", end.nanoseconds) }
+            if request.answeredAt != nil, let status = request.answered { json.member("status", status) }
+            json.member("received", request.bytes)
+            json.name("steps")
+            json.beginArray()
+            for step in request.steps where step.number >= since / ReceivedRequest.step {
+                json.beginArray()
+                json.value(step.number)
+                json.value(step.bytes)
+                json.endArray()
+            }
+            json.endArray()
+            json.endObject()
+        }
+        json.endArray()
+    }
+
+    private var files: JSONValue {
+        .object(
+            server.files.all.sorted { $0.key < $1.key }.map { path, file in
+                var members: [JSONValue.Member] = [.init("kept", .integer(file.kept))]
+                if let total = file.total { members.append(.init("total", .integer(total))) }
+                if let sha256 = file.sha256 { members.append(.init("sha256", .string(sha256))) }
+                return .init(path, .object(members))
+            })
+    }
+}
