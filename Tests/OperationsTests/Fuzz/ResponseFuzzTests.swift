@@ -1,0 +1,103 @@
+import Commands
+import Operations
+import Synchronization
+import TestSupport
+import Testing
+import Work
+
+/// The reader of responses, against a server that answers at random.
+@Suite struct ResponseFuzzTests {
+    private static let exchanges = 10_000
+    /// Executions at once; they share the client's connections, so that what one response leaves behind meets the next.
+    private static let lanes = 8
+
+    /// One exchange that went wrong.
+    private struct Offence: CustomStringConvertible {
+        var number: Int
+        var what: String
+        var answer: RandomAnswer
+
+        init(_ number: Int, _ what: String, _ answer: RandomAnswer) {
+            self.number = number
+            self.what = what
+            self.answer = answer
+        }
+
+        var description: String {
+            "exchange \(number): \(what.prefix(200)); damage \(answer.faults), body \(answer.bodySize), “\(answer.text)”"
+        }
+    }
+
+    /// What the lanes share.
+    private final class Progress: Sendable {
+        private struct State {
+            var next = 0
+            var successes: [Int] = []
+            var offences: [Offence] = []
+        }
+
+        private let state = Mutex(State())
+
+        /// The number of the next exchange; nil after the last.
+        func next() -> Int? {
+            state.withLock { state in
+                state.next += 1
+                return state.next <= exchanges ? state.next - 1 : nil
+            }
+        }
+
+        func succeeded(_ number: Int) { state.withLock { $0.successes.append(number) } }
+        func offended(_ offence: Offence) { state.withLock { $0.offences.append(offence) } }
+        var successes: [Int] { state.withLock { $0.successes } }
+        var offences: [Offence] { state.withLock { $0.offences } }
+    }
+
+    @Test func `no response makes the client trap, hang or report a success that the server has not given`()
+        async throws
+    {
+        var random = SeededRandom.announced("responses at random")
+        let answers = (0..<Self.exchanges).map { _ in RandomAnswer(using: &random) }
+        var configuration = HTTPConfiguration()
+        configuration.silence = .milliseconds(150)
+        try await withServer("", idleTimeout: .milliseconds(150), configuration: configuration) { server, harness in
+            for (number, answer) in answers.enumerated() { server.on("/\(number)", answer.behaviour) }
+            let progress = Progress()
+            let began = ContinuousClock.now
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<Self.lanes {
+                    group.addTask {
+                        while let number = progress.next() {
+                            try await Self.exchange(number, answers[number], server, harness, progress)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let offences = progress.offences
+            #expect(offences.isEmpty, "\(offences.count), the first of them \(offences.prefix(5))")
+            // A success that comes before the server has read everything belongs to another exchange.
+            let reported = progress.successes
+            #expect(reported.count > Self.exchanges / 10 && reported.count < Self.exchanges * 9 / 10)
+            let whole = Set(server.requests.filter(\.isWhole).map(\.target))
+            let missing = reported.filter { answers[$0].readsFirst && !whole.contains("/\($0)") }
+            #expect(missing.isEmpty, "\(missing.prefix(5).map { Offence($0, "bytes are missing", answers[$0]) })")
+            print("\(reported.count) successes in \(began.duration(to: .now))")
+        }
+    }
+
+    private static func exchange(
+        _ number: Int, _ answer: RandomAnswer, _ server: ScriptedServer, _ harness: UploadHarness, _ progress: Progress
+    ) async throws {
+        let file = try harness.hollowFile(answer.bodySize, name: "body-\(number)")
+        do {
+            let outcome = try await harness.outcome(
+                file: file, to: "\(server.origin)/\(number)", method: number.isMultiple(of: 2) ? "PUT" : "POST",
+                within: .seconds(20))
+            guard case .success = outcome else { return }
+            progress.succeeded(number)
+            if !answer.mayBeSuccess { progress.offended(Offence(number, "\(outcome)", answer)) }
+        } catch let missed as Missed {
+            progress.offended(Offence(number, "\(missed)", answer))
+        }
+    }
+}
