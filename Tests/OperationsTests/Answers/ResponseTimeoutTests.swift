@@ -1,0 +1,39 @@
+import Commands
+import Operations
+import TestSupport
+import Testing
+
+/// The limit from the last byte of a request to its final response.
+@Suite struct ResponseTimeoutTests {
+    @Test func `a server may take ten minutes unless the configuration says otherwise`() {
+        #expect(HTTPConfiguration().responseTimeout == .seconds(600))
+    }
+
+    @Test(arguments: ["hang", "interim 102; wait 400ms; interim 102; wait 400ms; interim 102; hang"])
+    func `a command whose response does not come in time is charged and ambiguous, and was sent once`(
+        _ steps: String
+    ) async throws {
+        var configuration = HTTPConfiguration()
+        configuration.responseTimeout = .seconds(1)
+        try await withServer("* * : read; \(steps)", configuration: configuration) { server, harness in
+            let file = try harness.directory.file("a", sample(300_000))
+            let failure = try #require(
+                try await harness.outcome(file: file, to: "\(server.origin)/a").failure)
+            #expect(failure.fault == .command && failure.ambiguous, "\(failure.reason)")
+            #expect(server.requests.count == 1)
+        }
+    }
+
+    @Test func `the time in which the body is still taken in does not count`() async throws {
+        var configuration = HTTPConfiguration()
+        configuration.responseTimeout = .milliseconds(500)
+        var options = ScriptedServer.Options()
+        options.receiveBuffer = 16 << 10
+        let script = "* * : read at 400k; answer 201"
+        try await withServer(script, options, configuration: configuration) { server, harness in
+            let file = try harness.directory.file("a", sample(1_400_000))
+            let outcome = try await harness.outcome(file: file, to: "\(server.origin)/a")
+            #expect(outcome.result?["status"]?.integer == 201, "\(outcome)")
+        }
+    }
+}
