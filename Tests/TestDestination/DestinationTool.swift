@@ -4,8 +4,8 @@ import NIOCore
 import NIOPosix
 import TestSupport
 
-/// A server to upload to that can be slow, full, closed or mute, or does what a script says, and remembers what came and
-/// when.
+/// A server to upload to that can be slow, full, closed or mute, or does what a script says, and remembers what came
+/// and when.
 ///
 /// ```
 /// TestDestination ADDRESS PORT CONTROL.sock [CERTIFICATE.pem KEY.pem [CLIENT-ROOTS.pem]]

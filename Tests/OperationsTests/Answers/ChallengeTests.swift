@@ -21,7 +21,8 @@ import Testing
 
     @Test func `every challenge of a list is named`() async throws {
         let script = """
-            * * : read; answer 401 header "WWW-Authenticate: Negotiate" header "WWW-Authenticate: Digest realm=a, nonce=b"
+            * * : read; answer 401 header "WWW-Authenticate: Negotiate" \
+            header "WWW-Authenticate: Digest realm=a, nonce=b"
             """
         try await withServer(script, token: "hush") { server, harness in
             let file = try harness.directory.file("a", sample(1000))

@@ -2,9 +2,9 @@ internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
 
-/// An HTTP/1.1 server, on a free port of 127.0.0.1 unless told otherwise, that answers 201, or does what a script says, and
-/// remembers what came. It speaks bytes rather than through a library, which would send no broken HTTP. The language is
-/// in `SCRIPT.md`.
+/// An HTTP/1.1 server, on a free port of 127.0.0.1 unless told otherwise, that answers 201, or does what a script says,
+/// and remembers what came. It speaks bytes rather than through a library, which would send no broken HTTP. The
+/// language is in `SCRIPT.md`.
 package final class ScriptedServer: Sendable {
     package struct Options: Sendable {
         /// Certificate chain and key in PEM; plain HTTP without.
@@ -67,8 +67,8 @@ package final class ScriptedServer: Sendable {
         state.access { $0.script = script }
     }
 
-    /// Tells what to do with the requests to a path (without its query), one after the other; the last is repeated. Goes
-    /// before the script.
+    /// Tells what to do with the requests to a path (without its query), one after the other; the last is repeated.
+    /// Goes before the script.
     package func on(_ path: String, _ behaviours: Behaviour...) { on(path, behaviours) }
 
     package func on(_ path: String, _ behaviours: [Behaviour]) {
