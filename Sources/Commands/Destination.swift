@@ -25,7 +25,8 @@ public struct Destination: Hashable, Sendable {
     /// - Returns: nil where there is no scheme, no host, or no port to be known.
     public init?(_ text: some StringProtocol) {
         let text = String(text)
-        guard let colon = text.firstIndex(of: ":") else { return nil }
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text[..<colon].utf8.allSatisfy({ $0 < 0x80 })
+        else { return nil }
         let scheme = text[..<colon].lowercased()
         guard let first = scheme.utf8.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first),
             scheme.utf8.allSatisfy({ $0.isSchemeCharacter })
@@ -34,10 +35,13 @@ public struct Destination: Hashable, Sendable {
             self = .file
             return
         }
-        let rest = text[text.index(after: colon)...]
-        guard rest.hasPrefix("//") else { return nil }
-        var authority = rest.dropFirst(2).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        if let at = authority.lastIndex(of: "@") { authority = authority[authority.index(after: at)...] }
+        let rest = text[colon...].utf8.dropFirst()
+        guard rest.starts(with: "//".utf8) else { return nil }
+        var bytes = rest.dropFirst(2).prefix { !"/?#".utf8.contains($0) }
+        if let at = bytes.lastIndex(of: UInt8(ascii: "@")) { bytes = bytes[at...].dropFirst() }
+        // A host is ASCII (RFC 3986); a name in another script travels as xn--….
+        guard bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
+        let authority = Substring(bytes)
         let host: Substring
         var port: Substring = ""
         if authority.hasPrefix("[") {
@@ -52,7 +56,7 @@ public struct Destination: Hashable, Sendable {
         } else {
             host = authority
         }
-        guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { return nil }
+        guard !host.isEmpty else { return nil }
         let number: Int
         switch (port.isEmpty, scheme) {
         case (false, _):

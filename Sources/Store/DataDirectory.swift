@@ -46,7 +46,8 @@ package struct DataDirectory: Sendable, Hashable {
         }.sorted()
     }
 
-    /// Names of what is in a directory; none where it is missing.
+    /// Names of what is in a directory; none where it is missing. A name that is not valid UTF-8 is none of Sluice's, and left
+    /// out.
     package static func names(_ path: String) throws(StoreError) -> [String] {
         guard let listing = opendir(path) else {
             if errno == ENOENT { return [] }
@@ -55,10 +56,10 @@ package struct DataDirectory: Sendable, Hashable {
         defer { closedir(listing) }
         var names: [String] = []
         while let entry = readdir(listing) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            names.append(name)
+            if let name { names.append(name) }
         }
         return names
     }
@@ -84,8 +85,8 @@ package struct DataDirectory: Sendable, Hashable {
     }
 
     private func makeParents() throws(StoreError) {
-        for (index, character) in path.enumerated() where character == "/" && index > 0 {
-            let parent = String(path.prefix(index))
+        for index in path.utf8.indices.dropFirst() where path.utf8[index] == UInt8(ascii: "/") {
+            let parent = String(path[..<index])
             var facts = stat()
             if stat(parent, &facts) != 0 { try make(parent) }
         }

@@ -18,6 +18,11 @@ struct DestinationTests {
         #expect(Destination(url)?.text == destination)
     }
 
+    @Test func `a separator before a combining mark separates`() {
+        #expect(Destination("http://h/\u{301}@other/")?.text == "http://h:80")
+        #expect(Destination("http://h?\u{301}@other/")?.text == "http://h:80")
+    }
+
     @Test(arguments: [
         "", ":", "//", "http", "http:", "http:/", "http://", "http:///path", "http://:80/", "http://h:0/",
         "http://h:65536/",
@@ -25,6 +30,7 @@ struct DestinationTests {
         "ftp://h/",
         "http//h", "://h/", "1http://h/", "-a://h:1", "ht tp://h/", "http://h h/", "http://h\u{0}/", "http://user@/",
         "http://h:9999999999999999999999/", "example.org", "/tmp/x", "http://h:+80/",
+        "http://é/", "http://e\u{301}/", "http:/\u{301}/h/",
     ])
     func `is nil for what is no URL with a host`(url: String) {
         #expect(Destination(url) == nil, "\(Destination(url)?.text ?? "")")

@@ -77,6 +77,16 @@ struct JSONParserTests {
         #expect(try Self.parse(text + ",\"\(count)\":0}").members?.count == count + 1)
     }
 
+    @Test func `names and strings that differ only in their Unicode form are different`() throws {
+        let value = try Self.parse(#"{"é":1,"e\u0301":2}"#)
+        #expect(value.members?.count == 2)
+        #expect(value["é"] == 1)
+        #expect(value["e\u{301}"] == 2)
+        #expect(JSONValue.string("é") != JSONValue.string("e\u{301}"))
+        let many = "{" + (0..<40).map { "\"\($0)\":0" }.joined(separator: ",") + #","é":0,"e\u0301":0}"#
+        #expect(try Self.parse(many).members?.count == 42)
+    }
+
     @Test func `reads an object of a hundred thousand members, and refuses one with a name twice`() throws {
         let text = "{" + (0..<100_000).map { "\"name \($0)\":\($0)" }.joined(separator: ",")
         let members = try #require(try Self.parse(text + "}").members)

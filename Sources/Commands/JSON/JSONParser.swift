@@ -108,7 +108,8 @@ private struct JSONParser {
     mutating func object(depth: Int) throws(JSONError) -> JSONValue {
         position += 1
         var members: [JSONValue.Member] = []
-        var names: Set<String> = []
+        // As bytes: strings are equal that differ in their Unicode form.
+        var names: Set<[UInt8]> = []
         skipSpace()
         if next == UInt8(ascii: "}") {
             position += 1
@@ -121,10 +122,10 @@ private struct JSONParser {
             let name = try string()
             let isTaken: Bool
             if members.count < Self.searched {
-                isTaken = members.contains { $0.name == name }
+                isTaken = members.contains { $0.name.hasSameBytes(as: name) }
             } else {
-                if names.isEmpty { names = Set(members.map(\.name)) }
-                isTaken = !names.insert(name).inserted
+                if names.isEmpty { names = Set(members.map { Array($0.name.utf8) }) }
+                isTaken = !names.insert(Array(name.utf8)).inserted
             }
             if isTaken {
                 position = start

@@ -1,0 +1,48 @@
+/// Text cut and compared by its bytes of UTF-8, as the kernel does it with paths.
+///
+/// `==`, `hasPrefix`, `firstIndex(of:)` and `split` of a string go by characters (Unicode's canonical equivalence): a slash
+/// before a combining mark is not a slash to them, and two names of different bytes can be equal.
+extension StringProtocol where UTF8View: BidirectionalCollection {
+    /// Whether both have the same bytes.
+    package func hasSameBytes(as other: some StringProtocol) -> Bool { utf8.elementsEqual(other.utf8) }
+
+    package func beginsWithBytes(of prefix: some StringProtocol) -> Bool { utf8.starts(with: prefix.utf8) }
+
+    package func endsWithBytes(of suffix: some StringProtocol) -> Bool {
+        utf8.reversed().starts(with: suffix.utf8.reversed())
+    }
+
+    /// The last name of a path; empty where there is none. Slashes at the end do not count.
+    package var lastPathName: SubSequence {
+        guard let last = utf8.lastIndex(where: { $0 != .slash }) else { return self[endIndex...] }
+        let end = utf8.index(after: last)
+        let start = utf8[..<end].lastIndex(of: .slash).map { utf8.index(after: $0) } ?? startIndex
+        return self[start..<end]
+    }
+
+    /// The path without its last slash and what follows it: `/` for a name in the root, empty without a slash.
+    package var parentPath: String {
+        guard let slash = utf8.lastIndex(of: .slash) else { return "" }
+        return slash == startIndex ? "/" : String(self[..<slash])
+    }
+}
+
+extension String {
+    /// Bytes as a shell takes them, in ASCII: `$'n\xff.txt'`.
+    package init(shellQuoting bytes: some Sequence<UInt8>) {
+        var text = "$'"
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "'"), UInt8(ascii: "\\"): text += "\\" + String(Unicode.Scalar(byte))
+            case 0x0A: text += "\\n"
+            case 0x20..<0x7F: text.unicodeScalars.append(Unicode.Scalar(byte))
+            default: text += (byte < 16 ? "\\x0" : "\\x") + String(byte, radix: 16)
+            }
+        }
+        self = text + "'"
+    }
+}
+
+extension UInt8 {
+    package static let slash = UInt8(ascii: "/")
+}
