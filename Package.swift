@@ -116,7 +116,8 @@ let package = Package(
                 .product(name: "Subprocess", package: "swift-subprocess"),
             ]),
         module(
-            "Sluice", ["Commands", "Host", "Store", "Wire", "Work", "ZeroMQ", "Operations", log, lifecycle, signals]),
+            "Sluice",
+            ["Commands", "CLinux", "Host", "Store", "Wire", "Work", "ZeroMQ", "Operations", log, lifecycle, signals]),
         module("Console", ["Commands"]),
         .executableTarget(
             name: "SluiceCommand",

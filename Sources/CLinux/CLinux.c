@@ -6,12 +6,18 @@
 #include <linux/fs.h>
 #include <linux/rtnetlink.h>
 #include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
@@ -71,6 +77,57 @@ ssize_t clinux_read_cached(int descriptor, void *buffer, size_t count, off_t off
 ssize_t clinux_copy_range(int source, int target, size_t count, off_t offset) {
     off_t from = offset, to = offset;
     return copy_file_range(source, &from, target, &to, count, 0);
+}
+
+off_t clinux_next_data(int descriptor, off_t offset) { return lseek(descriptor, offset, SEEK_DATA); }
+
+off_t clinux_next_hole(int descriptor, off_t offset) { return lseek(descriptor, offset, SEEK_HOLE); }
+
+long clinux_file_system_type(int descriptor) {
+    struct statfs facts;
+    return fstatfs(descriptor, &facts) == 0 ? (long)facts.f_type : -1;
+}
+
+void clinux_prepare_process(void) {
+    struct stat facts;
+    for (int descriptor = 0; descriptor <= 2; descriptor++) {
+        // open(2) takes the lowest free number, which is this one: those below it are open by now.
+        if (fstat(descriptor, &facts) != 0 && errno == EBADF) (void)!open("/dev/null", O_RDWR);
+    }
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGPIPE, &ignore, NULL);
+    sigaction(SIGXFSZ, &ignore, NULL);
+}
+
+struct start {
+    char name[16];
+    void (*body)(void *);
+    void *context;
+};
+
+static void *run(void *argument) {
+    struct start start = *(struct start *)argument;
+    free(argument);
+    prctl(PR_SET_NAME, start.name);
+    start.body(start.context);
+    return NULL;
+}
+
+int clinux_start_thread(const char *name, void (*body)(void *), void *context) {
+    struct start *start = calloc(1, sizeof *start);
+    if (!start) return ENOMEM;
+    strncpy(start->name, name, sizeof start->name - 1);
+    start->body = body;
+    start->context = context;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, 1 << 20);
+    pthread_t thread;
+    int code = pthread_create(&thread, &attributes, run, start);
+    pthread_attr_destroy(&attributes);
+    if (code) free(start);
+    return code;
 }
 
 int clinux_route_socket(void) {

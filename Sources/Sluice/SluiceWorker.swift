@@ -1,3 +1,4 @@
+internal import CLinux
 public import Logging
 internal import ServiceLifecycle
 internal import Store
@@ -10,6 +11,9 @@ public struct SluiceWorker: Sendable {
     private let logger: Logger
 
     /// Opens the data directory, which a coordinator or a submit must have made before.
+    ///
+    /// From then on the whole process ignores SIGPIPE and SIGXFSZ, so that a closed pipe and a file size limit are errors of
+    /// a write; and standard input, output and error are /dev/null where they were closed.
     ///
     /// - Parameters:
     ///   - path: the data directory.
@@ -26,6 +30,7 @@ public struct SluiceWorker: Sendable {
         data path: String, operations: [any Operation], concurrency: Int = 16, grace: Duration = .seconds(25),
         logger: Logger = Logger(label: "sluice.worker")
     ) throws(SluiceError) {
+        clinux_prepare_process()
         guard (1...1024).contains(concurrency) else {
             throw SluiceError(.invalid, "concurrency is \(concurrency) and must be from 1 to 1024")
         }

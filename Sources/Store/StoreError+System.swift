@@ -12,7 +12,7 @@ extension StoreError {
     package init(errno code: CInt, _ what: String) {
         let kind: Code =
             switch code {
-            case ENOSPC, EDQUOT, EIO: .full
+            case ENOSPC, EDQUOT, EIO, EFBIG: .full
             case ENOENT: .missing
             case EMFILE, ENFILE, ENOMEM, ENOBUFS, EAGAIN, EINTR: .exhausted
             default: .permission
@@ -20,6 +20,10 @@ extension StoreError {
         let advice =
             code == EMFILE
             ? "; raise the limit (ulimit -n), or try again" : kind == .exhausted ? "; try again" : ""
+        guard code != EFBIG else {
+            self.init(kind, "\(what): it would be larger than this process may write (ulimit -f).")
+            return
+        }
         self.init(kind, "\(what): \(String(cString: strerror(code)))\(advice).")
     }
 

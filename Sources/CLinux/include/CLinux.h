@@ -38,6 +38,19 @@ int clinux_spawn_change_directory(posix_spawn_file_actions_t *actions, const cha
 ssize_t clinux_read_cached(int descriptor, void *buffer, size_t count, off_t offset);
 /// Copies within the kernel, at the same offset of both files. copy_file_range(2), Linux 4.5.
 ssize_t clinux_copy_range(int source, int target, size_t count, off_t offset);
+/// The offset of the first data at or behind `offset`: -1 with ENXIO where only a hole follows, or the file ends before it.
+/// lseek(2) with SEEK_DATA, Linux 3.1. Moves the position of the descriptor.
+off_t clinux_next_data(int descriptor, off_t offset);
+/// The offset of the first hole at or behind `offset`, the end of the file at the latest. lseek(2) with SEEK_HOLE.
+off_t clinux_next_hole(int descriptor, off_t offset);
+/// The type of the file system that an open file is on, a magic number of statfs(2); -1 where it cannot be told.
+long clinux_file_system_type(int descriptor);
+/// Makes this process safe to write and to open files in: opens /dev/null as descriptors 0, 1 and 2 where they are closed, so
+/// that no other file gets their numbers, and ignores SIGPIPE and SIGXFSZ in all threads, so that a closed pipe and a file
+/// size limit (ulimit -f) are errors of a write. To be called before anything is opened.
+void clinux_prepare_process(void);
+/// Starts a detached thread with a stack of 1 MiB that calls `body` with `context`. Returns 0 or an error number.
+int clinux_start_thread(const char *name, void (*body)(void *), void *context);
 /// A socket on which the kernel tells of links, addresses and routes of both families, and answers requests: nonblocking,
 /// close-on-exec. rtnetlink(7): its types are not visible to Swift.
 int clinux_route_socket(void);

@@ -1,5 +1,6 @@
 internal import GRDB
 internal import GRDBSQLite
+internal import Glibc
 
 extension StoreError {
     /// What SQLite reports, without the shard: ``Shard`` adds it.
@@ -42,12 +43,29 @@ extension StoreError {
         case .busy:
             let holder = writer ?? "another process"
             sentence = "\(name) is kept locked by \(holder); end it where it hangs, or try again."
-        case .full: sentence = "\(name) could not be written: \(message); make room on its file system."
+        case .full: sentence = "\(name) could not be written: \(message); \(Self.roomAdvice)."
         case .corrupt: sentence = "\(name) is damaged: \(message); restore it from a backup."
         case .permission: sentence = "\(name) may not be used: \(message)."
         case .failed: sentence = "\(name) failed: \(message)."
         case .missing, .foreign, .exhausted, .overloaded, .conflict, .invalid, .notFound: return self
         }
         return StoreError(code, sentence, shard: shard, id: id)
+    }
+
+    /// SQLite does not tell a full file system from a file size limit of the process.
+    private static var roomAdvice: String {
+        let limit = fileSizeLimit()
+        let advice = "make room on its file system"
+        return limit.map { "\(advice), or raise the file size limit of this process (\($0) bytes, ulimit -f)" }
+            ?? advice
+    }
+
+    /// Bytes that a file of this process may have; nil where there is no limit.
+    private static func fileSizeLimit() -> UInt64? {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0, limit.rlim_cur != rlim_t.max else {
+            return nil
+        }
+        return UInt64(limit.rlim_cur)
     }
 }
