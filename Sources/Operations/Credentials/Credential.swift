@@ -49,7 +49,7 @@ package enum Secret: Sendable, Equatable {
         switch self {
         case .environment(let name):
             guard let value = getenv(name) else { throw SecretError("the environment variable \(name) is not set") }
-            bytes = Array(String(cString: value).utf8)
+            bytes = Array(UnsafeRawBufferPointer(start: value, count: strlen(value)))
         case .file(let path): bytes = try Self.contents(of: path)
         }
         guard !bytes.isEmpty else { throw SecretError("\(self) is empty") }

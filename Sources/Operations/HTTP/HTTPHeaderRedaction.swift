@@ -57,7 +57,9 @@ package enum HTTPHeaderRedaction {
     /// What may be shown of a text that should be a header and is none: what stands before its first space or colon, for
     /// the rest may be a secret. Nil where there is nothing before it, or neither of them.
     package static func start(ofMalformed text: String) -> String? {
-        guard let end = text.firstIndex(where: { $0.isWhitespace || $0 == ":" }), end > text.startIndex else {
+        guard let end = text.unicodeScalars.firstIndex(where: { $0.properties.isWhitespace || $0 == ":" }),
+            end > text.startIndex
+        else {
             return nil
         }
         return String(text[..<end].prefix(80))
@@ -66,7 +68,7 @@ package enum HTTPHeaderRedaction {
     /// A URL as it may be shown: `?signature=…` becomes `?signature=[redacted]` and `?token` becomes `?[redacted]`, in a
     /// fragment as well.
     package static func shown(url: String) -> String {
-        guard let mark = url.firstIndex(where: { $0 == "?" || $0 == "#" }) else { return url }
+        guard let mark = url.unicodeScalars.firstIndex(where: { $0 == "?" || $0 == "#" }) else { return url }
         let fields = url[url.index(after: mark)...].split(separator: "&", omittingEmptySubsequences: false)
         let redacted: [String] = fields.map { shown(field: $0) }
         return url[...mark] + redacted.joined(separator: "&")
