@@ -13,4 +13,10 @@ struct SystemError: Error, Equatable, CustomStringConvertible {
             return String(cString: base)
         }
     }
+
+    /// As ``description``, with what to do where the words of the system mislead.
+    var sentence: String {
+        code == EFBIG
+            ? "it would be larger than this process may write (ulimit -f) or its file system can hold" : description
+    }
 }

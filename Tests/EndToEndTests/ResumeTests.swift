@@ -93,8 +93,7 @@ extension EndToEndTests {
         @Test func `a copy to a file URL goes on after the death of every process`() async throws {
             try await Installation.with { installation in
                 let size = 1 << 30
-                let file = try installation.place.file("a.bin", [])
-                #expect(truncate(file, off_t(size)) == 0)
+                let file = try installation.place.solidFile("a.bin", size)
                 let target = try installation.place.directory("target")
                 let services = [try await installation.coordinator(), try await installation.worker()]
                 let id = try await installation.sluice("put", file, "--to", "file://\(target)/").ids[0]

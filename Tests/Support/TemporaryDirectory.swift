@@ -29,6 +29,16 @@ package struct TemporaryDirectory: Sendable {
         try Data(bytes).write(to: URL(fileURLWithPath: path))
         return path
     }
+
+    /// Makes a file of that size with zeros on disk and no hole, without the time to write them.
+    package func solidFile(_ name: String, _ size: Int) throws -> String {
+        let path = try file(name, [])
+        let descriptor = open(path, O_WRONLY)
+        defer { close(descriptor) }
+        let code = posix_fallocate(descriptor, 0, off_t(size))
+        guard code == 0 else { throw Missed("\(path) cannot be made large: \(String(cString: strerror(code)))") }
+        return path
+    }
 }
 
 /// Reads a whole file; nil where there is none.

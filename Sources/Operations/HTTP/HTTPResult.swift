@@ -67,14 +67,3 @@ enum HTTPResult {
         return 0
     }
 }
-
-/// What became of the wish to delete the source after success.
-struct SourceRemoval: Sendable {
-    /// Why it is still there; nil when it is gone.
-    var problem: String?
-
-    func write(to writer: inout JSONWriter) {
-        writer.member("sourceRemoved", problem == nil)
-        if let problem { writer.member("sourceProblem", problem) }
-    }
-}

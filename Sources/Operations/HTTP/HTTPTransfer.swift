@@ -273,7 +273,7 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
         guard let source else { return }
         isReading = true
         let (offset, count) = (offset, nextChunk(atMost: Self.chunkSizes.lowerBound))
-        BlockingIO.sources.run(on: loop) {
+        BlockingIO.sources.run(at: source.path, on: loop) {
             var bytes = ByteBuffer()
             try bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: count) {
                 try source.read(into: .init(rebasing: $0.prefix(count)), at: offset)
@@ -288,7 +288,7 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
                 self.writeBody()
             case .failure(let error):
                 let reason = "the source \(source.path) cannot be read: \(error)"
-                self.stop(Failure(.command, reason: reason))
+                self.stop(error as? Failure ?? Failure(.command, reason: reason))
             }
         }
     }

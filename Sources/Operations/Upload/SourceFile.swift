@@ -7,11 +7,17 @@ internal import Work
 final class SourceFile: Sendable {
     let path: String
     let identity: SourceIdentity
+    /// Whether ``identity`` says how many bytes there are. A file of /proc or /sys does not, nor does any other that has
+    /// bytes beyond a size of 0: it ends where a read returns nothing.
+    let statesSize: Bool
     private let descriptor: CInt
+    private let fileSystem: FileSystemType
+    private let isSparse: Bool
 
     /// Opens a regular file for reading. Blocks.
+    /// - Parameter requiringSize: refuse a file that does not state its size.
     /// - Throws: ``PayloadError`` that says why it cannot be a source (`source`), or not now (`passing`).
-    init(path: String) throws(PayloadError) {
+    init(path: String, requiringSize: Bool = true) throws(PayloadError) {
         // Looked at before it is opened: opening a device can do things, and opening a pipe waits for its other end.
         var status = stat()
         guard stat(path, &status) == 0 else { throw Self.refusal(path, SystemError()) }
@@ -19,14 +25,36 @@ final class SourceFile: Sendable {
         descriptor = clinux_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0)
         guard descriptor >= 0 else { throw Self.refusal(path, SystemError()) }
         self.path = path
+        fileSystem = FileSystemType(of: descriptor)
         var opened = stat()
-        let result = fstat(descriptor, &opened)
-        identity = SourceIdentity(opened)
+        var result = fstat(descriptor, &opened)
+        var hasBytes = false
+        if result == 0, opened.st_size == 0, opened.st_mode & S_IFMT == S_IFREG, !fileSystem.makesContent {
+            var byte: UInt8 = 0
+            hasBytes = pread(descriptor, &byte, 1, 0) > 0
+            // It may have been written to in between.
+            if hasBytes { result = fstat(descriptor, &opened) }
+        }
+        statesSize = !fileSystem.makesContent && !(hasBytes && opened.st_size == 0)
+        isSparse = Int64(opened.st_blocks) * 512 < Int64(opened.st_size)
+        identity = SourceIdentity(opened, keepsInode: fileSystem.keepsInodes)
         guard result == 0 else { throw Self.refusal(path, SystemError()) }
         try Self.requireRegular(path, opened)
+        guard statesSize || !requiringSize else {
+            throw PayloadError(.source, "\(path) does not say how large it is; use --spool")
+        }
     }
 
-    deinit { if descriptor >= 0 { close(descriptor) } }
+    deinit {
+        guard descriptor >= 0 else { return }
+        // To close a file of a file server is a call to it.
+        if fileSystem.keepsInodes {
+            close(descriptor)
+        } else {
+            let descriptor = descriptor
+            BlockingIO.sources.lane(of: path).clearLater { close(descriptor) }
+        }
+    }
 
     private static func requireRegular(_ path: String, _ status: stat) throws(PayloadError) {
         switch status.st_mode & S_IFMT {
@@ -41,15 +69,16 @@ final class SourceFile: Sendable {
         case ENOENT, ENOTDIR:
             PayloadError(
                 .source,
-                "\(path) does not exist" + (isMangled(path) ? "; its name is not valid UTF-8: rename it" : ""))
+                "\(path) does not exist" + (hasReplacement(path) ? "; its name is not valid UTF-8: rename it" : "")
+            )
         case EACCES, EPERM: PayloadError(.source, "\(path) may not be read by this user: \(error)")
         case ELOOP, ENAMETOOLONG: PayloadError(.source, "\(path) cannot be opened: \(error)")
         default: PayloadError(.passing, "\(path) cannot be opened now: \(error)")
         }
     }
 
-    /// What stands for bytes that are no UTF-8: the path names another file then, or none.
-    private static func isMangled(_ path: String) -> Bool { path.unicodeScalars.contains("\u{FFFD}") }
+    /// A program that writes JSON may have put U+FFFD for bytes that are not UTF-8: the path names another file then, or none.
+    private static func hasReplacement(_ path: String) -> Bool { path.unicodeScalars.contains("\u{FFFD}") }
 
     /// Tells the kernel to read ahead generously.
     func willReadFromStartToEnd() { _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL) }
@@ -76,13 +105,26 @@ final class SourceFile: Sendable {
     /// Compares the file with what it was when it was opened.
     /// - Throws: a final ``Failure`` that says what changed.
     func requireUnchanged() throws(Failure) {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else {
-            throw Failure(.command, reason: "\(path) cannot be examined: \(SystemError())")
+        let now: SourceIdentity
+        do { now = try currentIdentity() } catch {
+            throw Failure(.command, reason: "\(path) cannot be examined: \(error)")
         }
-        if let difference = SourceIdentity(status).difference(from: identity) {
+        if let difference = now.difference(from: identity) {
             throw Self.changed(path, "while it was sent: \(difference)")
         }
+    }
+
+    /// What the open file is now.
+    func currentIdentity() throws(SystemError) -> SourceIdentity {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw SystemError() }
+        return SourceIdentity(status, keepsInode: fileSystem.keepsInodes)
+    }
+
+    /// Whether `other` is the status of this file, by whichever name.
+    func isSame(as other: stat) -> Bool {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.st_ino == other.st_ino && status.st_dev == other.st_dev
     }
 
     /// Deletes the file, unless its name stands for another one by now.
@@ -94,18 +136,49 @@ final class SourceFile: Sendable {
             return error.code == ENOENT ? nil : "\(path) cannot be examined: \(error)"
         }
         // A symbolic link to the source is removed as a link: its target belongs to somebody else.
-        if status.st_mode & S_IFMT == S_IFREG, let difference = SourceIdentity(status).difference(from: identity) {
+        let named = SourceIdentity(status, keepsInode: fileSystem.keepsInodes)
+        if status.st_mode & S_IFMT == S_IFREG, let difference = named.difference(from: identity) {
             return "\(path) was kept: \(difference)"
         }
         return unlink(path) == 0 ? nil : "\(path) cannot be deleted: \(SystemError())"
     }
 
-    /// Copies `count` bytes at `offset` to another descriptor, in the kernel where it can. Blocks.
-    /// - Returns: bytes copied; 0 at the end of the file.
-    func copy(_ count: Int, at offset: Int64, to target: CInt) throws(SystemError) -> Int {
+    /// Copies to the same offsets of another descriptor, in the kernel where it can. Holes are left out. Blocks.
+    /// - Parameters:
+    ///   - range: the bytes that are wanted.
+    ///   - maxBytes: bytes of data after which it stops.
+    /// - Returns: the offset that it has reached, before the end of `range` where it stopped or the file ends; and bytes of
+    ///   data copied.
+    func copy(
+        _ range: Range<Int64>, maxBytes: Int, to target: CInt
+    ) throws(SystemError) -> (end: Int64, bytes: Int) {
+        var (offset, bytes) = (range.lowerBound, 0)
+        while offset < range.upperBound, bytes < maxBytes {
+            guard let data = nextData(in: offset..<range.upperBound) else { return (range.upperBound, bytes) }
+            let count = Int(min(data.upperBound - data.lowerBound, Int64(maxBytes - bytes)))
+            let copied = try copyData(count, at: data.lowerBound, to: target)
+            offset = data.lowerBound + Int64(copied)
+            bytes += copied
+            if copied == 0 { break }
+        }
+        return (offset, bytes)
+    }
+
+    /// The first part of `range` that is not a hole; nil where all of it is one. What cannot be told is data.
+    private func nextData(in range: Range<Int64>) -> Range<Int64>? {
+        guard isSparse else { return range }
+        let start = Int64(clinux_next_data(descriptor, off_t(range.lowerBound)))
+        if start < 0 { return errno == ENXIO ? nil : range }
+        guard start < range.upperBound else { return nil }
+        let end = Int64(clinux_next_hole(descriptor, off_t(start)))
+        return start..<(end > start ? min(end, range.upperBound) : range.upperBound)
+    }
+
+    private func copyData(_ count: Int, at offset: Int64, to target: CInt) throws(SystemError) -> Int {
         let copied = clinux_copy_range(descriptor, target, count, off_t(offset))
-        if copied >= 0 { return copied }
-        switch errno {
+        // Some file systems report 0 where they have more: what they say of the end is asked by a read.
+        if copied > 0 { return copied }
+        switch copied == 0 ? EINVAL : errno {
         case EXDEV, EINVAL, ENOSYS, EOPNOTSUPP, EINTR, EPERM: return try copyByHand(count, at: offset, to: target)
         default: throw SystemError()
         }
@@ -115,18 +188,23 @@ final class SourceFile: Sendable {
         let size = min(count, 256 << 10)
         let result = withUnsafeTemporaryAllocation(byteCount: size, alignment: 16) { buffer in
             Result { () throws(SystemError) -> Int in
-                let read = try self.read(into: buffer, at: offset)
-                var written = 0
-                while written < read {
-                    let rest = buffer[written..<read]
-                    let start = buffer.baseAddress.map { $0 + rest.startIndex }
-                    let more = pwrite(target, start, rest.count, off_t(offset) + off_t(written))
-                    if more > 0 { written += more } else if errno != EINTR { throw SystemError() }
-                }
-                return written
+                let count = try self.read(into: buffer, at: offset)
+                try Self.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset, to: target)
+                return count
             }
         }
         return try result.get()
+    }
+
+    /// Writes all of `bytes`. Blocks.
+    static func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64, to target: CInt) throws(SystemError) {
+        var written = 0
+        while written < bytes.count {
+            let rest = bytes[written...]
+            let start = bytes.baseAddress.map { $0 + written }
+            let more = pwrite(target, start, rest.count, off_t(offset) + off_t(written))
+            if more > 0 { written += more } else if errno != EINTR { throw SystemError() }
+        }
     }
 
     /// The permissions that a copy gets.

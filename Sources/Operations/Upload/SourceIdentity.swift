@@ -8,6 +8,7 @@ struct SourceIdentity: Sendable, Equatable {
     var size: Int64
     /// Last change of the content, in nanoseconds since 1970.
     var modified: Int64
+    /// 0 where the file system may number the file anew (``FileSystemType/keepsInodes``); then it is not compared.
     var inode: Int64
     /// Recorded, not compared: network and overlay file systems number their devices anew at every boot.
     var device: Int64
@@ -19,17 +20,20 @@ struct SourceIdentity: Sendable, Equatable {
         self.device = device
     }
 
-    init(_ status: stat) {
+    /// - Parameter keepsInode: whether the file system keeps the inode number.
+    init(_ status: stat, keepsInode: Bool) {
         size = Int64(status.st_size)
         // File systems know years in which these do not fit (before 1678, after 2261); only equality matters.
         modified = Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec)
-        inode = Int64(truncatingIfNeeded: status.st_ino)
+        inode = keepsInode ? Int64(truncatingIfNeeded: status.st_ino) : 0
         device = Int64(truncatingIfNeeded: status.st_dev)
     }
 
     /// In words, what is different from what was `recorded`; nil for nothing.
     func difference(from recorded: SourceIdentity) -> String? {
-        if inode != recorded.inode { return "it is another file now (inode \(inode), was \(recorded.inode))" }
+        if inode != recorded.inode, inode != 0, recorded.inode != 0 {
+            return "it is another file now (inode \(inode), was \(recorded.inode))"
+        }
         if size != recorded.size { return "it has \(size) bytes now, had \(recorded.size)" }
         if modified != recorded.modified {
             let time = Timestamp(milliseconds: modified / 1_000_000)

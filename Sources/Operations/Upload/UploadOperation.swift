@@ -17,23 +17,39 @@ package struct UploadOperation: Operation {
     let credentials: CredentialStore
     let resumes: ResumeRules
     let timing: UploadTiming
+    private let submission: Submission
     private let discovery = TusDiscovery()
     let chunks = ChunkSizes()
     let evidence = DestinationEvidence()
 
+    /// What ``inspect(_:)`` is told of the process that submits.
+    package struct Submission: Sendable {
+        /// Permissions that a copy to a `file:` URL does not get.
+        package var umask: UInt32
+        /// The file goes into the spool next, which finds out how large it is.
+        package var isSpooled: Bool
+
+        package init(umask: UInt32 = 0, isSpooled: Bool = false) {
+            self.umask = umask
+            self.isSpooled = isSpooled
+        }
+    }
+
     package init(
         configuration: HTTPConfiguration = HTTPConfiguration(), credentials: CredentialStore = CredentialStore(),
-        resumes: ResumeRules = ResumeRules(), timing: UploadTiming = UploadTiming()
+        resumes: ResumeRules = ResumeRules(), timing: UploadTiming = UploadTiming(),
+        submission: Submission = Submission()
     ) {
         self.init(
             transport: HTTPTransport(configuration: configuration), lockWaits: configuration.lockWaits,
-            credentials: credentials, resumes: resumes, timing: timing)
+            credentials: credentials, resumes: resumes, timing: timing, submission: submission)
     }
 
     init(
         transport: any RequestTransport, lockWaits: [Duration], credentials: CredentialStore, resumes: ResumeRules,
-        timing: UploadTiming
+        timing: UploadTiming, submission: Submission = Submission()
     ) {
+        self.submission = submission
         self.transport = transport
         self.lockWaits = lockWaits
         self.credentials = credentials
@@ -46,7 +62,9 @@ package struct UploadOperation: Operation {
     package func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadFacts {
         var upload = try UploadPayload(payload)
         try upload.resolveFile()
-        let source = try SourceFile(path: upload.file).identity
+        let file = try SourceFile(path: upload.file, requiringSize: !submission.isSpooled)
+        upload.settleMode(of: file, umask: submission.umask)
+        let source = file.identity
         if let recorded = upload.source, let difference = source.difference(from: recorded) {
             throw PayloadError(.source, "\(upload.file) is not the file that “source” describes: \(difference)")
         }
@@ -94,7 +112,7 @@ package struct UploadOperation: Operation {
         let credential = credential(for: upload)
         let opened: OpenedSource
         do {
-            opened = try await BlockingIO.sources.run { try OpenedSource(upload, credential) }
+            opened = try await BlockingIO.sources.run(at: upload.file) { try OpenedSource(upload, credential) }
         } catch let missing as MissingSource {
             if let result = try await confirmDelivery(upload, execution) { return result }
             throw missing.failure

@@ -25,4 +25,11 @@ extension UploadPayload {
         }
         return opened
     }
+
+    /// Records the permissions of a copy to a `file:` URL where they are not the source's: without those that `umask` takes
+    /// away, as cp does it.
+    mutating func settleMode(of source: SourceFile, umask: UInt32) {
+        guard to.scheme == .file, mode == nil, source.permissions & umask != 0 else { return }
+        mode = source.permissions & ~umask
+    }
 }

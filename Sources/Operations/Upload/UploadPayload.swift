@@ -11,6 +11,7 @@ internal import Work
 ///  "headers": {"X-Tag": "a"},                 none by default
 ///  "protocol": "put",                         the whole file in one request; "tus" or "contentRange": can be resumed
 ///  "name": "a.mp4",                           what the destination is to call it; the file's own name by default
+///  "mode": "644",                             permissions, octal, of a copy to a file: URL; the source's by default
 ///  "removeSource": false,                     delete the file after success, once the destination was asked whether
 ///                                             it holds every byte (``DeliveryCheck``)
 ///  "source": {"size": …, "mtime": …, "inode": …, "device": …}}    recorded at submit; mtime in nanoseconds
@@ -51,6 +52,7 @@ struct UploadPayload: Sendable, Equatable {
     /// Nil: still open.
     var transferProtocol: TransferProtocol?
     var name: String?
+    var mode: UInt32?
     var removeSource = false
     var source: SourceIdentity?
 
@@ -88,6 +90,13 @@ struct UploadPayload: Sendable, Equatable {
                 guard !text.isEmpty, text != ".", text != "..", !text.utf8.contains(where: { $0 == 0x2F || $0 == 0 })
                 else { throw PayloadError(.data, "“name” is the name of a file, without a slash, not “\(text)”") }
                 name = text
+            case "mode":
+                let text = try Self.text(member)
+                guard (3...4).contains(text.utf8.count), text.utf8.allSatisfy(\.isDigit),
+                    let bits = UInt32(text, radix: 8),
+                    bits <= 0o777
+                else { throw PayloadError(.data, "“mode” is “\(text)”; it is octal, from 000 to 777") }
+                mode = bits
             case "removeSource":
                 guard let remove = member.value.bool else {
                     throw PayloadError(.data, "“removeSource” must be true or false, not \(member.value.kind)")
@@ -98,13 +107,16 @@ struct UploadPayload: Sendable, Equatable {
                 throw PayloadError(
                     .data,
                     "unknown key “\(member.name)” in the payload of an upload; it has “file”, “to”, “method”, “headers”, "
-                        + "“protocol”, “name” and “removeSource”")
+                        + "“protocol”, “name”, “mode” and “removeSource”")
             }
         }
         guard let file else { throw PayloadError(.data, "“file” is missing in the payload of an upload") }
         guard let to else { throw PayloadError(.data, "“to” is missing in the payload of an upload") }
         guard !file.isEmpty else { throw PayloadError(.data, "“file” is empty") }
         guard !file.utf8.contains(0) else { throw PayloadError(.data, "“file” has a zero byte in it") }
+        guard mode == nil || to.scheme == .file else {
+            throw PayloadError(.data, "“mode” means nothing to a destination other than file:")
+        }
         self.file = file
         self.to = to
         if methodIsNamed, transferProtocol == nil { transferProtocol = .put }
@@ -136,6 +148,7 @@ struct UploadPayload: Sendable, Equatable {
         }
         if let transferProtocol { members.append(.init("protocol", .string(transferProtocol.rawValue))) }
         if let name { members.append(.init("name", .string(name))) }
+        if let mode { members.append(.init("mode", .string(Self.text(ofMode: mode)))) }
         members.append(.init("removeSource", .bool(removeSource)))
         if let source { members.append(.init("source", source)) }
         return .object(members)
@@ -145,7 +158,7 @@ struct UploadPayload: Sendable, Equatable {
     var isIdempotent: Bool { method == .put }
 
     /// What the destination is to call it.
-    var fileName: Substring { name.map { $0[...] } ?? file.split(separator: "/").last ?? "" }
+    var fileName: Substring { name.map { $0[...] } ?? file.lastPathName }
 
     /// Chooses `put` where it is not worth asking for anything else.
     mutating func settle(size: Int64) {
@@ -153,14 +166,26 @@ struct UploadPayload: Sendable, Equatable {
     }
 
     /// Makes the path absolute, from the working directory of this process.
+    /// - Throws: ``PayloadError`` of the kind `source` where that directory is gone, or its path is not valid UTF-8.
     mutating func resolveFile() throws(PayloadError) {
-        guard !file.hasPrefix("/") else { return }
+        guard !file.beginsWithBytes(of: "/") else { return }
         guard let directory = getcwd(nil, 0) else {
             throw PayloadError(.source, "\(file) cannot be found: the working directory is gone")
         }
         defer { free(directory) }
-        let path = String(cString: directory)
-        file = (path.hasSuffix("/") ? path : path + "/") + file
+        guard let path = String(validatingCString: directory) else {
+            let shown = String(shellQuoting: UnsafeRawBufferPointer(start: directory, count: strlen(directory)))
+            throw PayloadError(
+                .source,
+                "\(file) cannot be named: the working directory \(shown) is not valid UTF-8; rename it, or reach it by "
+                    + "another name")
+        }
+        file = (path.endsWithBytes(of: "/") ? path : path + "/") + file
+    }
+
+    private static func text(ofMode mode: UInt32) -> String {
+        let digits = String(mode, radix: 8)
+        return String(repeating: "0", count: max(3 - digits.utf8.count, 0)) + digits
     }
 
     /// Appends the file's name to a URL that ends in a slash, once it is known that the URL is not an endpoint.

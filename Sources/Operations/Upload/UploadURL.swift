@@ -95,14 +95,15 @@ struct UploadURL: Sendable, Equatable {
 
     /// A URL as it may stand in a message: without query and fragment, and without what may be a password.
     private static func shown(_ text: String) -> String {
-        let start = text.prefix { $0 != "?" && $0 != "#" }
-        var shown = String(start.prefix(300).map { $0.isNewline || $0 < " " ? "�" : $0 })
+        let start = text.unicodeScalars.prefix { $0 != "?" && $0 != "#" }
+        let breaks = "\u{85}\u{2028}\u{2029}".unicodeScalars
+        var shown = Array(start.prefix(300).map { $0 < " " || breaks.contains($0) ? "\u{FFFD}" : $0 })
         // A user may stand there without a scheme or its slashes, too.
-        let user = shown.firstRange(of: "//")?.upperBound ?? shown.startIndex
+        let user = shown.firstRange(of: Array("//".unicodeScalars))?.upperBound ?? 0
         if let at = shown[user...].prefix(while: { $0 != "/" }).lastIndex(of: "@") {
-            shown.replaceSubrange(user..<at, with: "…")
+            shown.replaceSubrange(user..<at, with: "…".unicodeScalars)
         }
-        return shown
+        return String(String.UnicodeScalarView(shown))
     }
 
     private static func isScheme(_ text: Substring) -> Bool {

@@ -89,7 +89,7 @@ struct ContentRangeLength: UploadDialect {
     private func bytes(_ start: Int64, _ end: Int64) async throws -> [UInt8] {
         let source = messages.source
         do {
-            return try await BlockingIO.sources.run {
+            return try await BlockingIO.sources.run(at: source.path) {
                 try [UInt8](unsafeUninitializedCapacity: Int(end - start)) { buffer, count in
                     count = try source.read(into: UnsafeMutableRawBufferPointer(buffer), at: start)
                 }

@@ -48,7 +48,7 @@ struct DeliveryCheck: Sendable {
         let source = source
         return await question.ask(requests, size: source.identity.size) {
             do {
-                return try await BlockingIO.sources.run { try ReprDigest.sha256(of: source) }
+                return try await BlockingIO.sources.run(at: source.path) { try ReprDigest.sha256(of: source) }
             } catch let error as SystemError {
                 throw Failure(.command, reason: "\(source.path) cannot be read: \(error)")
             }

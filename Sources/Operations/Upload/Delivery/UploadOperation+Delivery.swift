@@ -13,11 +13,7 @@ extension UploadOperation {
         case .keep(let why): return SourceRemoval(problem: why)
         case .remove: break
         }
-        // A cancel that comes now is too late: the destination has said yes.
-        return await Task.detached {
-            let problem = try? await BlockingIO.sources.run { source.remove() }
-            return SourceRemoval(problem: problem ?? nil)
-        }.value
+        return await SourceRemoval(deleting: source)
     }
 
     /// An earlier execution may have delivered the file, deleted it as asked, and died before it could say so. Then the

@@ -70,8 +70,9 @@ import Work
 
     @Test func `leaves nothing when it is cancelled`() async throws {
         try await withHarness { harness, target in
-            let file = try harness.hollowFile(1 << 40)
+            let file = try harness.directory.solidFile("solid", 64 << 20)
             let (execution, meter) = try harness.execution(file: file, to: "file://\(target)/x")
+            execution.pace.set(1 << 20)
             let task = Task { try await harness.run(execution) }
             try await until("the first bytes") { meter.reading.bytes > 0 }
             task.cancel()
@@ -82,7 +83,7 @@ import Work
 
     @Test func `keeps to its pace, stands still at none, and goes on when it is lifted`() async throws {
         try await withHarness { harness, target in
-            let file = try harness.hollowFile(64 << 20)
+            let file = try harness.directory.solidFile("solid", 64 << 20)
             let (execution, meter) = try harness.execution(file: file, to: "file://\(target)/x")
             execution.pace.set(4 << 20)
             let began = ContinuousClock.now
@@ -109,10 +110,10 @@ import Work
 
     @Test func `owes nothing for what went before there was a pace`() async throws {
         try await withHarness { harness, target in
-            let file = try harness.hollowFile(1 << 40)
+            let file = try harness.directory.solidFile("solid", 1 << 30)
             let (execution, meter) = try harness.execution(file: file, to: "file://\(target)/x")
             let task = Task { try await harness.run(execution) }
-            try await until("256 MiB") { meter.reading.bytes >= 256 << 20 }
+            try await until("16 MiB") { meter.reading.bytes >= 16 << 20 }
             execution.pace.set(1 << 20)
             try await until("the pace") { meter.reading.waited }
             let before = meter.reading.bytes
@@ -124,8 +125,9 @@ import Work
 
     @Test func `leaves nothing of a source that changed`() async throws {
         try await withHarness { harness, target in
-            let file = try harness.hollowFile(1 << 40)
+            let file = try harness.directory.solidFile("solid", 64 << 20)
             let (execution, meter) = try harness.execution(file: file, to: "file://\(target)/x")
+            execution.pace.set(8 << 20)
             async let outcome = harness.failure(of: execution)
             try await until("the first bytes") { meter.reading.bytes > 0 }
             #expect(truncate(file, 0) == 0)
@@ -146,7 +148,7 @@ import Work
         _ body: (UploadHarness, String, RepeatedUpload, _ file: String, _ part: String) async throws -> Void
     ) async throws {
         try await withHarness { harness, target in
-            let file = try harness.hollowFile(Self.size)
+            let file = try harness.directory.solidFile("solid", Self.size)
             let upload = try RepeatedUpload(harness, file: file, to: "file://\(target)/x", "put")
             let first = upload.next().execution
             let source = try #require(try JSONValue(parsing: first.payload)["source"])
@@ -240,9 +242,23 @@ import Work
         }
     }
 
+    @Test func `does not go on with a part that a call of an earlier execution still holds`() async throws {
+        try await withRemains { harness, target, upload, _, part in
+            // As a call that hangs in the kernel holds it.
+            let late = open(part, O_WRONLY)
+            defer { close(late) }
+            #expect(flock(late, LOCK_EX | LOCK_NB) == 0)
+            _ = try await upload.run()
+            #expect(pwrite(late, [9, 9, 9], 3, 0) == 3)
+            #expect(rename(part, "\(target)/x") != 0)
+            #expect(try names(target) == ["x"])
+            #expect(try adopted("\(target)/x") == 0)
+        }
+    }
+
     @Test func `leaves its part when it is released, and goes on from it`() async throws {
         try await withHarness { harness, target in
-            let file = try harness.hollowFile(256 << 20)
+            let file = try harness.directory.solidFile("solid", 256 << 20)
             let upload = try RepeatedUpload(harness, file: file, to: "file://\(target)/x", "put")
             let (first, meter) = upload.next()
             let task = Task { try await harness.run(first) }

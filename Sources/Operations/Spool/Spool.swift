@@ -7,20 +7,24 @@ internal import Work
 package struct Spool: Sendable {
     /// 0700, and there.
     package let directory: String
+    /// Permissions that a copy to a `file:` URL does not get: those of the process that submits.
+    package let umask: UInt32
 
-    /// Bytes copied between two reports.
-    private static let step: Int64 = 4 << 20
-
-    package init(directory: String) { self.directory = directory }
+    package init(directory: String, umask: UInt32 = 0) {
+        self.directory = directory
+        self.umask = umask
+    }
 
     /// Copies the source of an upload into the spool and tells the payload that names the copy, whose bytes are on disk then;
     /// its name is after ``sync()``. Blocks.
     ///
-    /// The copy shares the blocks of the original where the file system can do that. The destination is told
-    /// the original's name, and `removeSource` is set: a spooled copy goes when it has been delivered.
+    /// The copy shares the blocks of the original where the file system can do that, and has its holes. The destination is
+    /// told the original's name, and a `file:` destination its permissions; `removeSource` is set: a spooled copy goes when it
+    /// has been delivered. A source that only grows meanwhile is taken up to the size that it had when it was opened; one that
+    /// does not state its size is read to its end.
     /// - Parameters:
     ///   - began: called with the path of the copy as soon as it is there; what it throws ends the copy and deletes it.
-    ///   - copied: called with the number of bytes after each step.
+    ///   - copied: called with the number of bytes after each step; a negative one takes back what is copied anew.
     /// - Throws: ``PayloadError`` for a payload or source that `upload` would refuse, or ``SpoolError``.
     package func take(
         _ payload: JSONValue, began: (_ path: String) throws -> Void = { _ in },
@@ -36,10 +40,12 @@ package struct Spool: Sendable {
         if upload.to.scheme != .file, !upload.headers.contains(where: { $0.name.lowercased() == "content-type" }) {
             upload.headers.append(.init(name: "Content-Type", value: MediaType.of(fileName: upload.fileName)))
         }
-        let source = try SourceFile(path: upload.file)
-        upload.settle(size: source.identity.size)
+        let path = "\(directory)/\(CommandID())"
+        let copy = try SpooledCopy(file: upload.file, path: path).make(began: began, copied: copied)
+        upload.settle(size: copy.size)
         upload.resolveDirectory()
-        upload.file = try copy(source, began, copied)
+        if upload.to.scheme == .file, upload.mode == nil { upload.mode = copy.permissions & ~umask }
+        upload.file = path
         upload.removeSource = true
         upload.source = nil
         return upload.json
@@ -51,7 +57,7 @@ package struct Spool: Sendable {
     package func adopt(_ payload: JSONValue) throws -> JSONValue {
         var upload = try UploadPayload(payload)
         let theirs = upload.file
-        upload.file = "\(directory)/\(theirs.split(separator: "/").last ?? "")"
+        upload.file = "\(directory)/\(theirs.lastPathName)"
         guard rename(theirs, upload.file) == 0 else { throw SpoolError(SystemError(), "create", upload.file) }
         return upload.json
     }
@@ -75,8 +81,8 @@ package struct Spool: Sendable {
     /// with a slash at its end.
     package func discard(file: String) {
         // Anything that is not named as a copy is left alone unseen: it may lie on a file system that does not answer.
-        guard let slash = file.lastIndex(of: "/"), CommandID(file[file.index(after: slash)...]) != nil else { return }
-        let parent = slash == file.startIndex ? "/" : String(file[..<slash])
+        guard CommandID(file.lastPathName) != nil else { return }
+        let parent = file.parentPath
         var theirs = stat()
         var ours = stat()
         guard stat(parent, &theirs) == 0, stat(directory, &ours) == 0, theirs.st_dev == ours.st_dev,
@@ -89,50 +95,6 @@ package struct Spool: Sendable {
     package func discard(stored payload: [UInt8]) {
         if let payload = try? JSONValue(parsing: payload) { discard(payload) }
     }
-
-    private func copy(
-        _ source: SourceFile, _ began: (String) throws -> Void, _ copied: (Int64) -> Void
-    ) throws -> String {
-        let path = "\(directory)/\(CommandID())"
-        let target = clinux_open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard target >= 0 else { throw SpoolError(SystemError(), "create", path) }
-        defer { close(target) }
-        do {
-            try began(path)
-            try fill(target, from: source, path, copied)
-        } catch {
-            unlink(path)
-            throw error
-        }
-        return path
-    }
-
-    private func fill(
-        _ target: CInt, from source: SourceFile, _ path: String, _ copied: (Int64) -> Void
-    ) throws {
-        if source.reflink(to: target) {
-            copied(source.identity.size)
-        } else {
-            var offset: Int64 = 0
-            while offset < source.identity.size {
-                let count = Int(min(source.identity.size - offset, Self.step))
-                do {
-                    let done = Int64(try source.copy(count, at: offset, to: target))
-                    guard done > 0 else { break }
-                    offset += done
-                    copied(done)
-                } catch {
-                    throw SpoolError(error, "write", path)
-                }
-            }
-        }
-        do {
-            try source.requireUnchanged()
-        } catch {
-            throw PayloadError(.source, error.reason)
-        }
-        guard fsync(target) == 0 else { throw SpoolError(SystemError(), "write", path) }
-    }
 }
 
 /// The spool cannot be used (exit code 73 where it cannot be created, 74 where it cannot be written).
@@ -143,6 +105,7 @@ package struct SpoolError: Error, Equatable, CustomStringConvertible {
 
     init(_ error: SystemError, _ verb: String, _ path: String) {
         isCreation = verb == "create" && error.code != ENOSPC && error.code != EDQUOT
-        description = "cannot \(verb) \(path): \(error); make room or check its permissions"
+        let advice = error.code == EFBIG ? "" : "; make room or check its permissions"
+        description = "cannot \(verb) \(path): \(error.sentence)\(advice)"
     }
 }

@@ -1,0 +1,92 @@
+internal import Commands
+internal import Glibc
+internal import Work
+
+/// The file that a copy makes or replaces.
+struct CopyTarget: Sendable {
+    /// Absolute. What stands there is not a symbolic link, once ``link()`` has said so.
+    let path: String
+
+    private static let maxLinks = 40
+
+    var directory: String { path.parentPath }
+    var name: Substring { path.lastPathName }
+
+    /// Follows symbolic links, also to where nothing stands yet, so that the copy grows beside the file that it becomes and
+    /// the link stays.
+    /// - Throws: a final ``Failure`` for links that lead nowhere.
+    static func following(_ path: String) async throws -> CopyTarget {
+        var target = CopyTarget(path: path)
+        for _ in 0...maxLinks {
+            let link = target
+            // Each step in the lane of its own file system.
+            guard let next = try await BlockingIO.copies.lane(of: target.path).run({ _ in try link.link() }) else {
+                return target
+            }
+            target = CopyTarget(path: next)
+        }
+        throw Failure(.final, reason: "cannot follow \(path): there are more than \(maxLinks) symbolic links")
+    }
+
+    /// Where the symbolic link at ``path`` leads; nil where none stands there. Blocks.
+    private func link() throws(Failure) -> String? {
+        let bytes = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer -> [UInt8]? in
+            guard let start = buffer.baseAddress else { return nil }
+            let count = readlink(path, start, buffer.count)
+            return count >= 0 ? buffer[..<count].map { UInt8(bitPattern: $0) } : nil
+        }
+        // What cannot be looked at for another reason shows when the copy begins.
+        guard let bytes else { return nil }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw Failure(
+                .final, reason: "\(path) is a symbolic link to \(String(shellQuoting: bytes)), which is not valid UTF-8"
+            )
+        }
+        return text.beginsWithBytes(of: "/") ? text : "\(directory)/\(text)"
+    }
+
+    /// Refuses what a copy must not replace. Blocks.
+    /// - Throws: a final ``Failure`` where something other than a regular file stands there.
+    func requireReplaceable() throws(Failure) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        let kind: String
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return
+        case S_IFDIR:
+            throw Failure(.final, reason: "\(path) is a directory; end the URL with a slash to put the file into it")
+        case S_IFIFO: kind = "a FIFO"
+        case S_IFSOCK: kind = "a socket"
+        case S_IFCHR, S_IFBLK: kind = "a device"
+        default: kind = "not a regular file"
+        }
+        throw Failure(.final, reason: "\(path) is \(kind); only a regular file is replaced")
+    }
+
+    /// As ``requireReplaceable()``, and refuses the source itself.
+    func check(for source: SourceFile) throws(Failure) {
+        try requireReplaceable()
+        var status = stat()
+        guard lstat(path, &status) == 0, source.isSame(as: status) else { return }
+        throw Failure(.final, reason: "\(source.path) and \(path) are the same file")
+    }
+
+    /// `.<name>.<id>.<claim>.part`, beside the target; of a long name only the start, since a name may have 255 bytes.
+    func temporaryPath(_ id: CommandID, claim: Int) -> String {
+        var start = name.utf8.prefix(150)
+        // Not in the middle of a character's bytes.
+        while String(start) == nil { start.removeLast() }
+        let file = ".\(String(start) ?? "").\(id).\(claim).part"
+        return directory == "/" ? "/\(file)" : "\(directory)/\(file)"
+    }
+
+    func failure(_ error: SystemError, _ what: String) -> Failure {
+        switch error.code {
+        case ENOENT, ENOTDIR:
+            Failure(.final, reason: "\(what): the directory \(directory) does not exist; create it and retry")
+        case EFBIG: Failure(.final, reason: "\(what): \(error.sentence)")
+        case EACCES, EPERM, EROFS, EISDIR, ENAMETOOLONG, ELOOP: Failure(.final, reason: "\(what): \(error)")
+        default: Failure(.command, reason: "\(what): \(error)")
+        }
+    }
+}
