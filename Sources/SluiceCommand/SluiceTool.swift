@@ -1,11 +1,15 @@
 internal import ArgumentParser
 internal import CLinux
+internal import Commands
 internal import Glibc
 
 /// The `sluice` command.
 @main
 struct SluiceTool: AsyncParsableCommand {
     static let version = "0.1.0"
+
+    /// The umask that this process has inherited. It makes private files only itself.
+    static let inheritedUmask = umask(0o077)
 
     static let configuration = CommandConfiguration(
         commandName: "sluice",
@@ -47,14 +51,14 @@ struct SluiceTool: AsyncParsableCommand {
         ])
 
     static func main() async {
+        clinux_prepare_process()
         // Arenas grow with the threads and never shrink; two are enough for two cores and keep a worker small.
         _ = clinux_set_malloc_arenas(2)
         // libzmq aborts where a listener gets no descriptor, and a shell's 1,024 are soon gone: each producer holds one.
         _ = clinux_raise_descriptor_limit(65_536)
-        // A closed pipe is an error of a write, not the end of the process.
-        signal(SIGPIPE, SIG_IGN)
-        umask(0o077)
+        _ = inheritedUmask
         do {
+            try ByteText.checkArguments()
             try refuseUnknownSubcommand()
             var command = try await asyncParseAsRoot()
             if changesSomething(command) { Output.outlivesReader() }
@@ -71,7 +75,9 @@ struct SluiceTool: AsyncParsableCommand {
 
     /// The parser would find fault with an option that follows it.
     private static func refuseUnknownSubcommand() throws {
-        guard let name = CommandLine.arguments.dropFirst().first, !name.hasPrefix("-"), name != "help" else { return }
+        guard let name = CommandLine.arguments.dropFirst().first, !name.beginsWithBytes(of: "-"), name != "help" else {
+            return
+        }
         guard !configuration.subcommands.contains(where: { $0.configuration.commandName == name }) else { return }
         throw ValidationError("“\(name)” is no subcommand")
     }

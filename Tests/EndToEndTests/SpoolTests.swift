@@ -70,8 +70,7 @@ extension EndToEndTests {
         {
             try await Installation.with { installation in
                 let small = try installation.place.file("small", [1])
-                let large = try installation.place.file("large", [])
-                #expect(truncate(large, 64 << 30) == 0)
+                let large = try installation.place.solidFile("large", 6 << 30)
                 let terminal = try Pseudoterminal()
                 let put = try installation.start(
                     "put", small, large, "--spool", "--to", "file:///nowhere/", terminal: terminal)
@@ -82,7 +81,7 @@ extension EndToEndTests {
                     return
                 }
                 #expect(terminal.output.contains("1/2 done"))
-                #expect(terminal.output.contains(" of 69 GB"))
+                #expect(terminal.output.contains(" of 6.4 GB"))
                 if signal == SIGINT { terminal.type("\u{3}") } else { put.signal(signal) }
                 #expect(try await put.end(within: .seconds(30)) == .exited(128 + signal))
                 #expect(terminal.output.contains("nothing was submitted"))
@@ -96,11 +95,10 @@ extension EndToEndTests {
         {
             try await Installation.with { installation in
                 let source = try installation.place.file("a", [1, 2, 3])
-                let hollow = try installation.place.file("hollow", [])
-                #expect(truncate(hollow, 64 << 30) == 0)
+                let large = try installation.place.solidFile("large", 6 << 30)
                 /// - Returns: whether it left anything: where the file system shares blocks, every copy is a short one.
                 func killed() async throws -> Bool {
-                    let put = try installation.start("put", source, hollow, "--spool", "--to", "file:///nowhere/")
+                    let put = try installation.start("put", source, large, "--spool", "--to", "file:///nowhere/")
                     func parts() throws -> Int {
                         try FileManager.default.subpathsOfDirectory(atPath: "\(installation.data)/spool")
                             .count { $0.contains(".part/") }

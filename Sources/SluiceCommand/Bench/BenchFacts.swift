@@ -71,7 +71,7 @@ struct BenchFacts {
             let fields = line.split(separator: " ")
             guard fields.count > 2 else { continue }
             let point = String(fields[1])
-            let isPrefix = point == "/" || path == point || path.hasPrefix(point + "/")
+            let isPrefix = point == "/" || "\(path)/".beginsWithBytes(of: point + "/")
             if isPrefix, point.utf8.count > best.length { best = (point.utf8.count, "\(fields[2]) on \(point)") }
         }
         return best.text

@@ -9,7 +9,7 @@ final class BenchPlace: Sendable {
 
     /// - Parameter parent: on the disk that is to be measured.
     init(parent: String?) throws {
-        let variable = getenv("TMPDIR").map { String(cString: $0) }
+        let variable = try ByteText.variable("TMPDIR")
         let parent = parent ?? (variable?.isEmpty == false ? variable : nil) ?? "/var/tmp"
         var template = Array("\(parent)/sluice-bench-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {

@@ -20,17 +20,18 @@ struct DataOptions: ParsableArguments {
         completion: .file(extensions: ["yaml", "yml"]))
     var config: String?
 
-    var path: String {
+    /// `--data`, else `SLUICE_DATA`, else the default.
+    private func chosenPath() throws -> String {
         if let data { return data }
-        if let variable = getenv("SLUICE_DATA") {
-            let text = String(cString: variable)
-            if !text.isEmpty { return text }
-        }
-        return "./sluice-data"
+        guard let variable = try ByteText.variable("SLUICE_DATA"), !variable.isEmpty else { return "./sluice-data" }
+        return variable
     }
 
+    /// Known to be good: ``validate()`` has refused any other.
+    var path: String { (try? chosenPath()) ?? "./sluice-data" }
+
     func validate() throws {
-        if path.isEmpty { throw ValidationError("--data must not be empty.") }
+        if try chosenPath().isEmpty { throw ValidationError("--data must not be empty.") }
     }
 
     func directory() -> DataDirectory { DataDirectory(path: path) }

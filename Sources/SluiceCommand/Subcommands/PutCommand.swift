@@ -12,8 +12,9 @@ struct PutCommand: AsyncParsableCommand {
         discussion: """
             Every file is checked first; where one cannot be uploaded, none is submitted. The files stay where they lie \
             and must not change until they are sent; --spool copies them into the data directory instead. A URL that \
-            ends in a slash gets the file's name appended. Under a unique key, a put is the same where path, size and time \
-            of the last change of the file are, and the URL and the options are.
+            ends in a slash gets the file's name appended; two files that would get one URL are refused. Under a unique \
+            key, a put is the same where path, size and time of the last change of the file are, and the URL and the \
+            options are.
 
             EXAMPLES
               sluice put report.pdf --to https://media.example.com/in/
@@ -87,7 +88,7 @@ struct PutCommand: AsyncParsableCommand {
             throw ValidationError("--unique-key names one command: put one file at a time.")
         }
         try fields.requireKeyOfPeriod()
-        if files.count > 1, !to.hasSuffix("/"), transferProtocol != .tus {
+        if files.count > 1, !to.endsWithBytes(of: "/"), transferProtocol != .tus {
             throw ValidationError("With several files, --to must end in a slash: each file's name is appended.")
         }
         _ = try headers()
@@ -95,15 +96,15 @@ struct PutCommand: AsyncParsableCommand {
 
     func run() async throws {
         Interrupt.exits()
-        let registry = BuiltInOperations.registry()
+        let registry = BuiltInOperations.registry(submission: .init(umask: SluiceTool.inheritedUmask))
         // All are checked before anything is made or copied.
-        let checked = try files.map { try draft(payload($0), registry) }
+        let checked = try check(registry)
         let client = try data.client(registry)
         var producer = Producer(client: client, asJSON: print.json, labelName: "file")
         var ids: [CommandID]
         if spool {
             let copies = try SpooledCopies(
-                in: Spool(directory: client.directory.spool), files: checked.count,
+                in: Spool(directory: client.directory.spool, umask: SluiceTool.inheritedUmask), files: checked.count,
                 total: checked.reduce(0) { $0 + $1.total })
             let count = files.count
             Interrupt.exits {
@@ -130,6 +131,20 @@ struct PutCommand: AsyncParsableCommand {
         }
         if wait { try await Waiting(client: client, ids: ids, totals: checked.map(\.total)).run() }
         await client.close()
+    }
+
+    /// Checks every file.
+    /// - Returns: a draft of each, which names the file itself.
+    private func check(_ registry: OperationRegistry) throws -> [CommandDraft] {
+        let payloads = try files.map(payload)
+        if let (earlier, later, url) = try UploadTargets.collision(in: payloads) {
+            throw Complaint(
+                .usage,
+                "\(files[earlier]) and \(files[later]) would both become \(url), and one would be lost; rename one, or put "
+                    + "it elsewhere")
+        }
+        let spooling = UploadOperation(submission: .init(umask: SluiceTool.inheritedUmask, isSpooled: true))
+        return try payloads.map { try draft($0, spool ? OperationRegistry([spooling]) : registry) }
     }
 
     private func draft(_ payload: JSONValue, _ registry: OperationRegistry) throws -> CommandDraft {
@@ -159,15 +174,15 @@ struct PutCommand: AsyncParsableCommand {
 
     private func headers() throws -> [JSONValue.Member] {
         try header.map { text in
-            guard let colon = text.firstIndex(of: ":"), colon > text.startIndex,
-                !text[..<colon].contains(where: \.isWhitespace)
+            guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon > text.startIndex,
+                !text[..<colon].unicodeScalars.contains(where: \.properties.isWhitespace)
             else {
                 let start = HTTPHeaderRedaction.start(ofMalformed: text).map { ", which '\($0) …' is not" } ?? ""
                 throw ValidationError(
                     "--header must be a name, a colon and a value, as in 'X-Tag: nightly'\(start).")
             }
-            let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-            return .init(String(text[..<colon]), .string(String(value)))
+            let value = text.utf8[colon...].dropFirst().drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+            return .init(String(text[..<colon]), .string(String(Substring(value))))
         }
     }
 }

@@ -22,8 +22,8 @@ struct SubmitCommand: AsyncParsableCommand {
             Payloads are equal under a unique key where their bytes are: white space and the order of members count.
 
             Of “noop” the payload may have “milliseconds” (how long it takes); of “upload” it has “file” and “to”, and \
-            may have “method”, “headers”, “protocol” and “removeSource”, as the options of “sluice put”, and “name” \
-            (what the destination is to call the file).
+            may have “method”, “headers”, “protocol” and “removeSource”, as the options of “sluice put”, “name” \
+            (what the destination is to call the file) and “mode” (octal permissions of a copy to a file: URL).
 
             EXAMPLES
               sluice submit noop
@@ -87,7 +87,7 @@ struct SubmitCommand: AsyncParsableCommand {
         var options = fields.options
         options.destination = destination?.destination
         options.allowUnknownType = allowUnknown
-        let registry = BuiltInOperations.registry()
+        let registry = BuiltInOperations.registry(submission: .init(umask: SluiceTool.inheritedUmask))
         let ids: [CommandID]
         let client: SluiceClient
         if isBulk {
@@ -112,8 +112,8 @@ struct SubmitCommand: AsyncParsableCommand {
         guard let payload else { return (.object([]), Array("{}".utf8)) }
         let bytes: [UInt8]
         let name: String
-        if payload.hasPrefix("@") {
-            name = String(payload.dropFirst())
+        if payload.utf8.first == UInt8(ascii: "@") {
+            name = String(Substring(payload.utf8.dropFirst()))
             bytes = try PayloadFile.read(name)
         } else {
             name = "the payload"

@@ -6,7 +6,7 @@ enum Notify {
     static func stopping() { send("STOPPING=1") }
 
     /// Read once, so that ``keep()`` can hide it from children.
-    private static let path = getenv("NOTIFY_SOCKET").map { String(cString: $0) }
+    private static let path = getenv("NOTIFY_SOCKET").flatMap { ByteText.text($0) }
 
     /// What this process says of itself is not for its children to say.
     static func keep() {

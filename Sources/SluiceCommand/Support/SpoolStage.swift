@@ -24,7 +24,7 @@ final class SpoolStage: Sendable {
             // A sweep that comes between takes it for left over.
             guard let descriptor = try Self.lock(path, LOCK_EX) else { continue }
             self.descriptor = descriptor
-            spool = Spool(directory: path)
+            spool = Spool(directory: path, umask: parent.umask)
             return
         }
     }
@@ -37,7 +37,7 @@ final class SpoolStage: Sendable {
     /// Deletes what killed processes have left in `spool`. Blocks.
     /// - Throws: ``StoreError`` that names what cannot be deleted.
     static func sweep(_ spool: Spool) throws(StoreError) {
-        for name in try DataDirectory.names(spool.directory) where name.hasSuffix(ending) {
+        for name in try DataDirectory.names(spool.directory) where name.endsWithBytes(of: ending) {
             let path = "\(spool.directory)/\(name)"
             guard let descriptor = try lock(path, LOCK_EX | LOCK_NB) else { continue }
             defer { close(descriptor) }

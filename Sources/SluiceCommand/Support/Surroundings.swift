@@ -59,9 +59,9 @@ struct Surroundings {
     /// Where others connect to hear events. A socket's path may have 107 bytes; where the directory's own is longer, the
     /// way leads through the coordinator's descriptor of it.
     func eventsEndpoint(coordinator: LockProbe) -> String? {
-        let run = realpath(directory.run, nil).map { text in
+        let run = realpath(directory.run, nil).flatMap { text in
             defer { free(text) }
-            return String(cString: text)
+            return ByteText.text(text)
         }
         let path = (run ?? directory.run) + "/events.sock"
         if path.utf8.count <= 107 { return "ipc://\(path)" }

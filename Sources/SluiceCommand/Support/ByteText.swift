@@ -1,0 +1,37 @@
+internal import ArgumentParser
+internal import Commands
+internal import Glibc
+
+/// Arguments, environment variables and paths from the kernel are bytes. Sluice keeps paths and keys as JSON, which is UTF-8,
+/// so bytes that are not UTF-8 are refused here, by name: decoded with replacement characters they could name another file.
+enum ByteText {
+    /// Checks every argument of this process.
+    /// - Throws: a ``Complaint``: `input` for a file to put, `usage` for any other argument.
+    static func checkArguments() throws {
+        for index in 1..<max(Int(CommandLine.argc), 1) {
+            guard let argument = CommandLine.unsafeArgv[index], text(argument) == nil else { continue }
+            let shown = String(shellQuoting: UnsafeRawBufferPointer(start: argument, count: strlen(argument)))
+            // With replacement characters, as nothing but the parser may see it.
+            let replaced = String(cString: argument)
+            if let put = try? SluiceTool.parseAsRoot() as? PutCommand, put.files.contains(replaced) {
+                throw Complaint(.input, "the file \(shown) cannot be put: its name is not valid UTF-8; rename it")
+            }
+            throw Complaint(.usage, "the argument \(shown) is not valid UTF-8, and names and keys must be")
+        }
+    }
+
+    /// An environment variable.
+    /// - Returns: nil where it is not set.
+    /// - Throws: a `ValidationError` that names the variable.
+    static func variable(_ name: String) throws -> String? {
+        guard let value = getenv(name) else { return nil }
+        guard let text = text(value) else {
+            let shown = String(shellQuoting: UnsafeRawBufferPointer(start: value, count: strlen(value)))
+            throw ValidationError("The environment variable \(name) is \(shown), which is not valid UTF-8.")
+        }
+        return text
+    }
+
+    /// The text of bytes from the kernel; nil where they are not valid UTF-8.
+    static func text(_ bytes: UnsafePointer<CChar>) -> String? { String(validatingCString: bytes) }
+}
