@@ -1,6 +1,7 @@
 internal import Configuration
 internal import Coordination
 internal import Glibc
+internal import HTTPClient
 internal import NetworkControl
 internal import Operations
 internal import Settings
@@ -34,14 +35,22 @@ struct ConfigurationFile {
 
     /// For whoever uploads. - Throws: a ``Complaint`` where a file is missing that it names.
     func uploads() throws -> OperationsConfiguration {
+        do throws(SettingsError) { try operations.http.checkFiles() } catch { throw Complaint(.configuration, "\(error)") }
         var operations = operations
+        operations.http.proxies = try proxies()
+        return operations
+    }
+
+    /// Which requests go through a proxy, as the configuration and the environment of this process say.
+    /// - Throws: a ``Complaint`` that names a variable that cannot be used.
+    func proxies() throws -> ProxySettings {
+        var http = operations.http
         do throws(SettingsError) {
-            try operations.http.checkFiles()
-            try operations.http.readProxies { name in getenv(name).map { String(cString: $0) } }
+            try http.readProxies { name in getenv(name).map { String(cString: $0) } }
         } catch {
             throw Complaint(.configuration, "\(error)")
         }
-        return operations
+        return http.proxies
     }
 
     /// - Returns: and the keys of the file, such as `network.maxTransfers`.

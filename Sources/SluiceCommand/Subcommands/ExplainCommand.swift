@@ -1,8 +1,9 @@
 internal import ArgumentParser
 internal import Commands
+internal import HTTPClient
 internal import Store
 
-struct ExplainCommand: ParsableCommand {
+struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
         abstract: "Say why a command is not running.",
@@ -20,7 +21,7 @@ struct ExplainCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The command.", valueName: "id"))
     var id: CommandID
 
-    func run() throws {
+    func run() async throws {
         let (directory, store) = try data.store()
         guard let command = try store.command(id) else {
             throw Complaint(.input, "there is no command \(id) in \(data.path)")
@@ -30,6 +31,7 @@ struct ExplainCommand: ParsableCommand {
             keeper.links = try LinkSource(keeper.surroundings).readings()
         }
         let gates = try keeper.gates(of: command)
+        let proxy = try await proxy(for: command, directory)
         let now = Timestamp.now
         if print.json {
             let unique: [JSONValue.Member] =
@@ -44,15 +46,27 @@ struct ExplainCommand: ParsableCommand {
                     [
                         .init("id", .string(id.description)), .init("status", .string(command.status.name)),
                         .init("gates", .array(gates.map(\.json))),
+                        .init("proxy", proxy.map { .string($0) } ?? .null),
                     ] + unique
                 ).bytes)
         } else {
             for gate in gates { Output.line(gate.sentence) }
+            if let proxy {
+                Output.line(
+                    "proxy: requests to \(command.destination) go through \(proxy), as the configuration and this "
+                        + "environment say.")
+            }
             if let key = command.uniqueKey {
                 Output.line(
                     "unique key: “\(key)” is \(command.uniqueKeyHold(at: now)) (--unique-for \(command.uniqueFor)).")
             }
         }
         try data.warn(of: store)
+    }
+
+    /// The proxy that a worker would take with this configuration and environment.
+    private func proxy(for command: Command, _ directory: DataDirectory) async throws -> String? {
+        guard let origin = HTTPOrigin(command.destination) else { return nil }
+        return try await ConfigurationFile(data, directory).proxies().proxy(for: origin)?.description
     }
 }
