@@ -1,10 +1,10 @@
+import Host
 import Store
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import Coordination
-import Host
 
 @Suite struct CoordinatorLockTests {
     @Test func `a second coordinator is told who has the data directory`() throws {

@@ -1,10 +1,10 @@
 import Commands
 import Foundation
+import Host
 import TestSupport
 import Testing
 
 @testable import Store
-import Host
 
 /// A shard whose lock another process has: for a moment, or because it was stopped within a commit.
 @Suite struct LockedShardTests {

@@ -1,11 +1,11 @@
 import CLinux
 import Commands
 import Foundation
+import Host
 import TestSupport
 import Testing
 
 @testable import Store
-import Host
 
 /// What only files can do: be shared, be missing, be foreign, be damaged.
 @Suite struct SQLiteStoreTests {

@@ -1,11 +1,11 @@
 import CLinux
 import Commands
 import Foundation
+import Host
 import TestSupport
 import Testing
 
 @testable import Store
-import Host
 
 /// Files that several processes use, and what is done to them while they do: checkpoints, backup, prune.
 @Suite struct SQLiteUpkeepTests {

@@ -1,10 +1,10 @@
 import Commands
+import Host
 import Store
 import Synchronization
 import Testing
 
 @testable import Work
-import Host
 
 @Suite struct CommitterTests {
     private func id(_ number: UInt64) -> CommandID { CommandID(high: 0, low: number) }

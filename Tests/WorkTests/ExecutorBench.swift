@@ -1,4 +1,5 @@
 import Commands
+import Host
 import Logging
 import Store
 import Synchronization
@@ -7,7 +8,6 @@ import Testing
 import Wire
 
 @testable import Work
-import Host
 
 /// An operation that does what the test says.
 struct Scripted: Operation {

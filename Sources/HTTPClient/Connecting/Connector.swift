@@ -22,14 +22,13 @@ final class Connector: @unchecked Sendable {
     ) {
         let proxy = configuration.proxies.proxy(for: origin)
         let configuration = configuration
-        let isThroughProxy = proxy != nil && !origin.isEncrypted
         let deadline = NIODeadline.now() + TimeAmount(configuration.connectTimeout)
         open(to: origin, through: proxy, deadline)
             .flatMap { [self] channel in secure(channel, origin, deadline).map { channel } }
             .assumeIsolated()
             .flatMapThrowing { channel in
                 try HTTPConnection.install(
-                    in: channel, origin: origin, isThroughProxy: isThroughProxy, pool: pool,
+                    in: channel, origin: origin, proxy: origin.isEncrypted ? nil : proxy, pool: pool,
                     configuration: configuration)
             }
             .whenComplete { [self] result in

@@ -17,8 +17,8 @@ package final class HTTPConnection: ChannelInboundHandler, @unchecked Sendable {
 
     let origin: HTTPOrigin
     let configuration: HTTPClientConfiguration
-    /// The connection speaks to a proxy that needs absolute URLs.
-    let isThroughProxy: Bool
+    /// The proxy that the connection speaks to, where it does; nil also within a tunnel.
+    let proxy: HTTPProxy?
     let pool: ConnectionPool
     var context: ChannelHandlerContext?
     /// Stays after the connection has ended.
@@ -73,11 +73,11 @@ package final class HTTPConnection: ChannelInboundHandler, @unchecked Sendable {
     private static let refusalTimeout: TimeAmount = .seconds(2)
 
     init(
-        origin: HTTPOrigin, isThroughProxy: Bool, pool: ConnectionPool, configuration: HTTPClientConfiguration,
+        origin: HTTPOrigin, proxy: HTTPProxy?, pool: ConnectionPool, configuration: HTTPClientConfiguration,
         limiter: ResponseHeadLimiter
     ) {
         self.origin = origin
-        self.isThroughProxy = isThroughProxy
+        self.proxy = proxy
         self.pool = pool
         self.configuration = configuration
         self.limiter = limiter
@@ -85,7 +85,7 @@ package final class HTTPConnection: ChannelInboundHandler, @unchecked Sendable {
 
     /// Puts HTTP on top of what is in the pipeline of an open channel. On its event loop.
     static func install(
-        in channel: any Channel, origin: HTTPOrigin, isThroughProxy: Bool, pool: ConnectionPool,
+        in channel: any Channel, origin: HTTPOrigin, proxy: HTTPProxy?, pool: ConnectionPool,
         configuration: HTTPClientConfiguration
     ) throws -> HTTPConnection {
         var limits = NIOHTTPDecoderLimitConfiguration()
@@ -94,7 +94,7 @@ package final class HTTPConnection: ChannelInboundHandler, @unchecked Sendable {
         limits.maxHeaderFieldCount = ResponseHeadScanner.maxHead
         let limiter = ResponseHeadLimiter()
         let connection = HTTPConnection(
-            origin: origin, isThroughProxy: isThroughProxy, pool: pool, configuration: configuration, limiter: limiter)
+            origin: origin, proxy: proxy, pool: pool, configuration: configuration, limiter: limiter)
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(limiter)
         try pipeline.addHandler(HTTPRequestEncoder())
@@ -135,7 +135,7 @@ package final class HTTPConnection: ChannelInboundHandler, @unchecked Sendable {
         atStart = last
         noteProgress()
         scheduleTick(context)
-        context.write(wrapOutboundOut(.head(request.head(isAbsolute: isThroughProxy))), promise: nil)
+        context.write(wrapOutboundOut(.head(request.head(for: proxy))), promise: nil)
         // It waits for the first bytes of the body, unless it is as large as few heads are.
         if !context.channel.isWritable { context.flush() }
         setWaterMark(for: exchange, context)

@@ -38,15 +38,19 @@ package struct HTTPRequest: Sendable {
         self.bodyLength = bodyLength
     }
 
-    /// - Parameter isAbsolute: the request goes to a proxy, which needs the whole URL (RFC 9112, section 3.2.2).
-    func head(isAbsolute: Bool) -> HTTPRequestHead {
+    /// - Parameter proxy: that the request goes to, which needs the whole URL (RFC 9112, section 3.2.2) and may want to
+    ///   know who asks.
+    func head(for proxy: HTTPProxy?) -> HTTPRequestHead {
         let path = target.utf8.first == UInt8(ascii: "/") ? target : "/" + target
         var headers = headers
         headers.replaceOrAdd(name: "Host", value: origin.hostField)
         let mayHaveBody = [.PUT, .POST, .PATCH].contains(method)
         if bodyLength > 0 || mayHaveBody { headers.replaceOrAdd(name: "Content-Length", value: "\(bodyLength)") }
         if options.expectsContinue, bodyLength > 0 { headers.replaceOrAdd(name: "Expect", value: "100-continue") }
-        let uri = isAbsolute ? "http://\(origin.hostField)\(path)" : path
+        if let authorization = proxy?.authorization {
+            headers.replaceOrAdd(name: "Proxy-Authorization", value: authorization)
+        }
+        let uri = proxy == nil ? path : "http://\(origin.hostField)\(path)"
         return HTTPRequestHead(version: .http1_1, method: method, uri: uri, headers: headers)
     }
 }

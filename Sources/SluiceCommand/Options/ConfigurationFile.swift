@@ -35,7 +35,9 @@ struct ConfigurationFile {
 
     /// For whoever uploads. - Throws: a ``Complaint`` where a file is missing that it names.
     func uploads() throws -> OperationsConfiguration {
-        do throws(SettingsError) { try operations.http.checkFiles() } catch { throw Complaint(.configuration, "\(error)") }
+        do throws(SettingsError) { try operations.http.checkFiles() } catch {
+            throw Complaint(.configuration, "\(error)")
+        }
         var operations = operations
         operations.http.proxies = try proxies()
         return operations

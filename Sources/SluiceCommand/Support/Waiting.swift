@@ -52,6 +52,7 @@ struct Waiting {
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await watchCoordinator() }
+            group.addTask { await tellReasons() }
             if shared.isTerminal {
                 let events = try client.events(prefix: "progress/")
                 group.addTask { await follow(events) }
@@ -106,6 +107,23 @@ struct Waiting {
             try? await Task.sleep(for: .seconds(1))
         }
     }
+
+    /// Says why commands wait, each reason once: a destination that refuses everything does so for as long as it takes.
+    private func tellReasons() async {
+        var told: Set<String> = []
+        while !Task.isCancelled, told.count < Self.maxReasons {
+            try? await Task.sleep(for: .seconds(2))
+            for id in ids.prefix(Self.maxObserved) {
+                guard let command = try? await client.command(id), command.status == .new || command.status == .error,
+                    let reason = command.reason, told.insert(reason).inserted
+                else { continue }
+                Diagnostics.say("\(id) waits: \(reason). See “sluice explain \(id)”")
+            }
+        }
+    }
+
+    /// Reasons that are told, and commands whose reasons are looked at: the others wait for much the same.
+    private static let (maxReasons, maxObserved) = (5, 16)
 
     private func follow(_ events: AsyncStream<SluiceEvent>) async {
         let mine = Set(ids)
