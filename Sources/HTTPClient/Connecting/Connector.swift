@@ -59,6 +59,11 @@ final class Connector: @unchecked Sendable {
         let bootstrap = ClientBootstrap(group: loop).connectTimeout(TimeAmount(configuration.connectTimeout))
             // Nothing is missed between two handlers: what comes early waits in the kernel.
             .channelOption(.autoRead, value: false)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(ReceivedBytes())
+                }
+            }
         if let address = try? SocketAddress(ipAddress: host, port: port) {
             if let permits = configuration.permitsAddress, !permits(host, address) {
                 return loop.makeFailedFuture(HTTPError.addressNotPermitted(host: host))

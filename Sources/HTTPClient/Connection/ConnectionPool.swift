@@ -75,7 +75,8 @@ final class ConnectionPool: @unchecked Sendable {
             guard now - connection.idleSince <= TimeAmount(request.options.maxIdle) else { return nil }
             origins[request.origin]?.idle.removeLast()
             connection.expiry?.cancel()
-            if connection.isActive { return connection }
+            if connection.isActive, connection.isClean { return connection }
+            connection.closeIdle()
         }
         return nil
     }

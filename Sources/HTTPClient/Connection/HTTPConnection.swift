@@ -41,6 +41,9 @@ package final class HTTPConnection: ChannelInboundHandler, @unchecked Sendable {
     private var isReadingPaused = false
     private var awaitsContinue = false
     private var isClosing = false
+    /// Within a read, which may hold more than the response: the connection is released at its end.
+    private var isInRead = false
+    private var awaitsRelease = false
 
     // Kept between exchanges.
     /// The number of exchanges so far.
@@ -61,6 +64,7 @@ package final class HTTPConnection: ChannelInboundHandler, @unchecked Sendable {
     /// When a response head that has begun was first seen.
     var headSeenAt: NIODeadline?
     let limiter: ResponseHeadLimiter
+    private let receivedBytes: ReceivedBytes
     var isGentle = false
     var isRateLimited = false
     var window = ScavengerWindow()
@@ -74,13 +78,14 @@ package final class HTTPConnection: ChannelInboundHandler, @unchecked Sendable {
 
     init(
         origin: HTTPOrigin, proxy: HTTPProxy?, pool: ConnectionPool, configuration: HTTPClientConfiguration,
-        limiter: ResponseHeadLimiter
+        limiter: ResponseHeadLimiter, receivedBytes: ReceivedBytes
     ) {
         self.origin = origin
         self.proxy = proxy
         self.pool = pool
         self.configuration = configuration
         self.limiter = limiter
+        self.receivedBytes = receivedBytes
     }
 
     /// Puts HTTP on top of what is in the pipeline of an open channel. On its event loop.
@@ -93,9 +98,10 @@ package final class HTTPConnection: ChannelInboundHandler, @unchecked Sendable {
         limits.maxHeaderFieldSize = 2 * ResponseHeadScanner.maxHead
         limits.maxHeaderFieldCount = ResponseHeadScanner.maxHead
         let limiter = ResponseHeadLimiter()
-        let connection = HTTPConnection(
-            origin: origin, proxy: proxy, pool: pool, configuration: configuration, limiter: limiter)
         let pipeline = channel.pipeline.syncOperations
+        let connection = HTTPConnection(
+            origin: origin, proxy: proxy, pool: pool, configuration: configuration, limiter: limiter,
+            receivedBytes: try pipeline.handler(type: ReceivedBytes.self))
         try pipeline.addHandler(limiter)
         try pipeline.addHandler(HTTPRequestEncoder())
         try pipeline.addHandler(
@@ -113,6 +119,14 @@ package final class HTTPConnection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     var isActive: Bool { context?.channel.isActive ?? false }
+
+    /// Nothing has come that would be taken for the response to the next request: bytes behind the last response, or the
+    /// end of the connection.
+    var isClean: Bool {
+        readInfo()
+        return last.received <= receivedBytes.count
+    }
+
     var options: TCPOptions? { context.flatMap { TCPOptions($0.channel) } }
 
     // MARK: Exchange
@@ -206,8 +220,7 @@ package final class HTTPConnection: ChannelInboundHandler, @unchecked Sendable {
         request = nil
         if mayBeKept {
             idleSince = .now()
-            // The next request may be written to this connection before this call returns.
-            pool.release(self)
+            if isInRead { awaitsRelease = true } else { pool.release(self) }
         } else {
             isClosing = true
             if requestEnded { context.close(promise: nil) } else { reset(context) }
@@ -266,7 +279,12 @@ package final class HTTPConnection: ChannelInboundHandler, @unchecked Sendable {
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         // A peer that speaks first, or goes on after its response, has lost the count.
-        guard let exchange else { return closeIdle() }
+        guard let exchange else {
+            awaitsRelease = false
+            return closeIdle()
+        }
+        isInRead = true
+        if !responseBegan, isKept, !hasArrived { return fail(.closed) }
         responseBegan = true
         noteProgress()
         switch unwrapInboundIn(data) {
@@ -279,6 +297,21 @@ package final class HTTPConnection: ChannelInboundHandler, @unchecked Sendable {
             responseEnded = true
             if requestEnded { complete() } else { endRefused() }
         }
+    }
+
+    package func channelReadComplete(context: ChannelHandlerContext) {
+        isInRead = false
+        if awaitsRelease {
+            awaitsRelease = false
+            pool.release(self)
+        }
+        context.fireChannelReadComplete()
+    }
+
+    /// The peer's kernel has some of the request: what comes before cannot be the response to it.
+    private var hasArrived: Bool {
+        readInfo()
+        return last.acknowledged > atStart.acknowledged
     }
 
     private func received(_ head: HTTPResponseHead, _ exchange: any HTTPExchange, _ context: ChannelHandlerContext) {

@@ -59,6 +59,7 @@ import Work
         let answers = (0..<Self.exchanges).map { _ in RandomAnswer(using: &random) }
         var configuration = HTTPConfiguration()
         configuration.silence = .milliseconds(150)
+        configuration.responseTimeout = .milliseconds(150)
         try await withServer("", idleTimeout: .milliseconds(150), configuration: configuration) { server, harness in
             for (number, answer) in answers.enumerated() { server.on("/\(number)", answer.behaviour) }
             let progress = Progress()
@@ -73,16 +74,32 @@ import Work
                 }
                 try await group.waitForAll()
             }
-            let offences = progress.offences
+            let inheritors = Self.inheritors(server.requests, answers)
+            let offences = progress.offences.filter { !inheritors.contains($0.number) }
             #expect(offences.isEmpty, "\(offences.count), the first of them \(offences.prefix(5))")
             // A success that comes before the server has read everything belongs to another exchange.
             let reported = progress.successes
             #expect(reported.count > Self.exchanges / 10 && reported.count < Self.exchanges * 9 / 10)
             let whole = Set(server.requests.filter(\.isWhole).map(\.target))
-            let missing = reported.filter { answers[$0].readsFirst && !whole.contains("/\($0)") }
+            let missing = reported.filter {
+                answers[$0].readsFirst && !whole.contains("/\($0)") && !inheritors.contains($0)
+            }
             #expect(missing.isEmpty, "\(missing.prefix(5).map { Offence($0, "bytes are missing", answers[$0]) })")
             print("\(reported.count) successes in \(began.duration(to: .now))")
         }
+    }
+
+    /// Exchanges over a connection on which a broken answer came before: what it left may arrive after the next request has,
+    /// and then no client can tell it from the response (RFC 9112, section 9.2).
+    private static func inheritors(_ requests: [ReceivedRequest], _ answers: [RandomAnswer]) -> Set<Int> {
+        var isBroken: Set<Int> = []
+        var inheritors: Set<Int> = []
+        for request in requests {
+            guard let number = Int(request.target.dropFirst()) else { continue }
+            if isBroken.contains(request.connection) { inheritors.insert(number) }
+            if !answers[number].faults.isEmpty { isBroken.insert(request.connection) }
+        }
+        return inheritors
     }
 
     private static func exchange(
