@@ -28,12 +28,12 @@ struct SecretValues: Sendable {
         self.values = values.filter { $0.count >= Self.minLength }.sorted { $0.count > $1.count }
     }
 
-    /// Replaces them in what is kept of a response. `Location` stays as it is: a later request needs it, and it is
-    /// redacted where it is shown.
-    func redact(_ record: inout HTTPRecord) {
+    /// Replaces them in what is kept of a response.
+    /// - Parameter needed: names, in lower case, of fields that a later request needs as they are.
+    func redact(_ record: inout HTTPRecord, except needed: Set<String> = []) {
         guard !values.isEmpty, let head = record.head, head.status != .partialContent else { return }
         if let body = redacted(record.body.readableBytesView) { record.body = ByteBuffer(bytes: body) }
-        for (name, value) in head.headers where !["location", "set-cookie"].contains(name.lowercased()) {
+        for (name, value) in head.headers where !needed.contains(name.lowercased()) {
             guard let clean = redacted(value.utf8) else { continue }
             record.head?.headers.replaceOrAdd(name: name, value: String(decoding: clean, as: UTF8.self))
         }

@@ -122,13 +122,13 @@ package struct UploadOperation: Operation {
         var requests = UploadRequests(
             upload: upload, execution: execution, credential: opened.credential, transport: transport,
             evidence: evidence)
-        try await askFirst(&requests, opened.source.identity)
         requests.upload.settle(size: opened.source.identity.size)
         if requests.upload.transferProtocol == nil {
             requests.upload.transferProtocol = try await protocolFound(for: requests, opened.source.identity)
         }
         let isGuess = upload.transferProtocol == nil && requests.upload.transferProtocol == .put
         requests.upload.resolveDirectory()
+        if requests.upload.transferProtocol == .put { try await askFirst(&requests, opened.source.identity) }
         let outcome =
             switch requests.upload.transferProtocol ?? .put {
             case .put: ResumableUpload.Outcome.wholeOnly(isOurs: false)
@@ -146,8 +146,8 @@ package struct UploadOperation: Operation {
             question = DeliveryQuestion(requests.upload, answered: record)
         }
         evidence.accepted(upload.to.destination)
-        guard upload.removeSource else { return HTTPResult.json(record, removal: nil) }
-        return HTTPResult.json(record, removal: try await remove(opened.source, requests, record, question))
+        guard upload.removeSource else { return requests.result(record, removal: nil) }
+        return requests.result(record, removal: try await remove(opened.source, requests, record, question))
     }
 
     /// Sends no whole file to a destination that refused the last one for a reason of its own: asks by HEAD whether it
@@ -156,7 +156,7 @@ package struct UploadOperation: Operation {
         let url = requests.upload.to
         guard source.size >= Self.minQuestionedSize, evidence.refuses(url.destination) else { return }
         requests.expectsContinue = true
-        let record = await requests.send(.HEAD, url, withholding: ["content-type", "upload-metadata"])
+        let record = await requests.send(.HEAD, url, withholding: ["content-type"])
         guard var failure = requests.failure(record, of: .HEAD, url) as? Failure else { return }
         // Nothing of the file has left.
         failure.ambiguous = false

@@ -56,8 +56,17 @@ struct UploadRequests: Sendable {
             guard !Task.isCancelled, mayTryAgain(after: record, manner, isRest: isRest) else { break }
             if record.head != nil { manner.isFresh = true }
         }
-        SecretValues(credential: credential?.value, headers: upload.headers).redact(&record)
+        secrets.redact(&record, except: ["location", "set-cookie"])
         return record
+    }
+
+    private var secrets: SecretValues { SecretValues(credential: credential?.value, headers: upload.headers) }
+
+    /// What is kept of a response when nothing of it is needed any more, as JSON.
+    func result(_ record: HTTPRecord, removal: SourceRemoval?) -> [UInt8] {
+        var record = record
+        secrets.redact(&record)
+        return HTTPResult.json(record, removal: removal)
     }
 
     private func mayTryAgain(after record: HTTPRecord, _ manner: RequestManner, isRest: Bool) -> Bool {

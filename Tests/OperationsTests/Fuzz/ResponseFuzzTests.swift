@@ -90,10 +90,10 @@ import Work
     }
 
     /// Exchanges over a connection on which a broken answer came before: what it left may arrive after the next request has,
-    /// and then no client can tell it from the response (RFC 9112, section 9.2).
+    /// and then no client can tell it from the response (RFC 9112, section 9.2). The server may not even come to read it.
     private static func inheritors(_ requests: [ReceivedRequest], _ answers: [RandomAnswer]) -> Set<Int> {
         var isBroken: Set<Int> = []
-        var inheritors: Set<Int> = []
+        var inheritors = Set(answers.indices).subtracting(requests.compactMap { Int($0.target.dropFirst()) })
         for request in requests {
             guard let number = Int(request.target.dropFirst()) else { continue }
             if isBroken.contains(request.connection) { inheritors.insert(number) }

@@ -52,7 +52,7 @@ extension UploadOperation {
                 else { return nil }
             }
             execution.progress(offset: source.size, total: source.size)
-            return HTTPResult.json(record, removal: SourceRemoval(problem: nil))
+            return requests.result(record, removal: SourceRemoval(problem: nil))
         case .notNow(let error): throw error
         case .lacks, .gone, .untold: return nil
         }
