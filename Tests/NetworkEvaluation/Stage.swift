@@ -185,7 +185,7 @@ final class Stage {
     func submit(copyOf bytes: Int, _ qos: Commands.QualityOfService, to path: String) async throws -> CommandID {
         var options = SubmitOptions()
         options.qos = qos
-        let payload: JSONValue = ["file": .string(try file(bytes)), "to": .string("file://\(path)")]
+        let payload: JSONValue = ["file": .string(try solidFile(bytes)), "to": .string("file://\(path)")]
         return try await client.submit("upload", payload: payload, options: options)
     }
 
@@ -205,6 +205,22 @@ final class Stage {
         if access(path, F_OK) == 0 { return path }
         guard FileManager.default.createFile(atPath: path, contents: nil), truncate(path, bytes) == 0 else {
             throw Missed("cannot make \(path)")
+        }
+        return path
+    }
+
+    /// A file all of whose bytes are data: a copy leaves holes out.
+    private func solidFile(_ bytes: Int) throws -> String {
+        let path = "\(place.path)/data-\(bytes)"
+        if access(path, F_OK) == 0 { return path }
+        guard let file = fopen(path, "w") else { throw Missed("cannot make \(path)") }
+        defer { fclose(file) }
+        let piece = [UInt8](repeating: 0x61, count: 1 << 20)
+        var rest = bytes
+        while rest > 0 {
+            let count = min(rest, piece.count)
+            guard fwrite(piece, 1, count, file) == count else { throw Missed("cannot write \(path)") }
+            rest -= count
         }
         return path
     }
