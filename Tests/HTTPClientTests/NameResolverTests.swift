@@ -1,3 +1,4 @@
+import Dispatch
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -9,20 +10,22 @@ import Testing
 @Suite struct NameResolverTests {
     /// A resolver that answers for `good` at once, and for others when it is told to.
     private final class Source: Sendable {
-        private let state = Mutex((asked: [String: Int](), isOpen: false))
+        private let state = Mutex([String: Int]())
+        private let gate = DispatchSemaphore(value: 0)
 
         var lookUp: @Sendable (String) -> Result<[SocketAddress], HTTPError> {
             { [self] host in
-                state.withLock { $0.asked[host, default: 0] += 1 }
+                state.withLock { $0[host, default: 0] += 1 }
                 if host == "good" { return .success([try! SocketAddress(ipAddress: "127.0.0.1", port: 0)]) }
-                while !state.withLock({ $0.isOpen }) { usleep(1000) }
+                gate.wait()
+                gate.signal()
                 return .failure(.nameNotResolved(host: host, code: -2))
             }
         }
 
-        func asked(_ host: String) -> Int { state.withLock { $0.asked[host] ?? 0 } }
+        func asked(_ host: String) -> Int { state.withLock { $0[host] ?? 0 } }
 
-        func open() { state.withLock { $0.isOpen = true } }
+        func open() { gate.signal() }
     }
 
     @Test func `a name is found beside 200 whose look-up hangs`() async throws {

@@ -116,6 +116,9 @@ final class RawServer: Sendable {
     /// Connections that were accepted so far.
     var connections: Int { state.withLock { $0.descriptors.count } }
 
+    /// Those of them that have not ended.
+    var openConnections: Int { state.withLock { $0.running } }
+
     func stop() async {
         let descriptors = state.withLock { state in
             state.isStopped = true

@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a cancelled command gives its key up, and gets it back only if nobody took it`(_ kind: StoreKind) throws {
+    func `a cancelled command gives its key up, and gets it back unless another took it`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let first = try subject.submit(Self.draft)
         _ = try subject.store.cancel(first, reason: "no", now: .base)

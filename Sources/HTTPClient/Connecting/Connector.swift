@@ -5,6 +5,7 @@ internal import NIOSSL
 /// Opens connections: name, address, proxy tunnel, TLS, HTTP, all within ``HTTPClientConfiguration/connectTimeout``. Each
 /// connect is one request's own, so that its failure fails that request alone. Has no state but what is Sendable itself.
 final class Connector: @unchecked Sendable {
+    // Unchecked: its members are immutable, and an event loop is safe on every thread.
     private let loop: any EventLoop
     private let configuration: HTTPClientConfiguration
     private let resolver: NameResolver

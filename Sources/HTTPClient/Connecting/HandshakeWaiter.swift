@@ -3,6 +3,7 @@ internal import NIOTLS
 
 /// Waits for the end of a TLS handshake. Confined to its event loop.
 final class HandshakeWaiter: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {
+    // Unchecked: the pipeline calls it on its event loop alone.
     typealias InboundIn = NIOAny
 
     let finished: EventLoopFuture<Void>

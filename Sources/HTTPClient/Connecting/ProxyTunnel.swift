@@ -2,6 +2,7 @@ internal import NIOCore
 
 /// Asks a proxy for a tunnel by CONNECT (RFC 9110, section 9.3.6). Confined to its event loop.
 final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {
+    // Unchecked: the pipeline calls it on its event loop alone.
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 

@@ -3,6 +3,7 @@ internal import NIOCore
 /// The connections of a client, by origin. The youngest idle connection is used first; a request that finds none opens its
 /// own. Confined to its event loop.
 final class ConnectionPool: @unchecked Sendable {
+    // Unchecked: reached through an NIOLoopBoundBox and by connections of its loop alone.
     /// A request that waits for a connection.
     final class Waiter {
         let request: HTTPRequest

@@ -12,6 +12,7 @@ internal import NIOSSL
 ///
 /// Confined to its event loop, which NIO asserts at each call on its context.
 package final class HTTPConnection: ChannelInboundHandler, @unchecked Sendable {
+    // Unchecked: the pipeline, its pool and its exchange call it on its event loop alone.
     package typealias InboundIn = HTTPClientResponsePart
     package typealias OutboundOut = HTTPClientRequestPart
 

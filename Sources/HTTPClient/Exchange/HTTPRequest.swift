@@ -38,8 +38,8 @@ package struct HTTPRequest: Sendable {
         self.bodyLength = bodyLength
     }
 
-    /// - Parameter proxy: that the request goes to, which needs the whole URL (RFC 9112, section 3.2.2) and may want to
-    ///   know who asks.
+    /// - Parameter proxy: that the request goes to, which needs the whole URL (RFC 9112, section 3.2.2) and may
+    ///   demand a credential.
     func head(for proxy: HTTPProxy?) -> HTTPRequestHead {
         let path = target.utf8.first == UInt8(ascii: "/") ? target : "/" + target
         var headers = headers
