@@ -24,7 +24,7 @@ package enum BuiltInOperations {
 }
 
 /// What `sluice.yaml` says to the built-in operations.
-package struct OperationsConfiguration: Sendable, Equatable {
+package struct OperationsConfiguration: Sendable {
     package var http = HTTPConfiguration()
     package var credentials = CredentialStore()
     package var resumes = ResumeRules()

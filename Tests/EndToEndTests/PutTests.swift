@@ -314,6 +314,20 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `wait says which source was kept, and why`() async throws {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                receiver.on("/in/kept", .answer(201, headers: [:], body: ""), .answer(500, headers: [:], body: ""))
+                _ = try await installation.up()
+                let source = try installation.place.file("kept", noise(999))
+                let put = try await installation.sluice(
+                    "put", source, "--to", "\(receiver.origin)/in/", "--remove-source", "--wait")
+                #expect(put.code == 0 && contents(of: source) != nil)
+                let lines = put.errors.split(separator: "\n").filter { $0.contains("succeeded; \(source) was kept") }
+                #expect(lines.count == 1 && lines[0].contains("500"), "\(put.errors)")
+            }
+        }
+
         @Test func `bandwidth events add up to the size within one percent`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver(hashes: false)

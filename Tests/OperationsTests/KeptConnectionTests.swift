@@ -1,4 +1,5 @@
 import Commands
+import HTTPClient
 import Foundation
 import Operations
 import TestSupport
@@ -67,7 +68,7 @@ import Work
         _ size: Int
     ) async throws {
         var configuration = HTTPConfiguration()
-        configuration.silence = .milliseconds(300)
+        configuration.client.silence = .milliseconds(300)
         configuration.responseTimeout = .milliseconds(1500)
         try await withReceiver(idleTimeout: .milliseconds(1500), configuration: configuration) { receiver, harness in
             receiver.on("/late", .hang(.body))

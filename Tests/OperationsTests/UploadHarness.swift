@@ -1,4 +1,5 @@
 import Commands
+import HTTPClient
 import Foundation
 import Operations
 import TestSupport
@@ -28,9 +29,9 @@ struct UploadHarness {
     ) throws {
         self.directory = try directory ?? TemporaryDirectory("operations")
         var configuration = configuration
-        configuration.connectTimeout = connectTimeout
-        configuration.idleTimeout = idleTimeout
-        configuration.trustRootsFile = trustRoots
+        configuration.client.connectTimeout = connectTimeout
+        configuration.client.idleTimeout = idleTimeout
+        configuration.client.tls.trustRootsFile = trustRoots
         configuration.lockWaits = lockWaits
         var timing = UploadTiming()
         timing.secondQuestion = .milliseconds(1)

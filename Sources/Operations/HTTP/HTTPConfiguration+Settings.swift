@@ -24,18 +24,18 @@ extension HTTPConfiguration {
     /// - Throws: ``SettingsError`` naming the key; a proxy's password is never quoted.
     package init(reading reader: inout SettingsReader) throws(SettingsError) {
         self.init()
-        try Self.read(&connectTimeout, "connectTimeout", &reader)
-        try Self.read(&idleTimeout, "idleTimeout", &reader)
+        try Self.read(&client.connectTimeout, "connectTimeout", &reader)
+        try Self.read(&client.idleTimeout, "idleTimeout", &reader)
         try Self.read(&responseTimeout, "responseTimeout", &reader)
-        try reader.read(&connectionsPerHost, ["upload", "connectionsPerHost"])
-        guard (1...65_535).contains(connectionsPerHost) else {
+        try reader.read(&client.connectionsPerOrigin, ["upload", "connectionsPerHost"])
+        guard (1...65_535).contains(client.connectionsPerOrigin) else {
             throw SettingsError(
-                key: "upload.connectionsPerHost", problem: "takes 1 to 65535, not \(connectionsPerHost)")
+                key: "upload.connectionsPerHost", problem: "takes 1 to 65535, not \(client.connectionsPerOrigin)")
         }
-        trustRootsFile = try reader.text(["upload", "trustRootsFile"])
-        if let choice = try Self.proxy(["upload"], &reader) { proxies.general = .some(choice) }
+        client.tls.trustRootsFile = try reader.text(["upload", "trustRootsFile"])
+        if let choice = try Self.proxy(["upload"], &reader) { client.proxies.general = .some(choice) }
         let exceptions = try reader.list(["upload", "noProxy"])
-        if !exceptions.isEmpty { proxies.exceptions = ProxyExceptions(exceptions.joined(separator: ",")) }
+        if !exceptions.isEmpty { client.proxies.exceptions = ProxyExceptions(exceptions.joined(separator: ",")) }
         for name in try reader.list(["destinations"]) { try readDestination(["destination", name], &reader) }
     }
 
@@ -61,9 +61,9 @@ extension HTTPConfiguration {
         guard let destination = try reader.origin(section), let origin = HTTPOrigin(destination) else {
             throw SettingsError(key: key("origin"), problem: "is missing")
         }
-        if rule != TLSSettings.Rule() { tls[origin] = rule }
+        if rule != TLSSettings.Rule() { client.tls[origin] = rule }
         if expects { expectContinue.insert(destination) }
-        if let proxy { proxies.byOrigin[origin] = proxy }
+        if let proxy { client.proxies.byOrigin[origin] = proxy }
     }
 
     /// - Returns: nil where the key is not there; `.none` inside for `none`.
@@ -94,9 +94,9 @@ extension HTTPConfiguration {
     package mutating func readProxies(from environment: (String) -> String?) throws(SettingsError) {
         do throws(ProxyError) {
             let found = try ProxySettings(environment: environment)
-            proxies.http = found.http
-            proxies.https = found.https
-            if proxies.exceptions == ProxyExceptions("") { proxies.exceptions = found.exceptions }
+            client.proxies.http = found.http
+            client.proxies.https = found.https
+            if client.proxies.exceptions == ProxyExceptions("") { client.proxies.exceptions = found.exceptions }
         } catch {
             throw SettingsError(key: error.variable ?? "http_proxy", problem: "names no usable proxy: \(error)")
         }
@@ -105,8 +105,10 @@ extension HTTPConfiguration {
     /// For a process that uploads: every certificate must be there. Other users may not be permitted to look.
     /// - Throws: ``SettingsError`` naming the file.
     package func checkFiles() throws(SettingsError) {
-        if let file = trustRootsFile { try Self.check(file, "upload.trustRootsFile") }
-        for file in tls.files.sorted() where file != trustRootsFile { try Self.check(file, "destination") }
+        if let file = client.tls.trustRootsFile { try Self.check(file, "upload.trustRootsFile") }
+        for file in client.tls.files.sorted() where file != client.tls.trustRootsFile {
+            try Self.check(file, "destination")
+        }
     }
 
     private static func check(_ file: String, _ key: String) throws(SettingsError) {

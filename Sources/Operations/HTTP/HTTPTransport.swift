@@ -35,16 +35,12 @@ final class HTTPTransport: Sendable {
             bodyLength: range.upperBound - range.lowerBound)
         request.options.maxIdle =
             manner.isFresh
-            ? .zero : execution.command.idempotent ? configuration.keepAlive : configuration.keepAliveOnce
+            ? .zero : execution.command.idempotent ? configuration.client.keepAlive : configuration.keepAliveOnce
         request.options.expectsContinue =
             request.bodyLength >= Self.minExpectedBody
             && (manner.expectsContinue || configuration.expectContinue.contains(url.destination))
-        let isQuestion = method == .GET || method == .HEAD || method == .OPTIONS
-        if isQuestion {
-            request.options.bodyTimeout = nil
-        } else {
-            request.options.responseTimeout = configuration.responseTimeout
-        }
+        request.options.responseTimeout = configuration.responseTimeout
+        if [.GET, .HEAD, .OPTIONS].contains(method) { request.options.bodyTimeout = nil }
         return await send(request, body, range, execution)
     }
 

@@ -39,7 +39,7 @@ struct ConfigurationFile {
             throw Complaint(.configuration, "\(error)")
         }
         var operations = operations
-        operations.http.proxies = try proxies()
+        operations.http.client.proxies = try proxies()
         return operations
     }
 
@@ -52,7 +52,7 @@ struct ConfigurationFile {
         } catch {
             throw Complaint(.configuration, "\(error)")
         }
-        return http.proxies
+        return http.client.proxies
     }
 
     /// - Returns: and the keys of the file, such as `network.maxTransfers`.

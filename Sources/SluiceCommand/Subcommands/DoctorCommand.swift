@@ -46,7 +46,7 @@ struct DoctorCommand: AsyncParsableCommand {
     private func configuration(_ directory: DataDirectory) async -> [Checkup.Finding] {
         do {
             let uploads = try await ConfigurationFile(data, directory).uploads()
-            let proxies = uploads.http.proxies.summary
+            let proxies = uploads.http.client.proxies.summary
             return [
                 Checkup.Finding(
                     name: "configuration", state: .ok,

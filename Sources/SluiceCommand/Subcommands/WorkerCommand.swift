@@ -51,7 +51,7 @@ struct WorkerCommand: AsyncParsableCommand {
         let logger = log.logger("worker")
         let directory = data.directory()
         let operations = try await ConfigurationFile(data, directory).uploads()
-        if let proxies = operations.http.proxies.summary {
+        if let proxies = operations.http.client.proxies.summary {
             logger.info("Requests go through a proxy", metadata: ["proxy": "\(proxies)"])
         }
         let (_, store) = try data.store(create: true)

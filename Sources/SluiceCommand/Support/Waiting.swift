@@ -17,6 +17,8 @@ struct Waiting {
         /// (time in nanoseconds, bytes) of the last seconds.
         var history: [(at: Int64, bytes: Int64)] = []
         var failures: [String] = []
+        /// Sources that were to be deleted and are still there.
+        var keptSources: [String] = []
     }
 
     fileprivate final class Shared: Sendable {
@@ -62,10 +64,15 @@ struct Waiting {
             group.cancelAll()
         }
         Diagnostics.clearStatus()
-        let failures = shared.state.withLock { $0.failures }
-        for failure in failures.prefix(20) { Diagnostics.say(failure) }
-        if failures.count > 20 { Diagnostics.say("and \(failures.count - 20) more") }
+        let (keptSources, failures) = shared.state.withLock { ($0.keptSources, $0.failures) }
+        Self.tell(keptSources)
+        Self.tell(failures)
         if !failures.isEmpty { throw Complaint(.failed, nil) }
+    }
+
+    private static func tell(_ lines: [String]) {
+        for line in lines.prefix(20) { Diagnostics.say(line) }
+        if lines.count > 20 { Diagnostics.say("and \(lines.count - 20) more") }
     }
 
     private func waitForAll() async throws {
@@ -86,6 +93,9 @@ struct Waiting {
             state.progress.ended += 1
             guard !outcome.isSuccess else {
                 if let total = state.totals[outcome.id] { state.offsets[outcome.id] = total }
+                if let problem = outcome.result.flatMap({ try? JSONValue(parsing: $0) })?["sourceProblem"]?.text {
+                    state.keptSources.append("\(outcome.id) succeeded; \(problem)")
+                }
                 return
             }
             state.progress.failed += 1

@@ -26,7 +26,7 @@ import Testing
             certificateFile: try directory.file("client.pem", Array(identity.certificate.utf8)),
             keyFile: try directory.file("client.key", Array(identity.key.utf8)))
         var configuration = HTTPConfiguration()
-        configuration.tls[origin] = rule
+        configuration.client.tls[origin] = rule
         let bytes = sample(300_000)
         try await withServer("", options, configuration: configuration) { server, harness in
             let file = try harness.directory.file("a", bytes)

@@ -19,7 +19,7 @@ import Testing
             try proxy.run(script.replacing("SERVER", with: "127.0.0.1:\(server.port)"))
             let variables = variables.mapValues { $0.replacing("PROXY", with: "127.0.0.1:\(proxy.port)") }
             var configuration = HTTPConfiguration()
-            configuration.proxies = try ProxySettings { variables[$0] }
+            configuration.client.proxies = try ProxySettings { variables[$0] }
             let directory = try TemporaryDirectory("proxy")
             defer { directory.remove() }
             let roots = try directory.file("roots.pem", Array(CertificateTests.root.certificate.utf8))
