@@ -1,6 +1,6 @@
 import Commands
-import HTTPClient
 import Foundation
+import HTTPClient
 import Operations
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import Commands
-import HTTPClient
 import Configuration
+import HTTPClient
 import Operations
 import Settings
 import TestSupport
