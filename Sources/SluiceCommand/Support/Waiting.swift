@@ -93,7 +93,7 @@ struct Waiting {
             state.progress.ended += 1
             guard !outcome.isSuccess else {
                 if let total = state.totals[outcome.id] { state.offsets[outcome.id] = total }
-                if let problem = outcome.result.flatMap({ try? JSONValue(parsing: $0) })?["sourceProblem"]?.text {
+                if let problem = outcome.result.flatMap({ try? JSONValue(parsing: $0) })?["sourceProblem"]?.string {
                     state.keptSources.append("\(outcome.id) succeeded; \(problem)")
                 }
                 return
