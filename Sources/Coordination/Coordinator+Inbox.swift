@@ -43,7 +43,9 @@ extension Coordinator {
     /// What nobody was offered, because its shard was locked, is looked for where that is free again.
     func followLocks(now: Int64) {
         let free = dispatcher.followLocks(now: now)
-        if !free.isEmpty { sweepReady(free) }
+        guard !free.isEmpty else { return }
+        sweepPlan.forget(free)
+        sweepReady(free)
     }
 
     private func take(_ reports: [StatusReport], from seat: Int, now: Int64) {

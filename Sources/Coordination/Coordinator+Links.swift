@@ -16,9 +16,9 @@ extension Coordinator {
     private static let patience: Duration = .seconds(1)
 
     func governLinks(now: Int64) {
-        routes?.follow(dispatcher.links.destinations)
+        routes?.follow(adding: dispatcher.links.takeMet())
         let before = (dispatcher.links.paces, dispatcher.links.orders)
-        if dispatcher.networkTick(minuteOfDay: Self.minuteOfDay(), now: now) { sweepReady() }
+        dispatcher.networkTick(minuteOfDay: Self.minuteOfDay(), now: now)
         if (dispatcher.links.paces, dispatcher.links.orders) != before { setNeedsControl() }
         setNeedsDispatch()
         let controller = dispatcher.links.controller
@@ -81,16 +81,18 @@ extension Coordinator {
     /// Keeps history and settings, and tells monitors once a second of what moves.
     private func noteLinks(_ controller: NetworkController, now: Int64) {
         let isSecondOver = linkLog.isSecondOver(now: now)
-        let keys = Set(controller.links.keys)
         // Settings are kept in the first shard: while another process has that locked, what is news stays so.
         let isLocked = dispatcher.locked.contains(0)
         var news: [LinkNews] = []
-        for key in isLocked ? [] : linkLog.keep(keys) {
+        for key in isLocked ? [] : dispatcher.links.takeForgotten() {
+            linkLog.forget(key)
             forgetSetting(of: key)
             for seat in lastTransfers.keys { lastTransfers[seat]?[key] = nil }
-            if let destination = key.destination { dispatcher.links.forget(destination) }
+            if let destination = key.destination, dispatcher.links.forget(destination) {
+                routes?.follow(removing: destination)
+            }
         }
-        for key in keys {
+        for key in controller.examined {
             guard let state = linkState(key, controller, now: now) else { continue }
             let isActive = controller.isActive(key)
             if isSecondOver {
@@ -106,11 +108,11 @@ extension Coordinator {
             guard !isLocked,
                 isActive || state.level > .good || circuitBreaker != nil || state.isForced
                     || linkLog.differs(signature, of: key),
-                linkLog.isNews(signature, of: key, now: now)
+                linkLog.isNews(signature, of: key, isActive: isActive, now: now)
             else { continue }
             news.append(LinkNews(key: key, signature: signature, value: setting(of: state, controller, now: now)))
         }
-        record(news)
+        record(news, isWatchedDue: !isLocked && linkLog.isWatchedDue(now: now))
     }
 
     /// With how many commands wait at the circuit breaker.
@@ -174,13 +176,13 @@ extension Coordinator {
         report(of: state, controller, now: now).setting(controller.memory(of: state.key, now: now))
     }
 
-    /// All in one go: where the shard is locked they wait once.
-    private func record(_ news: [LinkNews]) {
-        guard !news.isEmpty else { return }
+    /// All in one transaction: a network that goes down takes thousands of links with it.
+    private func record(_ news: [LinkNews], isWatchedDue: Bool) {
+        guard !news.isEmpty || isWatchedDue else { return }
         write { store throws(StoreError) in
-            for link in news {
-                try store.set(LinkReport.settingKey(link.key), to: link.value, patience: Self.patience)
-            }
+            try store.set(
+                news.map { (LinkReport.settingKey($0.key), $0.value) }
+                    + [(LinkReport.watchedKey, "\(Timestamp.now.milliseconds)")], patience: Self.patience)
         } then: { coordinator, result in
             guard case .failure(let error) = result else { return }
             let now = Int64(clinux_monotonic())
@@ -192,7 +194,7 @@ extension Coordinator {
     private func forgetSetting(of key: LinkKey) {
         let name = LinkReport.settingKey(key)
         write { store throws(StoreError) in
-            try store.set(name, to: nil, patience: Self.patience)
+            try store.set([(name, nil)], patience: Self.patience)
         } then: { coordinator, result in
             if case .failure(let error) = result { coordinator.report(error, "A link cannot be forgotten") }
         }
@@ -200,8 +202,9 @@ extension Coordinator {
 
     func restore(links: [String: String]) {
         let now = Int64(clinux_monotonic())
+        let watchedAt = links[LinkReport.watchedKey].flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
         for (key, value) in links {
-            guard let link = StoredLink(setting: key, value: value) else { continue }
+            guard let link = StoredLink(setting: key, value: value, watchedAt: watchedAt) else { continue }
             dispatcher.links.restore(link.memory, of: link.key, now: now)
             linkLog.offlineSince[link.key] = link.offlineSince
             linkLog.known(link.key)

@@ -46,6 +46,7 @@ extension Coordinator {
         setNeedsControl()
         recordTypes(record.types)
         reapOthers(seat: seat, but: head.epoch, orphans: orphans)
+        sweepPlan.forget(Set(0..<store.shardCount))
         sweepReady()
     }
 

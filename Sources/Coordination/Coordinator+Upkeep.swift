@@ -3,6 +3,7 @@ internal import Commands
 internal import Logging
 internal import Store
 internal import Wire
+internal import ZeroMQ
 
 /// What the coordinator does by the clock: the sweep, due times, settings, gaps in events, snapshots.
 extension Coordinator {
@@ -33,20 +34,66 @@ extension Coordinator {
         giveUpUnreachable()
     }
 
-    /// Looks which destinations have ready work, and lets the queue read on.
+    /// Looks for ready commands that no hint told of.
     /// - Parameter shards: nil for all.
     func sweepReady(_ shards: Set<Int>? = nil) {
+        let now = Int64(clinux_monotonic())
         for shard in shards ?? Set(0..<store.shardCount) {
-            read { store throws(StoreError) in
-                try store.readyKeys(shard: shard)
-            } then: { coordinator, result in
-                switch result {
-                case .success(let keys):
-                    coordinator.dispatcher.found(keys, shard: shard, now: Int64(clinux_monotonic()))
-                    if !keys.isEmpty { coordinator.setNeedsDispatch() }
-                case .failure(let error): coordinator.report(error, "Ready commands cannot be looked for")
-                }
+            guard sweeping[shard] == nil else {
+                // What is read at this moment may be of the time before.
+                sweeping[shard] = true
+                continue
             }
+            sweeping[shard] = false
+            switch sweepPlan.way(of: shard, hasBarren: dispatcher.backlog.hasBarren(in: shard), now: now) {
+            case .keys: sweepKeys(shard)
+            case .changes(let after): sweepChanges(shard, after: after)
+            }
+        }
+    }
+
+    private func sweepKeys(_ shard: Int) {
+        read { store throws(StoreError) in
+            let newest = try store.transitionRange(shard: shard)?.upperBound ?? 0
+            return (newest, try store.readyKeys(shard: shard))
+        } then: { coordinator, result in
+            coordinator.swept(shard)
+            switch result {
+            case .success(let (newest, keys)):
+                let now = Int64(clinux_monotonic())
+                coordinator.sweepPlan.readKeys(keys.count, of: shard, newest: newest, now: now)
+                coordinator.dispatcher.found(keys, shard: shard, now: now)
+                if !keys.isEmpty { coordinator.setNeedsDispatch() }
+            case .failure(let error): coordinator.report(error, "Ready commands cannot be looked for")
+            }
+        }
+    }
+
+    private func sweepChanges(_ shard: Int, after: Int64) {
+        read { store throws(StoreError) -> (Int64, [ReadyCommand])? in
+            let newest = try store.transitionRange(shard: shard)?.upperBound ?? 0
+            guard newest > after else { return (after, []) }
+            guard newest - after <= Int64(SweepPlan.maxChanges) else { return nil }
+            let events = try store.events(shard: shard, after: after, limit: SweepPlan.maxChanges)
+            let ids = Set(events.map(\.transition).filter { $0.status == .new || $0.status == .error }.map(\.id))
+            return (newest, try store.ready(shard: shard, ids: Array(ids)))
+        } then: { coordinator, result in
+            if case .success(nil) = result { return coordinator.sweepKeys(shard) }
+            coordinator.swept(shard)
+            switch result {
+            case .success(let (newest, commands)?):
+                coordinator.sweepPlan.readChanges(of: shard, through: newest)
+                coordinator.dispatcher.insert(commands, now: Int64(clinux_monotonic()))
+                if !commands.isEmpty { coordinator.setNeedsDispatch() }
+            case .success(nil): break
+            case .failure(let error): coordinator.report(error, "Ready commands cannot be looked for")
+            }
+        }
+    }
+
+    private func swept(_ shard: Int) {
+        if sweeping.removeValue(forKey: shard) == true {
+            loop.perform { self.assumeIsolated { $0.sweepReady([shard]) } }
         }
     }
 
@@ -84,36 +131,28 @@ extension Coordinator {
         guard !timesAreSettling, let last = shards.last else { return }
         timesAreSettling = true
         for shard in shards {
-            write { store throws(StoreError) -> (Int64?, Expiry) in
+            write { store throws(StoreError) -> ([ReadyCommand], Expiry) in
                 let now = Timestamp.now
                 let due = try store.promoteDue(shard: shard, now: now, limit: 1000)
-                return (due.oldest, try store.expire(shard: shard, now: now, limit: 1000))
+                return (due.ready, try store.expire(shard: shard, now: now, limit: 1000))
             } then: { coordinator, result in
                 if shard == last { coordinator.timesAreSettling = false }
                 switch result {
-                case .success(let (due, expiry)): coordinator.settled(due, expiry, shard: shard)
+                case .success(let (due, expiry)): coordinator.settled(due, expiry)
                 case .failure(let error): coordinator.report(error, "Due times cannot be settled")
                 }
             }
         }
     }
 
-    /// - Parameter due: the first turn of what has become due.
-    private func settled(_ due: Int64?, _ expiry: Expiry, shard: Int) {
+    private func settled(_ due: [ReadyCommand], _ expiry: Expiry) {
         let now = Int64(clinux_monotonic())
         for event in expiry.cancelled { publish(event, now: now) }
         for row in expiry.mustBeTold { cancels[row.id] = row.claim }
         if !expiry.mustBeTold.isEmpty { setNeedsControl() }
-        guard let due else { return }
-        read { store throws(StoreError) in
-            try store.readyKeys(shard: shard)
-        } then: { coordinator, result in
-            if case .success(let keys) = result {
-                let now = Int64(clinux_monotonic())
-                coordinator.dispatcher.found(keys, shard: shard, due: due, now: now)
-                coordinator.setNeedsDispatch()
-            }
-        }
+        guard !due.isEmpty else { return }
+        dispatcher.insert(due, now: now)
+        setNeedsDispatch()
     }
 
     /// Who must be told that its command is to be cancelled.
@@ -146,7 +185,7 @@ extension Coordinator {
                 coordinator.dispatcher.pause(Pauses.parse(settings))
                 guard coordinator.dispatcher.pauses != before else { return }
                 coordinator.setNeedsControl()
-                coordinator.sweepReady()
+                coordinator.setNeedsDispatch()
             case .failure(let error): coordinator.report(error, "Pauses cannot be read")
             }
         }

@@ -42,6 +42,9 @@ actor Coordinator {
     /// Cancellations that their owners have not carried out yet.
     var cancels: [CommandID: Int] = [:]
     var dirtyShards: Set<Int> = []
+    var sweepPlan: SweepPlan
+    /// Shards that are being swept; true where they are to be swept once more.
+    var sweeping: [Int: Bool] = [:]
     var timesAreSettling = false
     var isGivingUp = false
     /// Seats whose dead could not be reaped while another sat there already, and the epoch of that.
@@ -96,8 +99,10 @@ actor Coordinator {
             store: store, retention: configuration.retention, abandoned: configuration.abandoned, logger: logger)
         dispatcher = Dispatcher(
             shardCount: store.shardCount, window: configuration.window,
-            links: LinkGovernors(policy: configuration.network, seed: UInt64(bitPattern: incarnation)))
+            links: LinkGovernors(policy: configuration.network, seed: UInt64(bitPattern: incarnation)),
+            seed: UInt64(bitPattern: incarnation) &+ 1)
         sequencer = EventSequencer(newest: newest)
+        sweepPlan = SweepPlan(shardCount: store.shardCount)
         let descriptor = clinux_open(runDirectory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
         guard descriptor >= 0 else {
             throw StoreError(errno: errno, "\(runDirectory) cannot be opened")
@@ -170,14 +175,15 @@ actor Coordinator {
         readGaps(now: now)
         let routesDue = routes?.tick(now: now)
         let isWaiting = sendWaiting()
-        if dispatcher.nextProbe.map({ $0 <= now }) ?? false { needsDispatch = true }
+        if dispatcher.nextDue(now: now).map({ $0 <= now }) ?? false { needsDispatch = true }
         if needsDispatch { dispatch(now: now) }
         if needsControl { publishControl() }
         let due = [
             timers.beat.next, timers.network.next, timers.sweep.next, timers.control.next,
             hub.wantsStatuses ? sequencer.deadline : nil,
-            // One that is due and cannot go waits for a place: whoever makes one wakes the loop.
-            dispatcher.nextProbe.flatMap { $0 > now ? $0 : nil }, routesDue, isWaiting ? now + Self.second / 200 : nil,
+            // What is due and cannot go waits for a slot, whose end wakes the loop.
+            dispatcher.nextDue(now: now).map { max($0, now + Self.second / 100) }, routesDue,
+            isWaiting ? now + Self.second / 200 : nil,
         ]
         return due.compactMap { $0 }.min().map { max($0, now + 100_000) }
     }
@@ -187,6 +193,7 @@ actor Coordinator {
         absences.waited(awake)
         awake = 0
         lookUp(dispatcher.forgotten(now: now))
+        dispatcher.expireProbes(now: now)
         watchSeats()
         followWallClock(now: now)
         settleTimes()
@@ -217,6 +224,7 @@ actor Coordinator {
         needsDispatch = false
         for refill in dispatcher.refills() { read(refill) }
         let dispatches = dispatcher.dispatch(at: .now, now: now)
+        lookUp(dispatcher.takeWanted())
         // Who makes way hears of it before high quality has its first byte out.
         if dispatcher.links.takeUrgent() { publishControl() }
         for dispatch in dispatches {
@@ -261,6 +269,10 @@ actor Coordinator {
             } then: { coordinator, result in
                 switch result {
                 case .success(let commands):
+                    if commands.count < ids.count {
+                        let found = Set(commands.map(\.id))
+                        coordinator.dispatcher.notReady(ids.filter { !found.contains($0) })
+                    }
                     guard !commands.isEmpty else { return }
                     coordinator.dispatcher.insert(commands, now: Int64(clinux_monotonic()))
                     coordinator.setNeedsDispatch()

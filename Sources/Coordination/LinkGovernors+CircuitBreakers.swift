@@ -3,9 +3,6 @@ internal import NetworkControl
 
 /// The circuit breakers of the destinations, as the dispatcher sees them.
 extension LinkGovernors {
-    /// Destinations whose circuit breaker lets a probe out now, and for which something waits.
-    package func dueProbes(now: Int64) -> [Destination] { controller.dueProbes(now: now) }
-
     /// Whether one command is a better probe than another: one that has not failed since the circuit breaker opened,
     /// then the one that failed longest ago; among equals the one with the fewest bytes, because they may be wasted.
     package func isBetterProbe(_ command: ReadyCommand, than other: ReadyCommand) -> Bool {

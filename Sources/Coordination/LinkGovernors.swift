@@ -9,16 +9,18 @@ package import Wire
 package struct LinkGovernors: Sendable {
     package internal(set) var controller: NetworkController
     package private(set) var decisions = NetworkDecisions()
-    /// Qualities that may not begin while others of their class may: their commands are kept out of memory.
-    package private(set) var heldBack: Set<ReadyKey> = []
     /// Something that workers must hear at once has been decided since ``takeUrgent()``.
     private var isUrgent = false
     private var known: Set<Destination> = []
+    /// Destinations that were met since ``takeMet()``.
+    private var met: Set<Destination> = []
     private var allowances: [Destination: LinkAllowance] = [:]
+    /// Destinations whose allowance is another than at the last ``takeReleased()``, or that have answered since.
+    private var released: Set<Destination> = []
+    /// The open hours changed at the last tick.
+    private var outOfHours: Set<Destination> = []
     /// Claims of running transfers, by which an order finds its execution and no later one.
     private var claims: [CommandID: Int] = [:]
-    /// Links of which the controller was told that something waits.
-    private var waitingKeys: Set<LinkKey> = []
 
     package var policy: NetworkPolicy { controller.policy }
 
@@ -31,15 +33,24 @@ package struct LinkGovernors: Sendable {
     /// The first word of a destination. Loopback is known at once; of others the kernel's routes tell.
     package mutating func meet(_ destination: Destination, now: Int64) {
         guard destination != .none, known.insert(destination).inserted else { return }
+        met.insert(destination)
         if destination.isLoopback { controller.routeChanged(destination, to: .local, now: now) }
     }
 
     /// The controller has forgotten its links: it is met anew when it comes back.
-    package mutating func forget(_ destination: Destination) {
-        guard Direction.allCases.allSatisfy({ controller.links[LinkKey(destination, $0)] == nil }) else { return }
+    /// - Returns: false where a link of the other direction is still known.
+    package mutating func forget(_ destination: Destination) -> Bool {
+        guard Direction.allCases.allSatisfy({ controller.links[LinkKey(destination, $0)] == nil }) else { return false }
         known.remove(destination)
         allowances[destination] = nil
         controller.forget(destination)
+        return true
+    }
+
+    /// Destinations that were met since the last call.
+    package mutating func takeMet() -> Set<Destination> {
+        defer { met = [] }
+        return met
     }
 
     /// Destinations that have a link.
@@ -48,38 +59,36 @@ package struct LinkGovernors: Sendable {
     package mutating func routed(_ destination: Destination, _ route: Route, now: Int64) {
         controller.routeChanged(destination, to: route, now: now)
         allowances[destination] = nil
+        released.insert(destination)
     }
 
     // MARK: Dispatch
 
-    /// Whether one more command of a class may go to a destination.
-    /// - Parameters:
-    ///   - middle: commands of middle quality in hand there.
-    ///   - low: the same of low quality.
-    ///   - comesBack: it had a place there, and its connection broke.
-    ///   - asProbe: it is to be the probe of the destination's circuit breaker.
-    package func admits(
-        _ serviceClass: ServiceClass, to destination: Destination, middle: Int, low: Int,
-        comesBack: LinkAllowance.Return? = nil, asProbe: Bool = false, now: Int64
-    ) -> Bool {
-        guard destination != .none else { return true }
+    /// What bounds commands to a destination. It must have one.
+    func load(_ destination: Destination, _ qos: QualityOfService, now: Int64) -> Admission.Load {
         let key = LinkKey(destination, .up)
-        let isProbe = controller.level(of: key) == .offline
+        var load = Admission.Load()
+        load.passage = controller.passage(of: qos, to: key, now: now)
         // What was decided while it was offline says nothing of the moment in which it is back.
-        let allowance =
+        load.allowance =
             allowances[destination].flatMap { $0.level == .offline ? nil : $0 } ?? controller.firstAllowance(of: key)
-        return serviceClass.qualities.contains { qos in
-            (isProbe || allowance.admits(qos, others: middle + low, low: low, comesBack: comesBack))
-                && controller.admits(qos, to: key, asProbe: asProbe, now: now)
-        }
+        load.isProven = controller.isProven(key)
+        load.isFailing = controller.isFailing(key) || load.passage == .probe
+        return load
     }
 
-    /// Whether the gates alone, without regard to places, let a command go.
-    /// - Parameter asProbe: it is to be the probe of its destination's circuit breaker.
-    package func isOpen(_ command: ReadyCommand, asProbe: Bool = false, now: Int64) -> Bool {
-        command.destination == .none
-            || controller.admits(command.qos, to: LinkKey(command.destination, .up), asProbe: asProbe, now: now)
+    /// When the next probe may go to a destination; nil where none is needed, or one is under way.
+    package func nextProbe(of destination: Destination) -> Int64? {
+        destination == .none ? nil : controller.nextProbe(of: LinkKey(destination, .up))
     }
+
+    /// The circuit breaker of the destination lets a probe out now.
+    func isProbeDue(at destination: Destination, now: Int64) -> Bool {
+        controller.circuitBreakers[destination]?.isProbeDue(now: now) ?? false
+    }
+
+    /// Every link behind the same uplink, for what they hold together.
+    func uplink(of destination: Destination) -> LinkKey? { controller.uplink(of: LinkKey(destination, .up)) }
 
     /// It goes out. High quality makes others give way before its first byte, unless it is soon through beside them.
     package mutating func offered(_ command: ReadyCommand, now: Int64) {
@@ -100,7 +109,12 @@ package struct LinkGovernors: Sendable {
         controller.ended(id, to: LinkKey(destination, .up), outcome: .withdrawn, now: now)
     }
 
-    package var nextProbe: Int64? { controller.nextProbe }
+    /// Cuts transfers of low QoS whose slots a higher class needs.
+    mutating func preempt(_ ids: [CommandID], reason: String, now: Int64) {
+        guard let decisions = controller.preempt(ids, reason: reason, now: now) else { return }
+        adopt(decisions)
+        isUrgent = true
+    }
 
     // MARK: What happens
 
@@ -114,7 +128,7 @@ package struct LinkGovernors: Sendable {
         case _ where report.isPushback: outcome = .pushedBack(reason: reason)
         case (_, .credential): outcome = .refused(.credential, reason: reason, isAnswer: report.isAnswer)
         case (_, .destination): outcome = .refused(.destination, reason: reason, isAnswer: report.isAnswer)
-        case _ where report.hasBroken: outcome = .unreachable(reason: reason)
+        case _ where report.failedForLink: outcome = .unreachable(reason: reason)
         // Such as 423, a lock, and a refusal that no retry would mend.
         case (_, .link): outcome = .answered
         case (_, .final) where report.isAnswer: outcome = .answered
@@ -132,12 +146,12 @@ package struct LinkGovernors: Sendable {
 
     /// A worker's transfers, which replace its last.
     package mutating func report(_ transfers: Transfers, worker: Int64, now: Int64) {
+        for link in transfers.links { meet(link.destination, now: now) }
         var samples: [TransferSample] = []
         samples.reserveCapacity(transfers.transfers.count)
         for transfer in transfers.transfers {
             let link = transfers.links[transfer.link]
             guard link.destination != .none else { continue }
-            meet(link.destination, now: now)
             if let known = claims[transfer.id], known != transfer.claim {
                 // Late word of an execution that is over; or the first of one that no order meant.
                 if transfer.claim < known { continue }
@@ -182,38 +196,44 @@ package struct LinkGovernors: Sendable {
     // MARK: Time
 
     /// Decides anew. Call it 4 times a second.
-    /// - Parameter waiting: ready commands in memory by destination and quality.
+    /// - Parameter waiting: ready commands in memory of the destinations where their number has changed.
     package mutating func tick(waiting: [Destination: [QualityOfService: Int]], minuteOfDay: Int, now: Int64) {
         controller.minuteOfDay = minuteOfDay
-        var keys: Set<LinkKey> = []
         for (destination, counts) in waiting where destination != .none {
-            let key = LinkKey(destination, .up)
-            keys.insert(key)
-            controller.setWaiting(counts, for: key, now: now)
+            controller.setWaiting(counts, for: LinkKey(destination, .up), now: now)
         }
-        for key in waitingKeys.subtracting(keys) { controller.setWaiting([:], for: key, now: now) }
-        waitingKeys = keys
         adopt(controller.tick(now: now))
+        let closed = Set(policy.destinations.keys.filter { controller.isOutOfHours(LinkKey($0, .up)) })
+        released.formUnion(outOfHours.subtracting(closed))
+        outOfHours = closed
         claims = claims.filter { controller.isRunning($0.key) }
     }
 
     private mutating func adopt(_ new: NetworkDecisions) {
-        let changed = decisions.changed
+        let (changed, forgotten) = (decisions.changed, decisions.forgotten)
         decisions = new
         decisions.changed = changed + new.changed
-        allowances = [:]
-        // Hours hold whatever is known of the link: also before its first command, and for its probes.
-        heldBack = Set(
-            policy.destinations.keys.filter { controller.isOutOfHours(LinkKey($0, .up)) }
-                .map { ReadyKey(destination: $0, qos: .background) })
+        decisions.forgotten = forgotten + new.forgotten
         for (key, allowance) in new.allowances where key.direction == .up {
-            guard let destination = key.destination else { continue }
+            guard let destination = key.destination, allowances[destination] != allowance else { continue }
             allowances[destination] = allowance
-            guard allowance.level != .offline, !allowance.closed.isEmpty else { continue }
-            for qos in allowance.closed where !allowance.closed.isSuperset(of: qos.serviceClass.qualities) {
-                heldBack.insert(ReadyKey(destination: destination, qos: qos))
-            }
+            released.insert(destination)
         }
+    }
+
+    /// Destinations of which admission is to be asked again: their allowance has changed, or their hours have begun.
+    package mutating func takeReleased() -> Set<Destination> {
+        defer { released = [] }
+        return released
+    }
+
+    /// Destinations that have answered, or taken bytes, for the first time or again.
+    package mutating func takeProven() -> [Destination] { controller.takeProven() }
+
+    /// Links that are known no more since the last call.
+    package mutating func takeForgotten() -> [LinkKey] {
+        defer { decisions.forgotten = [] }
+        return decisions.forgotten
     }
 
     /// Links whose level is another than at the last call.
@@ -268,12 +288,12 @@ extension TransferSample {
 }
 
 extension StatusReport {
-    /// No answer, but the end of the connection, or none at all.
-    var hasBroken: Bool { fault == .link && !isAnswer && !isPushback }
+    /// There was no answer: the connection ended, or there was none at all.
+    var failedForLink: Bool { fault == .link && !isAnswer && !isPushback }
 
-    /// It goes on from where it is; so does one whose server still holds the connection before, and answers 423. Who was
-    /// told that there are too many comes back as one of those who wait.
-    var keepsPlace: Bool { (fault == .link || fault == .command) && !isPushback }
+    /// Its connection broke, or its server still holds the connection before and answers 423: it goes on from where it is. A
+    /// command that was refused because there are too many does not.
+    var isReconnecting: Bool { (fault == .link || fault == .command) && !isPushback }
 }
 
 extension Destination {

@@ -21,6 +21,7 @@ struct LinkLog {
     private var entries: [LinkKey: Entry] = [:]
     private var nextSecond: Int64 = 0
     private var nextWrite: Int64 = 0
+    private var nextWatched: Int64 = 0
     /// Since when, by the wall clock, links are offline; survives restarts.
     var offlineSince: [LinkKey: Timestamp] = [:]
 
@@ -42,14 +43,24 @@ struct LinkLog {
     }
 
     /// Whether a link's setting has to be written.
-    mutating func isNews(_ signature: String, of key: LinkKey, now: Int64) -> Bool {
+    /// - Parameter isActive: what it carries is news after a while, also where its level is the same.
+    mutating func isNews(_ signature: String, of key: LinkKey, isActive: Bool, now: Int64) -> Bool {
         guard now >= nextWrite else { return false }
         var entry = entries[key] ?? Entry()
-        guard entry.signature != signature || now - entry.writtenAt >= Self.longestSilence else { return false }
+        guard entry.signature != signature || isActive && now - entry.writtenAt >= Self.longestSilence else {
+            return false
+        }
         entry.before = entry.signature
         entry.signature = signature
         entry.writtenAt = now
         entries[key] = entry
+        return true
+    }
+
+    /// Whether it has to be written that a coordinator watches the links.
+    mutating func isWatchedDue(now: Int64) -> Bool {
+        guard now >= max(nextWatched, nextWrite) else { return false }
+        nextWatched = now + Self.longestSilence
         return true
     }
 
@@ -75,13 +86,9 @@ struct LinkLog {
         offlineSince = offlineSince.mapValues { min($0 + jump, now) }
     }
 
-    /// - Returns: links that are known no more.
-    mutating func keep(_ keys: Set<LinkKey>) -> [LinkKey] {
-        let gone = entries.keys.filter { !keys.contains($0) }
-        for key in gone {
-            entries[key] = nil
-            offlineSince[key] = nil
-        }
-        return gone
+    /// The link is known no more.
+    mutating func forget(_ key: LinkKey) {
+        entries[key] = nil
+        offlineSince[key] = nil
     }
 }

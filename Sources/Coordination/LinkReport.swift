@@ -10,6 +10,8 @@ package struct LinkReport {
     private let circuitBreaker: JSONValue
 
     static let settingPrefix = "link."
+    /// When a coordinator watched the links last, in milliseconds of Unix time.
+    static let watchedKey = "link.watched"
     /// Before what lifts a gate, at the end of its sentence.
     package static let remedy = "; what lifts it: "
     /// In the sentence of a gate that makes slower and lets begin.
@@ -94,7 +96,8 @@ struct StoredLink {
     private static let mostTransfers: Int64 = 1024
 
     /// Nil for what is no link.
-    init?(setting key: String, value: String, now: Timestamp = .now) {
+    /// - Parameter watchedAt: when a coordinator watched the links last; nil where that is not known.
+    init?(setting key: String, value: String, watchedAt: Timestamp? = nil, now: Timestamp = .now) {
         let parts = key.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let direction = Direction(rawValue: String(parts[1])),
             let value = try? JSONValue(parsing: value.utf8)
@@ -117,7 +120,7 @@ struct StoredLink {
         }
         circuitBreaker = value["circuitBreaker"].flatMap { StoredCircuitBreaker($0) }
         guard isOffline, let since = value["since"]?.integer else { return }
-        let unwatched = now - writtenAt - .nanoseconds(LinkLog.longestSilence)
+        let unwatched = now - max(writtenAt, watchedAt ?? .zero) - .nanoseconds(LinkLog.longestSilence)
         offlineSince = min(Timestamp(milliseconds: since) + max(unwatched, .zero), now)
     }
 }

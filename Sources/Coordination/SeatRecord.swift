@@ -18,6 +18,9 @@ package struct SeatRecord: Sendable {
     package private(set) var stillFor: Int64 = 0
     /// Suspects that it was offered and has not ended.
     package var suspects: Set<CommandID> = []
+    /// Slots of high QoS, and extra ones, that commands in its hands take up.
+    private var high = 0
+    private(set) var extras = 0
 
     /// An offer that a worker has not seen by then is lost.
     private static let patience: Int64 = 2_000_000_000
@@ -42,10 +45,25 @@ package struct SeatRecord: Sendable {
         return Int(max(seen - state.resolved, 0))
     }
 
-    /// Offers that it can be given now.
+    /// Offers that it can be given now: of middle and low QoS as many as fill its window, of high QoS as many as it has slots
+    /// besides.
     package func room(_ serviceClass: ServiceClass, now: Int64) -> Int {
         guard state.phase == .ready else { return 0 }
-        return window + (serviceClass == .high ? concurrency : 0) - unfinished(now: now)
+        let both = window + concurrency - max(unfinished(now: now) - extras, 0)
+        return serviceClass == .high ? both : min(window - others(now: now), both)
+    }
+
+    /// Slots of middle and low QoS that are free.
+    package func freeSlots(now: Int64) -> Int { state.phase == .ready ? concurrency - others(now: now) : 0 }
+
+    private func others(now: Int64) -> Int { max(unfinished(now: now) - extras - high, 0) }
+
+    /// Extra slots that are free.
+    package var extraRoom: Int { state.phase == .ready ? max(Admission.extraSlots - extras, 0) : 0 }
+
+    /// A command in its hands takes a slot, or leaves it.
+    mutating func holds(_ grant: Admission.Grant, by step: Int) {
+        if grant.isExtra { extras += step } else if grant.serviceClass == .high { high += step }
     }
 
     package mutating func offered(_ count: Int, now: Int64) -> Int64 {

@@ -1,11 +1,11 @@
 /// The numbers that spread probes in time (SplitMix64), repeatable from a seed.
-struct Jitter: Sendable {
+package struct Jitter: Sendable {
     private var state: UInt64
 
-    init(seed: UInt64) { state = seed }
+    package init(seed: UInt64) { state = seed }
 
     /// From 0 to 1, without 1.
-    mutating func chance() -> Double {
+    package mutating func chance() -> Double {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -8,6 +8,8 @@ package struct LinkController: Sendable {
     package private(set) var judge: LevelJudge
     package var probe = OfflineProbe()
     package var isForcedOffline = false
+    /// The destination has answered, or taken bytes.
+    package var hasAnswered = false
     package private(set) var lastTick = LinkTick()
     var planner = PreemptionPlanner()
     var meter: LinkMeter

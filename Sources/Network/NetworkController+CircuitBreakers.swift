@@ -33,14 +33,6 @@ extension NetworkController {
         return changedCircuitBreakers
     }
 
-    /// Destinations whose circuit breaker lets a probe out now, and for which something waits.
-    package func dueProbes(now: Int64) -> [Destination] {
-        guard !circuitBreakers.isEmpty else { return [] }
-        return circuitBreakers.filter { destination, circuitBreaker in
-            circuitBreaker.isProbeDue(now: now) && waiting[LinkKey(destination, .up)] != nil
-        }.keys.sorted { $0.text < $1.text }
-    }
-
     /// Commands are admitted by the link up, so the circuit breaker is shown there, once for a destination.
     func circuitBreakerState(of key: LinkKey) -> CircuitBreakerState? {
         guard key.direction == .up, let destination = key.destination,

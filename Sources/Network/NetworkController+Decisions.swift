@@ -1,23 +1,47 @@
 package import Commands
 
 extension NetworkController {
-    /// What holds as things stand.
+    /// What holds as things stand, of the links that have transfers or await high QoS.
     package mutating func decide(now: Int64) -> NetworkDecisions {
+        var keys = Set(views.keys)
+        for arrival in arrivals.values { keys.formUnion(chain(arrival.key)) }
+        for key in keys { if let uplink = uplink(of: key) { keys.insert(uplink) } }
+        return decide(Self.ordered(keys.filter { links[$0] != nil }), now: now)
+    }
+
+    /// - Parameter keys: of links, with the uplinks above them, in their order. Where an uplink's decision changes, all links
+    ///   below it are looked at.
+    mutating func decide(_ keys: [LinkKey], now: Int64) -> NetworkDecisions {
         var decisions = NetworkDecisions()
-        var rulings: [LinkKey: Ruling] = [:]
-        let keys = orderedKeys
-        for key in keys { rulings[key] = rule(key, now: now) }
-        sharePlaces(keys)
+        var changedUplinks: Set<LinkKey> = []
+        for key in keys {
+            let before = rulings[key]
+            rulings[key] = rule(key, now: now)
+            let isOther = before.map { !$0.allowsTheSame(as: rulings[key]) } ?? false
+            if key.destination == nil, isOther || published[key] ?? .unknown != level(of: key) {
+                changedUplinks.insert(key)
+            }
+        }
+        var keys = keys
+        if !changedUplinks.isEmpty {
+            let known = Set(keys)
+            let below = links.keys.filter {
+                !known.contains($0) && uplink(of: $0).map(changedUplinks.contains) ?? false
+            }
+            for key in below { rulings[key] = rule(key, now: now) }
+            keys += Self.ordered(Set(below))
+        }
         for key in keys {
             let level = level(of: key)
             if published[key] ?? .unknown != level { decisions.changed.append(key) }
             published[key] = level
-            guard key.destination != nil else { continue }
-            let above = uplink(of: key).flatMap { rulings[$0] }
-            guard let own = rulings[key] else { continue }
-            let governed = Governed(key: key, level: level, own: own, above: above)
-            decisions.allowances[key] = govern(governed, pacing: &decisions.pacing, now: now)
+            guard key.destination != nil, let own = rulings[key] else { continue }
+            let governed = Governed(key: key, level: level, own: own, above: uplink(of: key).flatMap { rulings[$0] })
+            var pacing: [Pacing] = []
+            decisions.allowances[key] = govern(governed, pacing: &pacing, now: now)
+            self.pacing[key] = pacing.isEmpty ? nil : pacing
         }
+        decisions.pacing = Self.ordered(Set(pacing.keys)).flatMap { pacing[$0] ?? [] }
         limitUnseen(&decisions.pacing)
         decisions.orders = orders.values.sorted { $0.id < $1.id }
         return decisions
@@ -120,7 +144,7 @@ extension NetworkController {
         return "\(key.name) is \(link.level.name): \(link.explanation(now: now).reason)"
     }
 
-    private mutating func order(
+    mutating func order(
         _ ids: [CommandID], _ verb: TransferOrder.Verb, _ reason: String, _ wave: LinkKey?, now: Int64
     ) {
         for id in ids where orders[id] == nil {
@@ -162,10 +186,13 @@ extension NetworkController {
     private mutating func govern(_ link: Governed, pacing: inout [Pacing], now: Int64) -> LinkAllowance {
         let view = views[link.key] ?? LinkView()
         if link.level == .offline { return close(link, view, now: now) }
-        let places = places[link.key, default: 1] + (link.isFree ? ahead(link.key, now: now) : 0)
-        var allowance = LinkAllowance(level: link.level, places: places, lowPlaces: places)
-        allowance.reserve = max(ownPlaces[link.key, default: 0] - places, 0)
-        if link.isLowClosed { allowance.limitLow(to: 0) }
+        let limit = links[link.key].map { self.limit(of: $0) } ?? 1
+        let limitAndAhead = limit + (link.isFree ? ahead(link.key, limit: limit, now: now) : 0)
+        var allowance = LinkAllowance(level: link.level, limit: limitAndAhead, lowLimit: limitAndAhead)
+        allowance.maxConcurrency = link.key.destination.flatMap { policy.destinations[$0]?.maxConcurrency }
+        allowance.uplink = uplink(of: link.key)
+        allowance.uplinkLimit = sharedLimit(of: allowance.uplink)
+        if link.isLowClosed { allowance.lowLimit = 0 }
         if !link.isFree || maxRate(of: link.key) != nil {
             let spared = stop(link, view, &allowance, now: now)
             for qos in QualityOfService.allCases {
@@ -175,7 +202,6 @@ extension NetworkController {
         } else {
             pausedSince[link.key] = nil
         }
-        if isOutOfHours(link.key) { allowance.closed.insert(.background) }
         return allowance
     }
 
@@ -191,7 +217,7 @@ extension NetworkController {
                 order([transfer.id], .cut, reason(of: link.key, now: now), nil, now: now)
             }
         }
-        return LinkAllowance(level: .offline, places: 0, lowPlaces: 0, closed: Set(QualityOfService.allCases))
+        return LinkAllowance(level: .offline, limit: 0, lowLimit: 0, closed: Set(QualityOfService.allCases))
     }
 
     /// Carries out `pause`, `preempt` and `cancel`. One transfer is spared where nothing else may run, so that the link is
@@ -219,8 +245,8 @@ extension NetworkController {
         var spared: TransferSample?
         if !isOutranked || isFloorDue {
             spared = victims.popLast()
-            allowance.limitLow(to: 1)
-            // The place is free: one of them may have it.
+            allowance.lowLimit = min(allowance.lowLimit, 1)
+            // The slot is free: one of them may have it.
             if spared == nil { allowance.closed.subtract(preempted) }
         }
         victims.removeAll { !$0.isResumable && restarts[$0.id, default: 0] >= policy.preemption.mostRestarts }
@@ -277,7 +303,7 @@ extension NetworkController {
         let isAbove = worst.level > link.level
         return LinkState(
             key: key, level: level(of: key), isForced: link.isForcedOffline,
-            limit: places[key] ?? link.concurrency.limit,
+            limit: limit(of: link),
             inFlight: view.inFlight, highInFlight: view.highInFlight, rate: link.lastTick.rate,
             goodput: link.estimator.estimate, reference: link.estimator.reference(now: now),
             srtt: link.lastTick.srtt, baseRTT: link.estimator.baseRTT,

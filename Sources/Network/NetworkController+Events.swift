@@ -24,15 +24,22 @@ extension NetworkController {
     private mutating func answered(_ id: CommandID, _ key: LinkKey, now: Int64) {
         restarts[id] = nil
         links[key]?.meter.completed += 1
+        if links[key]?.hasAnswered == false || links[key]?.probe.isFailing == true, let destination = key.destination {
+            proven.append(destination)
+        }
+        links[key]?.hasAnswered = true
         if links[key]?.probe.answered(id, now: now) == .opened { links[key]?.reopened(now: now) }
     }
 
     private mutating func unreachable(_ id: CommandID, _ key: LinkKey, _ reason: String, now: Int64) {
         links[key]?.meter.failed += 1
-        let transfer = transfers[id]?.sample
-        _ = links[key]?.probe.failed(
-            id, reason: reason, remaining: transfer.flatMap { $0.isResumable ? $0.remaining : nil },
-            chance: jitter.chance(), now: now)
+        _ = links[key]?.probe.failed(id, reason: reason, chance: jitter.chance(), now: now)
+    }
+
+    /// Destinations that have answered, or taken bytes, for the first time or again, since the last call.
+    package mutating func takeProven() -> [Destination] {
+        defer { proven = [] }
+        return proven
     }
 
     /// The command has come to its end: nothing of it is remembered.
@@ -46,11 +53,12 @@ extension NetworkController {
         forgetUplink(before)
         if (route == .local) != (before == .local) {
             // Nothing that was known of the one is true of the other.
-            for direction in Direction.allCases { links[LinkKey(destination, direction)] = nil }
+            for direction in Direction.allCases { remove(LinkKey(destination, direction)) }
         }
         for direction in Direction.allCases {
             let key = LinkKey(destination, direction)
             guard links[key] != nil else { continue }
+            touched.insert(key)
             if let reason = missingRoute(key) {
                 _ = links[key]?.probe.routeLost(reason, chance: jitter.chance(), now: now)
             } else {
@@ -66,11 +74,7 @@ extension NetworkController {
         else { return }
         for key in links.keys {
             if case .uplink(let name) = key.scope, route == .uplink(name) {
-                links[key] = nil
-                published[key] = nil
-                places[key] = nil
-                waves[key] = nil
-                pausedSince[key] = nil
+                remove(key)
             }
         }
     }
@@ -85,8 +89,10 @@ extension NetworkController {
     /// A default route or its interface is gone: everything behind it is offline at once.
     package mutating func uplinkLost(_ route: String, reason: String, now: Int64) {
         lostUplinks[route] = reason
-        for key in orderedKeys where uplink(of: key)?.scope == .uplink(route) || key.scope == .uplink(route) {
+        for key in Self.ordered(Set(links.keys))
+        where uplink(of: key)?.scope == .uplink(route) || key.scope == .uplink(route) {
             _ = links[key]?.probe.routeLost(reason, chance: jitter.chance(), now: now)
+            touched.insert(key)
         }
     }
 
@@ -94,6 +100,7 @@ extension NetworkController {
     package mutating func uplinkReplaced(_ route: String, now: Int64) {
         for key in links.keys where key.scope == .uplink(route) || uplink(of: key)?.scope == .uplink(route) {
             links[key]?.rerouted(now: now)
+            touched.insert(key)
         }
     }
 
@@ -104,8 +111,10 @@ extension NetworkController {
             if key.scope == .uplink(route) {
                 _ = links[key]?.probe.answered(nil, now: now)
                 links[key]?.rerouted(now: now)
+                touched.insert(key)
             } else if uplink(of: key)?.scope == .uplink(route) {
                 links[key]?.probe.routeFound(now: now)
+                touched.insert(key)
             }
         }
     }
@@ -115,7 +124,9 @@ extension NetworkController {
         if overrides[destination]?.isOffline == true, !value.isOffline { circuitBreakers[destination]?.probeNow(now) }
         overrides[destination] = value == LinkOverride() ? nil : value
         for direction in Direction.allCases {
-            links[LinkKey(destination, direction)]?.force(offline: value.isOffline, now: now)
+            let key = LinkKey(destination, direction)
+            links[key]?.force(offline: value.isOffline, now: now)
+            if links[key] != nil { touched.insert(key) }
         }
     }
 

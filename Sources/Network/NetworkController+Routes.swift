@@ -41,8 +41,8 @@ extension NetworkController {
     }
 
     /// Uplinks first, so that what they decide covers the links below; then by name, so that a seed repeats a run.
-    var orderedKeys: [LinkKey] {
-        links.keys.map { ($0.destination == nil ? 0 : 1, $0.name, $0.direction.rawValue, $0) }
+    static func ordered(_ keys: Set<LinkKey>) -> [LinkKey] {
+        keys.map { ($0.destination == nil ? 0 : 1, $0.name, $0.direction.rawValue, $0) }
             .sorted { ($0.0, $0.1, $0.2) < ($1.0, $1.1, $1.2) }.map(\.3)
     }
 
@@ -60,7 +60,9 @@ extension NetworkController {
                 _ = link.probe.routeLost(reason, chance: jitter.chance(), now: now)
             }
             links[key] = link
+            ring.insert(key)
         }
+        touched.formUnion(chain)
         return chain
     }
 }

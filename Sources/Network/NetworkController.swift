@@ -49,11 +49,9 @@ package struct NetworkController: Sendable {
     var waves: [LinkKey: Int64] = [:]
     /// How often transfers were cut that start over from 0.
     var restarts: [CommandID: Int] = [:]
-    var places: [LinkKey: Int] = [:]
-    /// What each would have but for the global limit.
-    var ownPlaces: [LinkKey: Int] = [:]
-    /// What the global limit leaves beyond all of them.
-    var spare = 0
+    /// What was decided last of each link.
+    var rulings: [LinkKey: Ruling] = [:]
+    var pacing: [LinkKey: [Pacing]] = [:]
     var published: [LinkKey: LinkLevel] = [:]
     var overrides: [Destination: LinkOverride] = [:]
     var routes: [Destination: Route] = [:]
@@ -62,7 +60,22 @@ package struct NetworkController: Sendable {
     var jitter: Jitter
     private var lastTick: Int64?
     let tuning: ConcurrencyController.Tuning
+    /// Links on which something has happened since the last tick.
+    var touched: Set<LinkKey> = []
+    /// Links that had transfers lately, and until when each tick looks at them.
+    private var restless: [LinkKey: Int64] = [:]
+    /// All links. Idle ones are looked at in turn.
+    var ring = KeyRing<LinkKey>()
+    /// Links that the last tick looked at.
+    package private(set) var examined: [LinkKey] = []
+    private var forgotten: [LinkKey] = []
+    /// Destinations that have answered, or taken bytes, for the first time or again.
+    var proven: [Destination] = []
 
+    /// Idle links of one tick.
+    private static let idleLinksPerTick = 32
+    /// How long a link is looked at in each tick after its last transfer: contention ends, and pauses are lifted.
+    private static let restlessTime: Int64 = 5_000_000_000
     /// A worker that is silent for so long counts for nothing, and is forgotten after ten times that.
     private static let workerPatience: Int64 = 1_000_000_000
     private static let arrivalPatience: Int64 = 5_000_000_000
@@ -135,8 +148,12 @@ package struct NetworkController: Sendable {
         }
         transfers[sample.id] = transfer
         for key in chain(sample.key) { links[key]?.meter.sent(gained, again: resent) }
-        if gained > 0, links[sample.key]?.probe.progressed(gained, now: now) == .opened {
+        guard gained > 0 else { return }
+        if links[sample.key]?.hasAnswered == false { proven.append(sample.destination) }
+        links[sample.key]?.hasAnswered = true
+        if links[sample.key]?.probe.progressed(gained, now: now) == .opened {
             links[sample.key]?.reopened(now: now)
+            proven.append(sample.destination)
         }
     }
 
@@ -156,8 +173,10 @@ package struct NetworkController: Sendable {
 
     /// How many commands of each quality wait for a link.
     package mutating func setWaiting(_ counts: [QualityOfService: Int], for key: LinkKey, now: Int64) {
+        let before = waiting[key]
         waiting[key] = counts.values.contains { $0 > 0 } ? counts : nil
-        if waiting[key] != nil { _ = touch(key, now: now) }
+        // How many wait matters in the next tick of a link that runs transfers; of others, whether some do.
+        if waiting[key] != nil, before == nil { _ = touch(key, now: now) }
     }
 
     /// High quality became runnable: others make way before it has sent a byte.
@@ -182,36 +201,53 @@ package struct NetworkController: Sendable {
 
     // MARK: Dispatch
 
-    /// Whether the gates let a command go: the link's, or one probe at a time; and the destination's circuit breaker.
-    /// ``LinkAllowance`` says how many of those that may go.
-    /// - Parameter asProbe: it is to be the probe of the circuit breaker, which is not closed.
-    package func admits(_ qos: QualityOfService, to key: LinkKey, asProbe: Bool = false, now: Int64) -> Bool {
-        if let destination = key.destination, overrides[destination]?.isOffline == true { return false }
+    /// Whether the gates let commands of a quality of service go: a person's, the link's, and the destination's circuit
+    /// breaker. ``LinkAllowance`` says how many of those that may go.
+    package func passage(of qos: QualityOfService, to key: LinkKey, now: Int64) -> LinkPassage {
+        if let destination = key.destination, overrides[destination]?.isOffline == true { return .heldOffline }
         // Hours are a person's will: the floor is below levels, not below them.
-        if qos == .background, isOutOfHours(key) { return false }
-        // The next tick makes the link, and then it is probed.
-        if links[key] == nil, missingRoute(key) != nil { return false }
-        guard links[key]?.isForcedOffline != true, links[key]?.probe.admits(now: now) ?? true else { return false }
-        if qos.serviceClass != .high, links[key]?.concurrency.isPausing(now: now) == true { return false }
-        let circuitBreaker = key.destination.flatMap { circuitBreakers[$0] }
-        return asProbe ? circuitBreaker?.isProbeDue(now: now) ?? false : circuitBreaker?.isClosed ?? true
+        if qos == .background, isOutOfHours(key) { return .outOfHours }
+        guard let link = links[key] else {
+            // The next tick makes the link, and then it is probed.
+            if missingRoute(key) != nil { return .offline }
+            return isCircuitBreakerClosed(key) ? .open : .circuitBreaker
+        }
+        if link.isForcedOffline { return .heldOffline }
+        guard link.probe.admits(now: now) else { return .offline }
+        guard isCircuitBreakerClosed(key) else { return .circuitBreaker }
+        return link.probe.state == .open ? .open : .probe
     }
+
+    private func isCircuitBreakerClosed(_ key: LinkKey) -> Bool {
+        guard !circuitBreakers.isEmpty, let destination = key.destination else { return true }
+        return circuitBreakers[destination]?.isClosed ?? true
+    }
+
+    /// The destination has answered or taken bytes, and has not failed since. Of a destination without a network between
+    /// nothing has to be proved.
+    package func isProven(_ key: LinkKey) -> Bool {
+        links[key].map { $0.hasAnswered && !$0.probe.isFailing } ?? false
+    }
+
+    /// The last attempts to reach the destination failed.
+    package func isFailing(_ key: LinkKey) -> Bool { links[key]?.probe.isFailing ?? false }
 
     /// What a link may have of which nothing is known yet.
     package func firstAllowance(of key: LinkKey) -> LinkAllowance {
         let isLocal = key.destination.map { route(of: $0) == .local } ?? false
-        let most = key.destination.flatMap { policy.destinations[$0]?.maxConcurrency } ?? .max
-        let places = min(policy.fixedConcurrency ?? (isLocal ? policy.globalLimit : tuning.initial), most)
-        var allowance = LinkAllowance(level: .unknown, places: places, lowPlaces: places)
-        let above = uplink(of: key).flatMap { links[$0]?.level } ?? .unknown
+        var allowance = LinkAllowance(level: .unknown, limit: 0, lowLimit: 0)
+        allowance.maxConcurrency = key.destination.flatMap { policy.destinations[$0]?.maxConcurrency }
+        allowance.limit = policy.fixedConcurrency ?? (isLocal ? policy.globalLimit : tuning.initial)
+        allowance.uplink = uplink(of: key)
+        let above = allowance.uplink.flatMap { links[$0]?.level } ?? .unknown
         if above > .good {
-            allowance.places = min(places, max(policy[above].limit, 1))
-            allowance.lowPlaces = allowance.places
+            allowance.limit = min(allowance.limit, max(policy[above].limit, 1))
+            allowance.uplinkLimit = max(policy[above].limit, 1)
             for qos in QualityOfService.allCases where policy[above][qos].strictness >= PolicyVerb.pause.strictness {
                 allowance.closed.insert(qos)
             }
         }
-        if isOutOfHours(key) { allowance.closed.insert(.background) }
+        allowance.lowLimit = allowance.limit
         return allowance
     }
 
@@ -227,19 +263,45 @@ package struct NetworkController: Sendable {
         if let destination = key.destination { circuitBreakers[destination]?.offered(id, now: now) }
     }
 
-    /// When the next probe may go to a link for which something waits.
-    package var nextProbe: Int64? {
-        waiting.keys.compactMap { key in
-            guard links[key]?.isForcedOffline != true else { return nil }
-            // Where both hold commands back, the later lets the probe out.
-            return [links[key]?.probe.nextProbe, key.destination.flatMap { circuitBreakers[$0]?.nextProbe }]
-                .compactMap { $0 }.max()
-        }.min()
+    /// When the next probe may go to a destination; nil where none is needed, or one is under way.
+    package func nextProbe(of key: LinkKey) -> Int64? {
+        guard links[key]?.isForcedOffline != true else { return nil }
+        // Where both hold commands back, the later lets the probe out.
+        return [links[key]?.probe.nextProbe, key.destination.flatMap { circuitBreakers[$0]?.nextProbe }]
+            .compactMap { $0 }.max()
+    }
+
+    /// Ends transfers of low QoS because a higher class needs their slots.
+    /// - Parameter ids: of transfers that may be cut.
+    package mutating func preempt(_ ids: [CommandID], reason: String, now: Int64) -> NetworkDecisions? {
+        let new = ids.filter { orders[$0] == nil && transfers[$0] != nil }
+        guard !new.isEmpty else { return nil }
+        order(new, .cut, reason, nil, now: now)
+        return decide(now: now)
+    }
+
+    /// Transfers of low QoS that run and may be cut for a slot, in the order in which they are: such as go on from where they
+    /// were. What was cut already is not among them.
+    /// - Parameter destination: nil for all.
+    package func preemptible(at destination: Destination? = nil) -> [TransferSample] {
+        let samples = transfers.values.lazy.map(\.sample).filter { sample in
+            (destination == nil || sample.destination == destination) && sample.isResumable
+        }
+        return PreemptionPlanner.victims(samples.filter { orders[$0.id] == nil })
+    }
+
+    /// Cuts that have not taken effect yet.
+    /// - Parameter destination: nil for all.
+    package func pendingCuts(at destination: Destination? = nil) -> Int {
+        orders.values.count { order in
+            order.verb == .cut && (destination == nil || transfers[order.id]?.sample.destination == destination)
+        }
     }
 
     // MARK: Time
 
-    /// Takes in what was reported since the last tick. Call it 4 times a second.
+    /// Takes in what was reported since the last tick. Call it 4 times a second. It looks at the links that have transfers or
+    /// had some lately, at those on which something has happened, and at some of the others in turn.
     package mutating func tick(now: Int64) -> NetworkDecisions {
         if let lastTick, now - lastTick > Self.longestTick {
             for key in links.keys { links[key]?.meter = LinkMeter(now: now) }
@@ -248,9 +310,20 @@ package struct NetworkController: Sendable {
         for (worker, track) in workers where now - track.at > 10 * Self.workerPatience { workerLost(worker) }
         arrivals = arrivals.filter { now - $0.value.at < Self.arrivalPatience }
         refreshViews(now: now)
+        for key in views.keys { restless[key] = now + Self.restlessTime }
+        var keys = touched.union(ring.next(Self.idleLinksPerTick))
+        for (key, until) in restless {
+            if until < now { restless[key] = nil } else { keys.insert(key) }
+        }
+        touched = []
+        for key in keys { if let uplink = uplink(of: key) { keys.insert(uplink) } }
+        examined = Self.ordered(keys.filter { links[$0] != nil })
         let members = uplinkMembers()
-        for key in orderedKeys { advance(key, members, now: now) }
-        return decide(now: now)
+        for key in examined { advance(key, members, now: now) }
+        var decisions = decide(examined.filter { links[$0] != nil }, now: now)
+        decisions.forgotten = forgotten
+        forgotten = []
+        return decisions
     }
 
     private mutating func advance(_ key: LinkKey, _ members: [LinkKey: Members], now: Int64) {
@@ -258,15 +331,13 @@ package struct NetworkController: Sendable {
         let view = views[key] ?? LinkView()
         if !view.transfers.isEmpty || waiting[key] != nil { link.lastUsed = now }
         if now - link.lastUsed > Self.memory, isForgettable(link) {
-            published[key] = nil
-            places[key] = nil
-            waves[key] = nil
-            pausedSince[key] = nil
+            remove(key)
             for worker in workers.keys {
                 for serviceClass in ServiceClass.allCases {
                     workers[worker]?.bytes[CounterKey(link: key, serviceClass: serviceClass)] = nil
                 }
             }
+            forgotten.append(key)
             return
         }
         if link.level == .unknown, link.probe.state == .open, !isActive(key) {
@@ -291,6 +362,18 @@ package struct NetworkController: Sendable {
                 for: now - link.meter.lastBytes, srtt: view.medianRTT, chance: jitter.chance(), now: now)
         }
         links[key] = link
+    }
+
+    /// Removes a link and what was decided of it.
+    mutating func remove(_ key: LinkKey) {
+        links[key] = nil
+        ring.remove(key)
+        published[key] = nil
+        rulings[key] = nil
+        pacing[key] = nil
+        waves[key] = nil
+        pausedSince[key] = nil
+        restless[key] = nil
     }
 
     /// It is well, or it was closed and nobody has asked for it since; what a person has closed stays.
@@ -318,8 +401,8 @@ package struct NetworkController: Sendable {
 
     private func uplinkMembers() -> [LinkKey: Members] {
         var members: [LinkKey: Members] = [:]
-        for link in links.values where isActive(link.key) {
-            guard let uplink = uplink(of: link.key) else { continue }
+        for (key, view) in views where !view.transfers.isEmpty {
+            guard let link = links[key], let uplink = uplink(of: key) else { continue }
             members[uplink, default: Members()].count += 1
             if !link.hasQueue { members[uplink]?.areQueued = false }
             if !link.hasQueue, link.lastTick.loss < 0.01 { members[uplink]?.areHeldBack = false }

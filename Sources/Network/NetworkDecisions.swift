@@ -1,66 +1,44 @@
 package import Commands
 
-/// What workers and the dispatcher are to do, as it stands now: state to be sent again, never a change to it.
+/// What workers and the dispatcher are to do. Pacing and orders are all that stand, to be sent again; the others tell what was
+/// looked at.
 package struct NetworkDecisions: Sendable, Equatable {
+    /// Of the links that were looked at.
     package var allowances: [LinkKey: LinkAllowance] = [:]
     package var pacing: [Pacing] = []
     /// They stand until the transfer is gone from its worker's reports.
     package var orders: [TransferOrder] = []
     /// Links whose level is another than in the last decisions.
     package var changed: [LinkKey] = []
+    /// Links that are known no more.
+    package var forgotten: [LinkKey] = []
 
     package init() {}
 }
 
-/// What may begin on a link. High quality takes no places; it is held back by `closed` alone.
+/// What a link lets run. The controller's limit binds middle and low QoS; what the server takes and what a person sets binds
+/// every class.
 package struct LinkAllowance: Sendable, Equatable {
     package var level: LinkLevel
-    /// Transfers of middle and low quality at once, in all workers together.
-    package var places: Int
+    /// Transfers of middle and low QoS at once, in all workers together.
+    package var limit: Int
     /// Of these, low ones at most.
-    package var lowPlaces: Int
-    /// So many more the link itself would bear, which high quality elsewhere or others' shares have; only who had one of
-    /// them comes back to it.
-    package var reserve = 0
-    /// Low quality has no more than ``lowPlaces``, whoever comes back.
-    private var holdsLowBack = false
-    /// Qualities that begin nothing now.
+    package var lowLimit: Int
+    /// Requests of all classes at once that the server takes; nil while none is known.
+    package var pushback: Int?
+    /// A person's limit of all classes; nil: none.
+    package var maxConcurrency: Int?
+    /// Qualities of service that begin nothing now.
     package var closed: Set<QualityOfService> = []
+    /// The uplink above, and the limit that its links share; nil while it bounds none.
+    package var uplink: LinkKey?
+    package var uplinkLimit: Int?
 
-    init(level: LinkLevel, places: Int, lowPlaces: Int, closed: Set<QualityOfService> = []) {
+    package init(level: LinkLevel, limit: Int, lowLimit: Int, closed: Set<QualityOfService> = []) {
         self.level = level
-        self.places = places
-        self.lowPlaces = lowPlaces
+        self.limit = limit
+        self.lowLimit = lowLimit
         self.closed = closed
-    }
-
-    /// Low quality has no more than so many, whoever comes back.
-    mutating func limitLow(to most: Int) {
-        lowPlaces = min(lowPlaces, most)
-        holdsLowBack = true
-    }
-
-    /// Of a transfer that had a place, and whose connection broke.
-    package enum Return: Sendable {
-        /// Its place may be used, as far as the link bears it.
-        case inTime
-        /// It has waited as long as may be: its place is its own.
-        case overdue
-    }
-
-    /// - Parameters:
-    ///   - others: transfers of middle and low quality that are in hand.
-    ///   - low: of these, low ones.
-    ///   - comesBack: it had a place, and its connection broke.
-    package func admits(_ qos: QualityOfService, others: Int, low: Int, comesBack: Return? = nil) -> Bool {
-        guard !closed.contains(qos) else { return false }
-        if qos.serviceClass == .high { return true }
-        if qos.serviceClass == .low, low >= lowPlaces, holdsLowBack || comesBack == nil { return false }
-        switch comesBack {
-        case nil: return others < places
-        case .inTime: return others < places + reserve
-        case .overdue: return true
-        }
     }
 }
 

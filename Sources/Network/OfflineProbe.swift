@@ -1,23 +1,19 @@
 package import Commands
 
-/// Whether a link is there at all, and who may find out. Pure.
+/// Whether a link is there at all, and which command may find out. Pure.
 ///
-/// A destination that is *broken* is a link at the level `offline`, so that there is one reason, one schedule of probes and
-/// one event. Five failures of the link in a row with no answer between close it, because slow time-outs never make three
-/// in 5 s; and sooner three in 5 s, silence while bytes are in flight, and the kernel's word about routes.
-/// Destinations that are *paused* for their credential are ``CredentialGate``'s: the link is well there.
+/// A destination that cannot be reached is a link at the level `offline`, so that there is one reason, one schedule of probes
+/// and one event. Three different commands that fail for the link with no answer between close it: one command alone says
+/// nothing, because its own URL may be what fails. So do silence while bytes are in flight, and the kernel's word about routes.
+/// Destinations that refuse every command are ``DestinationCircuitBreaker``'s: the link is well there.
 ///
 /// ```
-///            3 connects failed in 5 s · 5 in a row · silence · no route
+///            3 commands failed · silence · no route
 ///      open ───────────────────────────────────────────────────────────► closed ◄──┐ failed: next probe later
 ///        ▲                                                                 │  │     │ cancelled: next probe at once
 ///        │ answered, or 64 kB acknowledged, or 5 s of progress             │  └─────┘
 ///        └──────────────────────── half-open ◄─────────────────────────────┘ first byte acknowledged
 /// ```
-///
-/// Bytes that get through are no answer: where one command fails five times with none between, as behind a proxy that cuts what
-/// lasts longer than a minute, the link closes too, and the pauses between its probes grow from the first of those failures on.
-/// One that gets on from cut to cut wastes nothing, and is not counted.
 ///
 /// Probes start a twentieth of the outage's age apart, at least 1 s and at most 30 s, ±20 %. So the end of an outage is
 /// noticed within a twentieth of its length more. The usual 1, 2, 4, 8, 16, 30 s found the end of a 30 s blackout after up
@@ -40,9 +36,8 @@ package struct OfflineProbe: Sendable, Equatable {
     package private(set) var reason: String?
     /// When it closed, in nanoseconds of the monotonic clock.
     package private(set) var since: Int64 = 0
-    /// Connects that failed, without an answer between.
-    private var failures: [Int64] = []
-    private var cuts = Cuts()
+    /// Commands that failed for the link, without an answer between.
+    private var failed: Set<CommandID> = []
     /// When the kernel said that there is no route; nil where it has one, or has not spoken.
     private var routeLostAt: Int64?
     private var permit = ProbePermit(dueAt: 0)
@@ -52,9 +47,7 @@ package struct OfflineProbe: Sendable, Equatable {
     private var lastProgress: Int64 = 0
     private var acknowledged: Int64 = 0
 
-    package static let failuresToClose = 3
-    package static let failureWindow: Int64 = 5_000_000_000
-    package static let failuresInARow = 5
+    package static let commandsToClose = 3
     package static let shortestSilence: Int64 = 3_000_000_000
     package static let silentRoundTrips: Int64 = 8
     package static let shortestInterval: Int64 = 1_000_000_000
@@ -105,6 +98,9 @@ package struct OfflineProbe: Sendable, Equatable {
         schedule(chance: chance, now: now)
     }
 
+    /// Commands have failed for the link, and none was answered since.
+    package var isFailing: Bool { state != .open || !failed.isEmpty }
+
     /// It is a probe that is under way.
     package func isProbe(_ id: CommandID) -> Bool { state != .open && (permit.holder == id || former.contains(id)) }
 
@@ -112,8 +108,7 @@ package struct OfflineProbe: Sendable, Equatable {
 
     /// The destination answered, whatever it said.
     package mutating func answered(_ id: CommandID?, now: Int64) -> Event? {
-        failures = []
-        cuts = Cuts()
+        failed = []
         if let id {
             former.remove(id)
             _ = permit.giveBack(id)
@@ -126,13 +121,9 @@ package struct OfflineProbe: Sendable, Equatable {
     /// the kernel took the route away is of the time before.
     private func isOfBefore(_ now: Int64) -> Bool { routeLostAt.map { now - $0 < Self.reportsLag } ?? false }
 
-    /// A connect failed, or a transfer for the link's fault.
-    /// - Parameters:
-    ///   - remaining: bytes that it had still to send, where it continues from what got through; nil where it starts over.
-    ///   - chance: in 0..<1, decides the jitter.
-    package mutating func failed(
-        _ id: CommandID, reason: String, remaining: Int64? = nil, chance: Double, now: Int64
-    ) -> Event? {
+    /// The command failed for the link.
+    /// - Parameter chance: in 0..<1, decides the jitter.
+    package mutating func failed(_ id: CommandID, reason: String, chance: Double, now: Int64) -> Event? {
         guard state == .open else {
             // Without a route every probe fails, and says less of it than the kernel does.
             if routeLostAt == nil { self.reason = reason }
@@ -141,15 +132,11 @@ package struct OfflineProbe: Sendable, Equatable {
             state = .closed
             return nil
         }
-        failures.append(now)
-        let recent = failures.count { now - $0 <= Self.failureWindow }
-        let ofOne = cuts.add(id, remaining: remaining, now: now)
-        guard recent >= Self.failuresToClose || max(failures.count, ofOne) >= Self.failuresInARow else { return nil }
-        let count = recent >= Self.failuresToClose ? "\(recent) in 5 s" : "\(max(failures.count, ofOne)) in a row"
-        let age = ofOne >= Self.failuresInARow ? now - cuts.since : 0
+        failed.insert(id)
+        guard failed.count >= Self.commandsToClose else { return nil }
         close(
-            "\(reason) (\(count), with no answer between)", now: now,
-            firstProbe: now + Self.interval(age: age, chance: chance))
+            "\(reason) (\(failed.count) commands, with no answer between)", now: now,
+            firstProbe: now + Self.interval(age: 0, chance: chance))
         return .closed
     }
 
@@ -186,7 +173,7 @@ package struct OfflineProbe: Sendable, Equatable {
 
     /// Bytes were acknowledged, the probe's or those of a transfer that sat the outage out.
     package mutating func progressed(_ bytes: Int64, now: Int64) -> Event? {
-        failures = []
+        failed = []
         guard bytes > 0, state != .open, !isOfBefore(now) else { return nil }
         if state == .closed {
             state = .halfOpen
@@ -195,7 +182,7 @@ package struct OfflineProbe: Sendable, Equatable {
         }
         lastProgress = now
         acknowledged += bytes
-        return acknowledged >= Self.bytesToOpen ? open(unanswered: cuts) : nil
+        return acknowledged >= Self.bytesToOpen ? open() : nil
     }
 
     /// Ends half-open by time, because a link that is merely slow is not offline; and the turn of a probe that hears nothing.
@@ -205,7 +192,7 @@ package struct OfflineProbe: Sendable, Equatable {
             former.insert(holder)
         }
         guard state == .halfOpen, now - halfOpenSince >= Self.halfOpenPatience else { return nil }
-        if now - lastProgress < Self.shortestSilence { return open(unanswered: cuts) }
+        if now - lastProgress < Self.shortestSilence { return open() }
         state = .closed
         if let holder = permit.holder { _ = permit.giveBack(holder) }
         schedule(chance: chance, now: now)
@@ -222,46 +209,17 @@ package struct OfflineProbe: Sendable, Equatable {
         state = .closed
         self.reason = reason
         since = now
-        failures = []
+        failed = []
         permit = ProbePermit(dueAt: firstProbe)
     }
 
-    /// - Parameter cuts: what was begun and cut before, where nobody has answered.
-    private mutating func open(unanswered cuts: Cuts = Cuts()) -> Event? {
+    private mutating func open() -> Event? {
         guard state != .open else { return nil }
         self = OfflineProbe()
-        self.cuts = cuts
         return .opened
     }
 
     private mutating func schedule(chance: Double, now: Int64) {
         permit.dueAt = max(permit.takenAt + Self.interval(age: now - since, chance: chance), now)
-    }
-}
-
-/// How often each command has failed, without an answer of the destination between.
-private struct Cuts: Sendable, Equatable {
-    /// When the first did.
-    private(set) var since: Int64 = 0
-    private var counts: [CommandID: Int] = [:]
-    /// Bytes that it had still to send, at the least.
-    private var remaining: [CommandID: Int64] = [:]
-
-    /// Commands that are remembered.
-    private static let most = 64
-
-    /// - Parameter remaining: nil where it starts over.
-    /// - Returns: how often this one has, since it last got on.
-    mutating func add(_ id: CommandID, remaining: Int64?, now: Int64) -> Int {
-        if let remaining, remaining < self.remaining[id] ?? .max {
-            if self.remaining.count >= Self.most { self.remaining = [:] }
-            self.remaining[id] = remaining
-            counts[id] = nil
-            return 0
-        }
-        if counts.count >= Self.most { counts = [:] }
-        if counts.isEmpty { since = now }
-        counts[id, default: 0] += 1
-        return counts[id] ?? 0
     }
 }

@@ -14,6 +14,12 @@ struct Ruling: Sendable {
     /// Before anything was measured, as if it were 1 Mbit/s.
     static let unknownCapacity = 125_000.0
 
+    /// It lets the same begin, whatever it measures.
+    func allowsTheSame(as other: Ruling?) -> Bool {
+        guard let other else { return false }
+        return verbs == other.verbs && plan.isLowClosed == other.plan.isLowClosed
+    }
+
     /// Bytes per second for each transfer of a quality; nil: as fast as it goes.
     func rate(_ qos: QualityOfService) -> Double? {
         guard case .throttle(let percent) = verbs[qos.rawValue] else { return nil }

@@ -55,11 +55,11 @@ package protocol CommandStore: Sendable {
     func readyKeys(shard: Int) throws(StoreError) -> Set<ReadyKey>
     /// The ready ones among `ids`, all of one shard: what a hint is turned into.
     func ready(shard: Int, ids: [CommandID]) throws(StoreError) -> [ReadyCommand]
-    /// Makes due what `notBefore` held back, and returns the earliest moment at which something else will be due.
-    /// - Returns: besides, the first turn of those.
+    /// Makes due what `notBefore` held back.
+    /// - Returns: those commands, and the earliest moment at which another will be due.
     func promoteDue(
         shard: Int, now: Timestamp, limit: Int
-    ) throws(StoreError) -> (promoted: Int, oldest: Int64?, next: Timestamp?)
+    ) throws(StoreError) -> (ready: [ReadyCommand], next: Timestamp?)
     /// Moves the ends of backoffs after the wall clock has jumped, so that they last as long as they were meant to. What a
     /// producer asked for (`notBefore` of a `new` command) is a time of day, and stays.
     /// - Parameter writtenBefore: what was written at that moment or later stands in the new time already, and stays; nil
@@ -126,7 +126,7 @@ package protocol CommandStore: Sendable {
 
     /// Settings are kept in shard 0: pauses, forced levels, rates. A nil value removes the key.
     /// - Parameter patience: how long another process's turn is waited for before it is an error, `busy`.
-    func set(_ key: String, to value: String?, patience: Duration) throws(StoreError)
+    func set(_ settings: [(key: String, value: String?)], patience: Duration) throws(StoreError)
     /// Settings whose key starts with `prefix`.
     func settings(prefix: String) throws(StoreError) -> [String: String]
     /// Deletes commands that ended before `before`, with their payloads, results and transitions, and old transitions
@@ -148,6 +148,6 @@ package protocol CommandStore: Sendable {
 extension CommandStore {
     /// As a person sets it: another process's turn is waited for as long as anywhere.
     package func set(_ key: String, to value: String?) throws(StoreError) {
-        try set(key, to: value, patience: longPatience)
+        try set([(key, value)], patience: longPatience)
     }
 }

@@ -13,6 +13,8 @@ package struct Offers: Sendable, Equatable {
         package var order: Int64
         /// Its place in the shard, by which it is found sooner than by its id; 0: not known.
         package var turn: Int64
+        /// It takes an extra slot, beyond those of its class.
+        package var isExtra = false
 
         package init(
             id: CommandID, type: String, qos: QualityOfService, suspect: Bool, group: UInt32, order: Int64,
@@ -53,7 +55,7 @@ package struct Offers: Sendable, Equatable {
         for offer in offers.prefix(Self.most) {
             writer.append(offer.id)
             writer.append(UInt8(offer.qos.rawValue))
-            writer.append(UInt8(offer.suspect ? 1 : 0))
+            writer.append(UInt8((offer.suspect ? 1 : 0) | (offer.isExtra ? 2 : 0)))
             writer.append(offer.group)
             writer.append(offer.order)
             writer.uint64(offer.turn)
@@ -73,14 +75,15 @@ package struct Offers: Sendable, Equatable {
             guard let qos = QualityOfService(rawValue: Int(try reader.uint8("qos"))) else {
                 throw WireError(.badValue, "qos")
             }
-            let suspect = try reader.uint8("flags") & 1 == 1
+            let flags = try reader.uint8("flags")
             let group: UInt32 = try reader.integer("group")
             let order = try reader.int64("order")
             let turn = try reader.count64("turn")
-            offers.append(
-                Offer(
-                    id: id, type: try reader.text8("type"), qos: qos, suspect: suspect, group: group, order: order,
-                    turn: turn))
+            var offer = Offer(
+                id: id, type: try reader.text8("type"), qos: qos, suspect: flags & 1 != 0, group: group, order: order,
+                turn: turn)
+            offer.isExtra = flags & 2 != 0
+            offers.append(offer)
         }
     }
 }

@@ -6,7 +6,8 @@ package import Wire
 ///
 /// Middle and low quality share ``concurrency`` places; high quality has as many again, may use free ones of the
 /// others, and beyond that preempts the youngest low. A command takes its place when it is claimed and leaves it when
-/// its operation ends; what waits for its last commit holds none, but there is a limit to how many may.
+/// its operation ends; what waits for its last commit holds none, but there is a limit to how many may. What is offered for
+/// an extra slot begins at once. Which destination has how many is the coordinator's to decide, with all workers in view.
 ///
 /// **Claiming ahead.** A claim is made when it can begin by the time its commit returns. Where operations are short, more
 /// places fall free during a commit than there are places: so twice the completions that a commit lasts are claimed
@@ -25,9 +26,8 @@ package struct Places: Sendable {
     private enum Phase: Sendable { case claiming, claimed, executing, ending }
 
     private struct Held: Sendable {
-        var isHigh: Bool
+        var kind: WaitingOffers.Kind
         var isLow: Bool
-        var group: UInt32
         var suspect: Bool
         var phase = Phase.claiming
         var preemptible = false
@@ -45,22 +45,21 @@ package struct Places: Sendable {
     /// Claimed and not begun, in the order of their claims.
     private var claimedHigh: Deque<CommandID> = []
     private var claimedOthers: Deque<CommandID> = []
+    private var claimedExtras: Deque<CommandID> = []
     private var claimedSuspects: Deque<CommandID> = []
     private var pauses: [ControlState.Pause] = []
     private var next: Int64 = 0
     private var heldHigh = 0
     private var heldOthers = 0
+    private var heldExtras = 0
     private var executingHigh = 0
     private var executingOthers = 0
+    private var executingExtras = 0
     private var ending = 0
     private var suspects = 0
     private var executingSuspects = 0
     /// When the last suspect began.
     private var suspectBegan: Int64 = 0
-    /// Of middle and low quality, for each destination: held, claimed and not begun, executing.
-    private var inGroup: [UInt32: Int] = [:]
-    private var claimedInGroup: [UInt32: Int] = [:]
-    private var executingInGroup: [UInt32: Int] = [:]
     private var rate = 0.0
     private var measured: (at: Int64, completed: Int64)?
     /// Seconds from asking for a claim to its commit, smoothed.
@@ -72,6 +71,8 @@ package struct Places: Sendable {
     package var mostSuspects = 8
     private static let suspectPatience: Int64 = 1_000_000_000
 
+    /// Extra slots: more than the coordinator offers.
+    package static let maxExtras = 16
     /// Claims ahead of free places at most.
     package static let mostAhead = 512
     /// A commit that lasts longer is a disk in trouble, and more claims do not help it.
@@ -80,7 +81,7 @@ package struct Places: Sendable {
     package static let patience: Int64 = 2_000_000_000
 
     /// More than can have begun and not be committed: what runs, what was claimed ahead, and as many ends again.
-    package static func most(concurrency: Int) -> Int { 8 * (max(concurrency, 1) + mostAhead) }
+    package static func most(concurrency: Int) -> Int { 8 * (max(concurrency, 1) + mostAhead + maxExtras) }
 
     package init(concurrency: Int) {
         self.concurrency = max(concurrency, 1)
@@ -140,7 +141,7 @@ package struct Places: Sendable {
         state.progress += 1
         refreshState()
         return claimedSuspects.filter { isSuspectLong(now) || isOverdue($0, now) }
-            + (claimedHigh + claimedOthers).filter { isOverdue($0, now) }
+            + (claimedHigh + claimedOthers + claimedExtras).filter { isOverdue($0, now) }
     }
 
     private func isOverdue(_ claimed: CommandID, _ now: Int64) -> Bool {
@@ -158,10 +159,10 @@ package struct Places: Sendable {
         defer {
             claimedHigh = []
             claimedOthers = []
-            claimedInGroup = [:]
+            claimedExtras = []
             claimedSuspects = []
         }
-        return Array(claimedSuspects) + Array(claimedHigh) + Array(claimedOthers)
+        return Array(claimedSuspects) + Array(claimedHigh) + Array(claimedOthers) + Array(claimedExtras)
     }
 
     package mutating func forgetAll() { forget { _ in true } }
@@ -180,12 +181,11 @@ package struct Places: Sendable {
         one.since = now
         one.preemptible = preemptible
         held[id] = one
-        switch (one.suspect, one.isHigh) {
+        switch (one.suspect, one.kind) {
         case (true, _): claimedSuspects.append(id)
-        case (false, true): claimedHigh.append(id)
-        case (false, false):
-            claimedOthers.append(id)
-            claimedInGroup.count(one.group, by: 1)
+        case (false, .high): claimedHigh.append(id)
+        case (false, .middle), (false, .low): claimedOthers.append(id)
+        case (false, .extra): claimedExtras.append(id)
         }
     }
 
@@ -249,27 +249,15 @@ package struct Places: Sendable {
     private mutating func startClaimed(_ decision: inout Decision, now: Int64) {
         // One suspect at a time; it does not wait behind what was claimed ahead.
         if executingSuspects == 0, let id = claimedSuspects.first, let one = held[id],
-            one.isHigh ? hasHighPlace : hasPlace
+            one.kind == .extra || (one.kind == .high ? hasHighPlace : hasPlace)
         {
             claimedSuspects.removeFirst()
             suspectBegan = now
             start(id, &decision)
         }
         while hasHighPlace, let id = claimedHigh.popFirst() { start(id, &decision) }
-        while hasPlace, let id = popOther() { start(id, &decision) }
-    }
-
-    /// The first claimed one whose destination may have one more place.
-    private mutating func popOther() -> CommandID? {
-        func mayBegin(_ id: CommandID) -> Bool {
-            guard let group = held[id]?.group, executingInGroup[group, default: 0] >= share else { return true }
-            return !(claimedInGroup.keys.contains { $0 != group } || waiting.hasOthers(than: group))
-        }
-        guard let first = claimedOthers.first else { return nil }
-        guard let index = mayBegin(first) ? 0 : claimedOthers.firstIndex(where: mayBegin) else { return nil }
-        let id = claimedOthers.remove(at: index)
-        if let one = held[id] { claimedInGroup.count(one.group, by: -1) }
-        return id
+        while hasPlace, let id = claimedOthers.popFirst() { start(id, &decision) }
+        while let id = claimedExtras.popFirst() { start(id, &decision) }
     }
 
     private mutating func start(_ id: CommandID, _ decision: inout Decision) {
@@ -281,16 +269,16 @@ package struct Places: Sendable {
     }
 
     private mutating func unclaim(_ id: CommandID, _ one: Held) {
-        switch (one.suspect, one.isHigh) {
+        switch (one.suspect, one.kind) {
         case (true, _): claimedSuspects.removeAll { $0 == id }
-        case (false, true): claimedHigh.removeAll { $0 == id }
-        case (false, false):
-            claimedOthers.removeAll { $0 == id }
-            claimedInGroup.count(one.group, by: -1)
+        case (false, .high): claimedHigh.removeAll { $0 == id }
+        case (false, .middle), (false, .low): claimedOthers.removeAll { $0 == id }
+        case (false, .extra): claimedExtras.removeAll { $0 == id }
         }
     }
 
     private mutating func takeNext(_ decision: inout Decision, now: Int64) -> Offers.Offer? {
+        if heldExtras < Self.maxExtras, let offer = take(.extra, now: now) { return offer }
         if heldHigh < 2 * concurrency - executingOthers + ahead, let offer = take(.high, now: now) { return offer }
         if !waiting.isEmpty(.high), let victim = youngestLow() {
             held[victim]?.isPreempted = true
@@ -300,25 +288,17 @@ package struct Places: Sendable {
         return take(.middle, now: now) ?? take(.low, now: now)
     }
 
-    /// The first of a class by order, passing over a destination that has its share and over suspects behind others.
-    private mutating func take(_ serviceClass: ServiceClass, now: Int64) -> Offers.Offer? {
-        guard !waiting.isEmpty(serviceClass) else { return nil }
-        var isContested: Bool?
-        let next = waiting.first(serviceClass) { line in
-            if line.suspect && suspects >= (ahead == 0 || isSuspectLong(now) ? 1 : mostSuspects) { return true }
-            guard serviceClass != .high, inGroup[line.group, default: 0] >= share + ahead else { return false }
-            let contested = isContested ?? waiting.hasOthers(than: line.group)
-            isContested = contested
-            return contested
+    /// The first of a kind by order, passing over suspects behind others.
+    private mutating func take(_ kind: WaitingOffers.Kind, now: Int64) -> Offers.Offer? {
+        guard !waiting.isEmpty(kind) else { return nil }
+        let next = waiting.first(kind) { line in
+            line.suspect && suspects >= (ahead == 0 || isSuspectLong(now) ? 1 : mostSuspects)
         }
         guard let next else { return nil }
         waiting.removeFirst(next)
         hold(next, now: now)
         return next
     }
-
-    /// Places of middle and low quality that one destination may hold while others wait: three quarters, at least one.
-    private var share: Int { max(concurrency * 3 / 4, 1) }
 
     private func youngestLow() -> CommandID? {
         let preempted = held.values.count { $0.isPreempted && $0.phase == .executing }
@@ -331,9 +311,8 @@ package struct Places: Sendable {
 
     private mutating func hold(_ offer: Offers.Offer, now: Int64) {
         next += 1
-        let serviceClass = offer.qos.serviceClass
         let one = Held(
-            isHigh: serviceClass == .high, isLow: serviceClass == .low, group: offer.group, suspect: offer.suspect,
+            kind: WaitingOffers.Kind(offer), isLow: offer.qos.serviceClass == .low, suspect: offer.suspect,
             number: next, since: now)
         held[offer.id] = one
         countHeld(one, by: 1)
@@ -341,35 +320,25 @@ package struct Places: Sendable {
     }
 
     private mutating func countHeld(_ one: Held, by step: Int) {
-        if one.isHigh {
-            heldHigh += step
-        } else {
-            heldOthers += step
-            inGroup.count(one.group, by: step)
+        switch one.kind {
+        case .high: heldHigh += step
+        case .middle, .low: heldOthers += step
+        case .extra: heldExtras += step
         }
     }
 
     private mutating func countExecuting(_ one: Held, by step: Int) {
-        if one.isHigh {
-            executingHigh += step
-        } else {
-            executingOthers += step
-            executingInGroup.count(one.group, by: step)
+        switch one.kind {
+        case .high: executingHigh += step
+        case .middle, .low: executingOthers += step
+        case .extra: executingExtras += step
         }
         if one.suspect { executingSuspects += step }
     }
 
     private mutating func refreshState() {
-        state.executing = executingHigh + executingOthers
+        state.executing = executingHigh + executingOthers + executingExtras
         state.free = max(min(concurrency, 2 * concurrency - executingHigh) - heldOthers, 0)
         state.freeHigh = max(2 * concurrency - executingOthers - heldHigh, 0)
-    }
-}
-
-extension [UInt32: Int] {
-    /// Keys are there while their count is not 0.
-    fileprivate mutating func count(_ key: UInt32, by step: Int) {
-        let count = self[key, default: 0] + step
-        self[key] = count == 0 ? nil : count
     }
 }

@@ -2,7 +2,7 @@ internal import Commands
 internal import HeapModule
 internal import Wire
 
-/// Offers that wait for a place: of each class, in lines for each destination, the first by its order at the head. Pure.
+/// Offers that wait for a slot: of each kind, in lines for each destination, the first by its order at the head. Pure.
 struct WaitingOffers: Sendable {
     struct Waiting: Sendable, Comparable {
         var offer: Offers.Offer
@@ -20,53 +20,66 @@ struct WaitingOffers: Sendable {
         var suspect: Bool
     }
 
-    /// By class.
-    private var lines = [[Line: Heap<Waiting>]](repeating: [:], count: ServiceClass.allCases.count)
+    /// What offers wait for.
+    enum Kind: Int, CaseIterable, Sendable {
+        case high
+        case middle
+        case low
+        /// A slot beyond those of their class.
+        case extra
+
+        init(_ offer: Offers.Offer) {
+            if offer.isExtra {
+                self = .extra
+            } else {
+                switch offer.qos.serviceClass {
+                case .high: self = .high
+                case .middle: self = .middle
+                case .low: self = .low
+                }
+            }
+        }
+    }
+
+    /// By kind.
+    private var lines = [[Line: Heap<Waiting>]](repeating: [:], count: Kind.allCases.count)
     private var ids: Set<CommandID> = []
 
     var count: Int { ids.count }
 
-    func isEmpty(_ serviceClass: ServiceClass) -> Bool { lines[serviceClass.rawValue].isEmpty }
+    func isEmpty(_ kind: Kind) -> Bool { lines[kind.rawValue].isEmpty }
 
-    func count(_ serviceClass: ServiceClass) -> Int { lines[serviceClass.rawValue].values.reduce(0) { $0 + $1.count } }
-
-    /// Something of middle or low quality waits for another destination.
-    func hasOthers(than group: UInt32) -> Bool {
-        for serviceClass in [ServiceClass.middle, .low] {
-            if lines[serviceClass.rawValue].contains(where: { $0.key.group != group }) { return true }
-        }
-        return false
-    }
+    func count(_ kind: Kind) -> Int { lines[kind.rawValue].values.reduce(0) { $0 + $1.count } }
 
     /// - Returns: false where it waits already.
     mutating func insert(_ offer: Offers.Offer, now: Int64) -> Bool {
         guard ids.insert(offer.id).inserted else { return false }
-        let serviceClass = offer.qos.serviceClass.rawValue
+        let kind = Kind(offer).rawValue
         let line = Line(group: offer.group, suspect: offer.suspect)
         // Taken out and put back: changing it in its place costs three allocations.
-        var heap = lines[serviceClass].removeValue(forKey: line) ?? Heap()
+        var heap = lines[kind].removeValue(forKey: line) ?? Heap()
         heap.insert(Waiting(offer: offer, arrived: now))
-        lines[serviceClass][line] = heap
+        lines[kind][line] = heap
         return true
     }
 
     /// - Returns: how many there were.
     mutating func remove(where condition: (Waiting) -> Bool) -> Int {
         let before = ids.count
-        for serviceClass in lines.indices {
-            for (line, heap) in lines[serviceClass] where heap.unordered.contains(where: condition) {
+        for kind in lines.indices {
+            for (line, heap) in lines[kind] where heap.unordered.contains(where: condition) {
                 let kept = heap.unordered.filter { !condition($0) }
                 for gone in heap.unordered where condition(gone) { ids.remove(gone.offer.id) }
-                lines[serviceClass][line] = kept.isEmpty ? nil : Heap(kept)
+                lines[kind][line] = kept.isEmpty ? nil : Heap(kept)
             }
         }
         return before - ids.count
     }
 
-    /// The first of a class, but of the lines that have to wait.
-    func first(_ serviceClass: ServiceClass, but mustWait: (Line) -> Bool) -> Offers.Offer? {
+    /// The first of a kind, but of the lines that have to wait.
+    func first(_ kind: Kind, but mustWait: (Line) -> Bool) -> Offers.Offer? {
         var best: Waiting?
-        for (line, heap) in lines[serviceClass.rawValue] {
+        for (line, heap) in lines[kind.rawValue] {
             guard let first = heap.min, !mustWait(line) else { continue }
             if let known = best, known < first { continue }
             best = first
@@ -76,10 +89,10 @@ struct WaitingOffers: Sendable {
 
     /// Takes out what stands first in its line.
     mutating func removeFirst(_ offer: Offers.Offer) {
-        let serviceClass = offer.qos.serviceClass.rawValue
+        let kind = Kind(offer).rawValue
         let line = Line(group: offer.group, suspect: offer.suspect)
-        guard var heap = lines[serviceClass].removeValue(forKey: line) else { return }
+        guard var heap = lines[kind].removeValue(forKey: line) else { return }
         if let first = heap.popMin() { ids.remove(first.offer.id) }
-        if !heap.isEmpty { lines[serviceClass][line] = heap }
+        if !heap.isEmpty { lines[kind][line] = heap }
     }
 }

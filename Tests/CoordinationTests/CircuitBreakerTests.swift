@@ -42,7 +42,7 @@ import Wire
         #expect(isOpen(dispatcher))
         dispatcher.insert(commands)
         #expect(probe(&dispatcher, now: 1) == nil)
-        #expect(value(dispatcher.nextProbe) == Self.interval)
+        #expect(value(dispatcher.nextProbe(of: host)) == Self.interval)
         let first = probe(&dispatcher, now: Self.interval)
         #expect(first == UInt64(refusals) + 1, "it has not failed there")
         #expect(probe(&dispatcher, now: Self.interval + Self.second) == nil, "one at a time")

@@ -56,6 +56,8 @@ extension DispatcherFixtures {
 func value<Value>(_ value: Value) -> Value { value }
 
 extension Dispatcher {
+    /// The next probe of a destination.
+    func nextProbe(of destination: Destination) -> Int64? { links.nextProbe(of: destination) }
     mutating func insert(_ commands: [ReadyCommand]) { insert(commands, now: 0) }
     mutating func found(_ keys: Set<ReadyKey>, shard: Int) { found(keys, shard: shard, now: 0) }
     mutating func refilled(_ refill: Refill, _ commands: [ReadyCommand]) {

@@ -24,7 +24,7 @@ import Wire
         dispatcher.insert(Array(commands.prefix(4)))
         _ = dispatcher.networkTick(minuteOfDay: 0, now: 1)
         #expect(value(dispatcher.dispatch(at: at, now: 1)).isEmpty)
-        let firstProbe = value(dispatcher.nextProbe ?? 0)
+        let firstProbe = value(dispatcher.nextProbe(of: host) ?? 0)
         #expect((800_000_000...1_200_000_000).contains(firstProbe), "a second later, give or take a fifth")
         var state = WorkerState()
         state.coordinator = 9
@@ -40,13 +40,14 @@ import Wire
         state.seen = 5
         state.resolved = 5
         dispatcher.report(seat: 0, state: state, coordinator: 9, now: 5 * Self.second)
-        let again = value(dispatcher.nextProbe ?? 0)
+        let again = value(dispatcher.nextProbe(of: host) ?? 0)
         #expect(again >= 5 * Self.second)
         let next = dispatcher.dispatch(at: at, now: again)
         #expect(numbers(next).count == 1)
         dispatcher.transition(report(ready(Int64(numbers(next)[0]), to: host), .success), now: 7 * Self.second)
         #expect(level(dispatcher) != .offline)
-        #expect(numbers(dispatcher.dispatch(at: at, now: 7 * Self.second)).count == 4)
+        #expect(numbers(dispatcher.dispatch(at: at, now: 7 * Self.second)).count == 2)
+        #expect(dispatcher.takeWanted().count == 4, "the others need not wait any longer")
     }
 
     @Test func `an offline destination hides nobody else's work`() {
@@ -110,16 +111,15 @@ import Wire
     @Test func `a quality that may not begin is kept out of the way of its class`() {
         var dispatcher = limited(DestinationLimits(backgroundHours: AllowedHours(from: 60, to: 120)), concurrency: 8)
         dispatcher.insert([ready(1, .background, to: host), ready(2, .utility, to: host)])
-        #expect(value(dispatcher.networkTick(minuteOfDay: 30, now: 0)) == false)
+        dispatcher.networkTick(minuteOfDay: 30, now: 0)
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [2])
-        #expect(value(dispatcher.networkTick(minuteOfDay: 60, now: Self.second)), "the store must be asked again")
-        dispatcher.insert([ready(1, .background, to: host)])
+        dispatcher.networkTick(minuteOfDay: 60, now: Self.second)
         #expect(numbers(dispatcher.dispatch(at: at, now: Self.second)) == [1])
     }
 
     @Test func `hours hold before the first command of a destination`() {
         var dispatcher = limited(DestinationLimits(backgroundHours: AllowedHours(from: 60, to: 120)), concurrency: 8)
-        #expect(value(dispatcher.networkTick(minuteOfDay: 30, now: 0)) == false)
+        dispatcher.networkTick(minuteOfDay: 30, now: 0)
         // Of the destination nothing is known yet; utility of the same class may go.
         dispatcher.insert([ready(1, .background, to: host), ready(2, .utility, to: host)])
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [2])
@@ -127,9 +127,8 @@ import Wire
         dispatcher.transition(report(ready(2, .utility, to: host), .success), now: 0)
         dispatcher.insert([ready(3, .background, to: host)])
         #expect(value(dispatcher.dispatch(at: at, now: 0)).isEmpty)
-        #expect(value(dispatcher.networkTick(minuteOfDay: 60, now: Self.second)), "the store must be asked again")
-        dispatcher.insert([ready(3, .background, to: host)])
-        #expect(numbers(dispatcher.dispatch(at: at, now: Self.second)) == [3])
+        dispatcher.networkTick(minuteOfDay: 60, now: Self.second)
+        #expect(numbers(dispatcher.dispatch(at: at, now: Self.second)) == [1, 3])
     }
 
     @Test func `neither the floor nor a kept place goes beyond maxConcurrency`() {
@@ -159,34 +158,21 @@ import Wire
         #expect(run(8) == [11, 1, 2, 3, 4, 5, 12, 6])
     }
 
-    @Test func `where maxConcurrency counts the places, who comes back has its turn and no other`() {
+    @Test func `where maxConcurrency counts the slots, a command that comes back waits for its turn`() {
         var dispatcher = limited(DestinationLimits(maxConcurrency: 1), concurrency: 8)
         let low = ready(1, .utility, to: host)
         dispatcher.insert([low])
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
         start([low], in: &dispatcher, now: 0)
-        dispatcher.transition(report(low, .new, fault: .link, reason: "stalled"), now: 0)
+        dispatcher.transition(report(low, .new, reason: "preempted"), now: 0)
         dispatcher.insert([ready(2, to: host), low])
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [2])
-    }
-
-    @Test func `the floor adds nothing to who comes back to the same destination`() {
-        // Its window is full as long as no state of the worker says what has ended.
-        var dispatcher = limited(DestinationLimits(maxConcurrency: 1), concurrency: 1)
-        let low = ready(1, .utility, to: host)
-        dispatcher.insert([low])
-        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
-        start([low], in: &dispatcher, now: 0)
-        dispatcher.transition(report(low, .new, fault: .link, reason: "stalled"), now: 0)
-        dispatcher.insert([low, ready(2, to: host, age: 61_000)])
-        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
     }
 
     @Test func `a suspect has its floor as well`() {
         var dispatcher = dispatcher(concurrency: 1)
         dispatcher.insert([ready(1), ready(2, .background, suspect: true, age: 61_000)])
-        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
-        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [2])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1, 2])
     }
 
     private func level(_ dispatcher: Dispatcher) -> LinkLevel {
@@ -200,31 +186,26 @@ import Wire
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [2])
         dispatcher.pause(Pauses.parse([Pauses.key(qos: nil, destination: host): "now"]))
         dispatcher.insert([ready(3, to: host), ready(4)])
-        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [4])
+        #expect(Set(numbers(dispatcher.dispatch(at: at, now: 0))) == [1, 4])
         dispatcher.pause(Pauses.parse([Pauses.key(qos: nil, destination: nil): "now"]))
         dispatcher.insert([ready(5), ready(6, to: host)])
         #expect(value(dispatcher.dispatch(at: at, now: 0)).isEmpty)
         dispatcher.pause([])
-        dispatcher.insert([ready(5), ready(6, to: host)])
-        #expect(Set(numbers(dispatcher.dispatch(at: at, now: 0))) == [5, 6])
+        #expect(Set(numbers(dispatcher.dispatch(at: at, now: 0))) == [3, 5, 6])
     }
 
     @Test func `a class that has waited a minute behind higher ones gets one place`() {
         var dispatcher = dispatcher(concurrency: 1)
         dispatcher.insert([ready(1), ready(2, .background, age: 61_000), ready(3, .background, age: 61_000)])
         // The window is full with the middle one; the floor lets one low through, and no second.
-        let first = dispatcher.dispatch(at: at, now: 0)
-        #expect(numbers(first) == [1])
-        let second = dispatcher.dispatch(at: at, now: 0)
-        #expect(numbers(second) == [2])
-        #expect(value(dispatcher.dispatch(at: at, now: 0)).isEmpty)
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1, 2])
+        #expect(value(dispatcher.dispatch(at: at, now: Self.second)).isEmpty)
     }
 
     @Test func `what was cut does not come back by the floor before it has waited again`() {
         var dispatcher = dispatcher(concurrency: 1)
-        dispatcher.insert([ready(1), ready(2, .background, to: host, age: 61_000)])
-        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
-        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [2])
+        dispatcher.insert([ready(1, to: host), ready(2, .background, to: host, age: 61_000)])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1, 2])
         let low = ready(2, .background, to: host, age: 61_000)
         dispatcher.transition(report(low, .queued), now: 0)
         dispatcher.transition(report(low, .sent), now: 0)
@@ -234,42 +215,61 @@ import Wire
         #expect(numbers(dispatcher.dispatch(at: at, now: 62 * Self.second)) == [2])
     }
 
-    @Test func `a low transfer whose connection broke comes back beside high quality that has all places`() {
-        let (low, high) = (low, high)
-        var (dispatcher, traffic) = beside(low, high)
-        dispatcher.transition(report(low[0], .new, fault: .link, reason: "stalled"), now: traffic.now)
-        #expect(value(dispatcher.dispatch(at: at, now: traffic.now)).isEmpty, "nobody else has its place")
-        dispatcher.insert([low[0]])
-        #expect(numbers(dispatcher.dispatch(at: at, now: traffic.now)) == [1], "in its own place")
-        start([low[0]], in: &dispatcher, now: traffic.now)
-        traffic.flow(low.prefix(4) + high, seconds: 5, through: &dispatcher)
-        #expect(value(dispatcher.dispatch(at: at, now: traffic.now)).isEmpty, "and in no other")
-
-        dispatcher.transition(report(low[1], .success), now: traffic.now)
-        traffic.flow([low[0], low[2], low[3]] + high, seconds: 5, through: &dispatcher)
-        #expect(value(dispatcher.dispatch(at: at, now: traffic.now)).isEmpty, "who has ended keeps no place")
-
-        dispatcher.transition(report(low[2], .new, fault: .link, reason: "stalled"), now: traffic.now)
-        traffic.flow([low[0], low[3]] + high, seconds: 121, through: &dispatcher)
-        dispatcher.insert([low[2]])
-        #expect(value(dispatcher.dispatch(at: at, now: traffic.now)).isEmpty, "nor who stays away for two minutes")
+    @Test func `a command whose link failed waits a second before it is offered again, and longer each time`() {
+        var dispatcher = dispatcher(concurrency: 8)
+        let command = ready(1, to: host)
+        dispatcher.insert([command])
+        var now: Int64 = 0
+        for seconds in [1.0, 2, 4, 8] {
+            #expect(numbers(dispatcher.dispatch(at: at, now: now)) == [1])
+            start([command], in: &dispatcher, now: now)
+            dispatcher.transition(report(command, .new, fault: .link, reason: "refused"), now: now)
+            dispatcher.insert([command], now: now)
+            #expect(value(dispatcher.dispatch(at: at, now: now + Int64(0.74 * seconds * 1e9))).isEmpty)
+            #expect(dispatcher.takeWanted().isEmpty)
+            now += Int64(1.26 * seconds * 1e9)
+            #expect(value(dispatcher.dispatch(at: at, now: now)).isEmpty)
+            #expect(dispatcher.takeWanted() == [command.id], "the store is asked whether it is ready still")
+            dispatcher.insert([command], now: now)
+        }
     }
 
-    @Test func `where the limit has fallen beside high quality, who was cut off stands still for less than a minute`() {
+    @Test func `what was preempted, drained or reaped does not wait`() {
+        var dispatcher = dispatcher(concurrency: 8)
+        let command = ready(1, to: host)
+        dispatcher.insert([command])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
+        start([command], in: &dispatcher, now: 0)
+        dispatcher.transition(report(command, .new, reason: "preempted"), now: 0)
+        dispatcher.insert([command])
+        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
+    }
+
+    @Test func `a low transfer keeps its slot beside high quality that has all of its own`() {
+        let (low, high) = (low, high)
+        var (dispatcher, traffic) = beside(low, high)
+        dispatcher.transition(report(low[0], .new, reason: "preempted"), now: traffic.now)
+        dispatcher.insert([low[0]])
+        #expect(numbers(dispatcher.dispatch(at: at, now: traffic.now)) == [1])
+    }
+
+    @Test func `where the limit has fallen beside high quality, a broken transfer stands still for less than a minute`()
+    {
         let (low, high) = (low, high)
         var (dispatcher, traffic) = beside(low, high)
         for _ in 0..<2 {
             for one in high.prefix(2) {
                 dispatcher.transition(report(one, .new, fault: .link, reason: "stalled"), now: traffic.now)
             }
-            traffic.flow(Array(low.prefix(4)) + high.dropFirst(2), seconds: 1, through: &dispatcher)
-            dispatcher.insert(Array(high.prefix(2)))
+            traffic.flow(Array(low.prefix(4)) + high.dropFirst(2), seconds: 3, through: &dispatcher)
+            _ = dispatcher.dispatch(at: at, now: traffic.now)
+            dispatcher.insert(Array(high.prefix(2)), now: traffic.now)
             #expect(Set(numbers(dispatcher.dispatch(at: at, now: traffic.now))) == [11, 12])
             start(Array(high.prefix(2)), in: &dispatcher, now: traffic.now)
             traffic.flow(Array(low.prefix(4)) + high, seconds: 1, through: &dispatcher)
         }
 
-        dispatcher.transition(report(low[0], .blocked, fault: .link, reason: "stalled"), now: traffic.now)
+        dispatcher.transition(report(low[0], .blocked, fault: .command, reason: "locked"), now: traffic.now)
         dispatcher.insert([low[0]])
         let stalled = traffic.now
         #expect(value(dispatcher.dispatch(at: at, now: traffic.now)).isEmpty, "the limit is below what runs")
@@ -282,29 +282,14 @@ import Wire
         #expect(traffic.now - stalled < 60 * Self.second)
     }
 
-    /// 423: its server still holds the connection before; a failure of its own is tried again; 503: there are too many.
-    @Test(arguments: [(Failure.Fault.link, false, true), (.command, false, true), (.link, true, false)])
-    func `beside high quality who is tried again has its place, but for who was told that there are too many`(
-        fault: Failure.Fault, isPushback: Bool, comesBack: Bool
-    ) {
-        let (low, high) = (low, high)
-        var (dispatcher, traffic) = beside(low, high)
-        var answered = report(low[0], .blocked, fault: fault, reason: "an answer")
-        answered.isAnswer = true
-        answered.isPushback = isPushback
-        dispatcher.transition(answered, now: traffic.now)
-        dispatcher.insert([low[0]])
-        traffic.flow(low[1...3] + high, seconds: 55, through: &dispatcher)
-        #expect(numbers(dispatcher.dispatch(at: at, now: traffic.now)) == (comesBack ? [1] : []))
-    }
-
     private var low: [ReadyCommand] { (1...6).map { ready(Int64($0), .utility, to: host) } }
     private var high: [ReadyCommand] { (11...18).map { ready(Int64($0), .userInitiated, to: host) } }
 
-    /// Four low transfers run, and beside them high ones that have all places.
+    /// Four low transfers run, and beside them high ones that have all of their own slots.
     private func beside(_ low: [ReadyCommand], _ high: [ReadyCommand]) -> (Dispatcher, Traffic) {
         var policy = NetworkPolicy()
         policy.globalLimit = 8
+        policy.good.limit = 4
         var dispatcher = dispatcher(concurrency: 8, links: LinkGovernors(policy: policy))
         dispatcher.insert(low)
         var traffic = Traffic(to: host)
@@ -315,7 +300,6 @@ import Wire
         #expect(numbers(dispatcher.dispatch(at: at, now: traffic.now)).count == 8)
         start(high, in: &dispatcher, now: traffic.now)
         traffic.flow(low.prefix(4) + high, seconds: 30, through: &dispatcher)
-        #expect(dispatcher.links.controller.state(of: LinkKey(host, .up), now: traffic.now)?.limit == 1)
         return (dispatcher, traffic)
     }
 

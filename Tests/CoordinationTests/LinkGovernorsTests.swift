@@ -112,10 +112,9 @@ import Wire
     @Test func `what a person holds offline is closed before anything is known of it`() {
         var governors = LinkGovernors()
         governors.override(host, LinkOverride(isOffline: true), now: 0)
-        #expect(!governors.admits(.middle, to: host, middle: 0, low: 0, now: 0))
-        #expect(!governors.isOpen(ready(CommandID(), .userInitiated), now: 0))
+        for qos in QualityOfService.allCases { #expect(governors.load(host, qos, now: 0).passage == .heldOffline) }
         governors.override(host, LinkOverride(), now: 0)
-        #expect(governors.admits(.middle, to: host, middle: 0, low: 0, now: 0))
+        for qos in QualityOfService.allCases { #expect(governors.load(host, qos, now: 0).passage == .open) }
     }
 
     @Test func `a push back of the destination lowers the limit and charges nobody's link`() {

@@ -10,10 +10,11 @@ import Testing
 
     @Test func `what a link is stands once, and again after a minute`() {
         var log = LinkLog()
-        #expect(value(log.isNews("good", of: key, now: 0)))
-        #expect(!value(log.isNews("good", of: key, now: 59 * Self.second)))
-        #expect(value(log.isNews("poor", of: key, now: 59 * Self.second)))
-        #expect(value(log.isNews("poor", of: key, now: 119 * Self.second)))
+        #expect(value(log.isNews("good", of: key, isActive: true, now: 0)))
+        #expect(!value(log.isNews("good", of: key, isActive: true, now: 59 * Self.second)))
+        #expect(value(log.isNews("poor", of: key, isActive: true, now: 59 * Self.second)))
+        #expect(!value(log.isNews("poor", of: key, isActive: false, now: 119 * Self.second)), "nothing happens there")
+        #expect(value(log.isNews("poor", of: key, isActive: true, now: 119 * Self.second)))
     }
 
     @Test func `a jump of the wall clock makes no outage longer`() {
@@ -29,18 +30,18 @@ import Testing
 
     @Test func `what could not be written is news again five seconds later`() {
         var log = LinkLog()
-        #expect(value(log.isNews("good", of: key, now: 0)))
+        #expect(value(log.isNews("good", of: key, isActive: true, now: 0)))
         log.failed("good", of: key, now: Self.second)
         #expect(!log.differs("offline", of: key), "nothing stands")
-        #expect(!value(log.isNews("good", of: key, now: 5 * Self.second)))
-        #expect(value(log.isNews("good", of: key, now: 6 * Self.second)))
+        #expect(!value(log.isNews("good", of: key, isActive: true, now: 5 * Self.second)))
+        #expect(value(log.isNews("good", of: key, isActive: true, now: 6 * Self.second)))
         // Also what stands already and is only refreshed.
-        #expect(value(log.isNews("good", of: key, now: 66 * Self.second)))
+        #expect(value(log.isNews("good", of: key, isActive: true, now: 66 * Self.second)))
         log.failed("good", of: key, now: 67 * Self.second)
-        #expect(value(log.isNews("good", of: key, now: 72 * Self.second)))
+        #expect(value(log.isNews("good", of: key, isActive: true, now: 72 * Self.second)))
         // Late word of what has been followed by something else undoes nothing.
-        #expect(value(log.isNews("poor", of: key, now: 73 * Self.second)))
+        #expect(value(log.isNews("poor", of: key, isActive: true, now: 73 * Self.second)))
         log.failed("good", of: key, now: 74 * Self.second)
-        #expect(!value(log.isNews("poor", of: key, now: 80 * Self.second)))
+        #expect(!value(log.isNews("poor", of: key, isActive: true, now: 80 * Self.second)))
     }
 }

@@ -252,7 +252,7 @@ import Testing
             id(4), to: key("a"), outcome: .refused(.destination, reason: "507", isAnswer: false), now: 0)
         #expect(network.level(of: key("a")) == .offline)
         #expect(network.nextProbe == 60 * second)
-        #expect(network.dueProbes(now: 60 * second) == [destination("a")])
+        #expect(network.circuitBreakers[destination("a")]?.isProbeDue(now: 60 * second) == true)
         #expect(network.gate(of: .utility, to: key("a"), now: 0)?.sentence.contains("is offline") == true)
     }
 

@@ -46,3 +46,28 @@ func value<Value>(_ value: Value) -> Value { value }
 func oneOfEach(to name: String = "a") -> [TransferSample] {
     QualityOfService.allCases.map { sample(UInt64($0.rawValue) + 1, to: name, $0) }
 }
+
+extension NetworkController {
+    /// Whether the gates let a command go.
+    /// - Parameter asProbe: it is to be the probe of the circuit breaker, which is not closed.
+    func admits(_ qos: QualityOfService, to key: LinkKey, asProbe: Bool = false, now: Int64) -> Bool {
+        switch passage(of: qos, to: key, now: now) {
+        case .open, .probe: !asProbe
+        case .circuitBreaker:
+            asProbe && key.destination.flatMap { circuitBreakers[$0]?.isProbeDue(now: now) } ?? false
+        case .heldOffline, .outOfHours, .offline: false
+        }
+    }
+
+    /// The next probe of all links for which something waits.
+    var nextProbe: Int64? { waiting.keys.compactMap { nextProbe(of: $0) }.min() }
+}
+
+extension LinkAllowance {
+    /// Whether the limits of the link let one more go.
+    func admits(_ qos: QualityOfService, others: Int, low: Int) -> Bool {
+        guard !closed.contains(qos) else { return false }
+        if qos.serviceClass == .high { return true }
+        return others < limit && (qos.serviceClass != .low || low < lowLimit)
+    }
+}

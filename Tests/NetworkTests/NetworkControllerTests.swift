@@ -16,7 +16,7 @@ import Testing
         decisions = rig.run(1.5, ["a": 1.9 * megabit])
         let degraded = decisions.allowances[key("a")]
         #expect(degraded?.level == .degraded)
-        #expect(degraded?.places ?? 9 <= 4 && degraded?.closed == [])
+        #expect(degraded?.limit ?? 9 <= 4 && degraded?.closed == [])
         #expect(rig.pace(decisions, .userInteractive) == nil && rig.pace(decisions, .userInitiated) == nil)
         // High quality has the little that is left, and what can be resumed makes room at once.
         #expect(Set(decisions.orders.map(\.id)) == [id(4), id(5)])
@@ -25,7 +25,7 @@ import Testing
         decisions = rig.run(1.5, ["a": 0.2 * megabit])
         let poor = decisions.allowances[key("a")]
         #expect(poor?.level == .poor)
-        #expect(poor?.places ?? 9 <= 2 && poor?.closed == [.utility, .background])
+        #expect(poor?.limit ?? 9 <= 2 && poor?.closed == [.utility, .background])
         #expect(Set(decisions.orders.map(\.id)) == [id(4), id(5)])
         #expect(decisions.orders.allSatisfy { $0.verb == .cut })
         #expect(rig.pace(decisions, .default) ?? 1e9 <= 0.25 * 0.2 * megabit * 1.1)
@@ -185,7 +185,7 @@ import Testing
         #expect(decisions.allowances[key("a")]?.closed.contains(.utility) == true)
         decisions = rig.run(15, ["a": 0.2 * megabit])
         #expect(decisions.allowances[key("a")]?.closed.contains(.utility) == false)
-        #expect(decisions.allowances[key("a")]?.lowPlaces == 1)
+        #expect(decisions.allowances[key("a")]?.lowLimit == 1)
         rig.transfers.append(sample(7, .utility))
         decisions = rig.run(30, ["a": 0.2 * megabit])
         #expect(decisions.orders.isEmpty)
@@ -206,7 +206,7 @@ import Testing
         var rig = NetworkRig(policy: policy)
         if isLocal { rig.network.routeChanged(destination("a"), to: .local, now: 0) }
         rig.network.setWaiting([.utility: 100], for: key("a"), now: 0)
-        for _ in 0..<8 { #expect(rig.run(0.25, [:]).allowances[key("a")]?.places == 2) }
+        for _ in 0..<8 { #expect(rig.run(0.25, [:]).allowances[key("a")]?.limit == 2) }
     }
 
     @Test func `sizes beyond all measure are added`() {
@@ -226,7 +226,7 @@ import Testing
         rig.transfers = []
         let since = rig.now
         while rig.now < since + 1000 * second { rig.run(1, [:]) }
-        #expect(rig.network.links.isEmpty && rig.network.places.isEmpty && rig.network.published.isEmpty)
+        #expect(rig.network.links.isEmpty && rig.network.rulings.isEmpty && rig.network.published.isEmpty)
         #expect(rig.network.waves.isEmpty && rig.network.pausedSince.isEmpty)
         for number in 1...50 { rig.network.forget(destination("d\(number)")) }
         #expect(rig.network.routes.isEmpty)
@@ -253,7 +253,7 @@ import Testing
         let decisions = rig.network.arrived(
             id(9), to: key("a"), qos: .userInteractive, bytes: 2_500_000, now: rig.now)
         #expect(decisions?.pacing.filter { $0.qos.serviceClass == .low }.map(\.bytesPerSecond) == [0, 0])
-        #expect(decisions?.allowances[key("a")]?.lowPlaces == 0)
+        #expect(decisions?.allowances[key("a")]?.lowLimit == 0)
         #expect(
             rig.network.gate(of: .utility, to: key("a"), now: rig.now)?.sentence.contains("high quality has it") == true
         )
@@ -330,20 +330,10 @@ import Testing
             maxConcurrency: 2, backgroundHours: AllowedHours(from: 0, to: 60))
         var rig = NetworkRig(policy: policy)
         rig.transfers = [sample(1), sample(2)]
-        #expect(rig.run(2, ["a": 100 * megabit]).allowances[key("a")]?.places == 2)
-        #expect(rig.network.decide(now: rig.now).allowances[key("a")]?.closed == [])
+        #expect(rig.run(2, ["a": 100 * megabit]).allowances[key("a")]?.limit == 2)
+        #expect(rig.network.passage(of: .background, to: key("a"), now: rig.now) == .open)
         rig.network.minuteOfDay = 60
-        #expect(rig.network.decide(now: rig.now).allowances[key("a")]?.closed == [.background])
-    }
-
-    @Test func `all links together have 64 places, shared fairly`() {
-        var rig = NetworkRig()
-        var allowances: [LinkKey: LinkAllowance] = [:]
-        for name in ["a", "b", "c"] {
-            rig.network.restore(LinkMemory(reference: 0, flows: 1, limit: 32), of: key(name), now: 0)
-            rig.network.setWaiting([.utility: name == "a" ? 10 : 100], for: key(name), now: 0)
-        }
-        allowances = rig.network.tick(now: quarter).allowances
-        #expect(["a", "b", "c"].map { allowances[key($0)]?.places } == [10, 27, 27])
+        #expect(rig.network.passage(of: .background, to: key("a"), now: rig.now) == .outOfHours)
+        #expect(rig.network.passage(of: .utility, to: key("a"), now: rig.now) == .open)
     }
 }

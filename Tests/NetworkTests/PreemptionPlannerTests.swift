@@ -189,11 +189,4 @@ import Testing
         #expect(plan(&planner, contest, now: 5 * second).cuts.count == 4)
     }
 
-    @Test func `shares are max-min fair`() {
-        #expect(SlotSharing.shares(of: 10, demands: [2, 8, 8]) == [2, 4, 4])
-        #expect(SlotSharing.shares(of: 64, demands: [32, 32]) == [32, 32])
-        #expect(SlotSharing.shares(of: 5, demands: [4, 4, 4]) == [1, 2, 2])
-        #expect(SlotSharing.shares(of: 3, demands: [0, 9]) == [0, 3])
-        #expect(SlotSharing.shares(of: 3, demands: []) == [])
-    }
 }

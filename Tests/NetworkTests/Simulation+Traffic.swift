@@ -16,7 +16,7 @@ extension Simulation {
                 let qos = nextQuality(server)
                 guard network.admits(qos, to: key, now: clock) else { break }
                 let allowance =
-                    decisions.allowances[key] ?? LinkAllowance(level: .unknown, places: 4, lowPlaces: 4)
+                    decisions.allowances[key] ?? LinkAllowance(level: .unknown, limit: 4, lowLimit: 4)
                 let low = fluid.flows.count { $0.server == server && $0.qos.serviceClass == .low }
                 guard isOffline || allowance.admits(qos, others: others, low: low) else { break }
                 if isOffline { figures.probes.append(now) }

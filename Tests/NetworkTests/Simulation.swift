@@ -240,7 +240,7 @@ struct Simulation {
         let before = network.links
         adopt(network.tick(now: clock))
         if let fixed = scenario.fixed {
-            for key in decisions.allowances.keys { decisions.allowances[key]?.places = fixed }
+            for key in decisions.allowances.keys { decisions.allowances[key]?.limit = fixed }
         }
         check(before)
         seenBefore = seen
@@ -285,8 +285,6 @@ struct Simulation {
             if recent.highSteps == recent.steps { complain("a tick of high quality raised the limit") }
             if link.lastTick.isSteered { complain("a tick with pacing raised the limit") }
         }
-        let places = decisions.allowances.values.reduce(0) { $0 + $1.places }
-        if places > scenario.policy.globalLimit { complain("there are \(places) places") }
         let isOffline = network.level(of: keys[0]) == .offline
         if isOffline, let since = [figures.probes.last, figures.levels.last?.at].compactMap({ $0 }).max() {
             if now - since > 30.5 { complain("no probe since \(since) s") }

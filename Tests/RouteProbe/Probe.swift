@@ -20,16 +20,21 @@ struct Told: Sendable {
 actor Watcher {
     private let loop: PollLoop
     private var watch: RouteWatch?
+    /// All routes, of which the watch tells the changes.
+    private var routes: [Destination: Route] = [:]
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     init(loop: PollLoop) { self.loop = loop }
 
     func start(_ tell: @escaping @Sendable (Told) -> Void) throws {
-        let watch = try RouteWatch(loop: loop) {
-            tell(Told(routes: $0, lost: $1, main: $2, at: Int64(clinux_monotonic())))
+        let watch = try RouteWatch(loop: loop) { [weak self] changed, lost, main in
+            self?.assumeIsolated { watcher in
+                watcher.routes.merge(changed) { $1 }
+                tell(Told(routes: watcher.routes, lost: lost, main: main, at: Int64(clinux_monotonic())))
+            }
         }
         loop.tick = { watch.tick(now: $0) }
-        watch.follow([far, near, own])
+        watch.follow(adding: [far, near, own])
         self.watch = watch
     }
 

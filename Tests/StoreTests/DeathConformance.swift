@@ -101,7 +101,7 @@ import Testing
                 #expect(due == .base + .seconds(9) + wait)
                 #expect(try subject.claim(poisonous, epoch: epoch, now: .base + .seconds(10)) == nil)
                 let shard = poisonous.shard(of: subject.store.shardCount)
-                #expect(try subject.store.promoteDue(shard: shard, now: due, limit: 10).promoted == 1)
+                #expect(try subject.store.promoteDue(shard: shard, now: due, limit: 10).ready.count == 1)
             }
             #expect(try subject.claim(poisonous, epoch: epoch, now: .base + .seconds(60)) == deaths + 1)
             // Neighbours that ran in the first death as well, of which one has finished since.

@@ -156,7 +156,7 @@ import Testing
         func act() throws(StoreError) -> Int {
             switch upkeep {
             case .prune: return try store.prune(shard: 0, before: late, statuses: [.cancelled], limit: 10).count
-            case .dueTimes: return try store.promoteDue(shard: 0, now: late, limit: 10).promoted
+            case .dueTimes: return try store.promoteDue(shard: 0, now: late, limit: 10).ready.count
             case .deadlines: return try store.expire(shard: 0, now: late, limit: 10).cancelled.count
             case .sessionBegins:
                 try store.open(Session(seat: 2, epoch: 1, pid: 1, startTime: 2, bootID: "b"), shard: 0)
@@ -171,7 +171,7 @@ import Testing
                 try store.record(types: ["thumbnail"])
                 return try store.types().contains("thumbnail") ? 1 : 0
             case .settings:
-                try store.set("key", to: "value", patience: .seconds(1))
+                try store.set([("key", "value")], patience: .seconds(1))
                 return try store.settings(prefix: "key").count
             }
         }

@@ -108,9 +108,9 @@ import Testing
         #expect(try subject.store.readyKeys(shard: 0).isEmpty)
         #expect(try subject.claim(id, now: .base + .seconds(9)) == nil)
         let early = try subject.store.promoteDue(shard: 0, now: .base + .seconds(9), limit: 10)
-        #expect(early.promoted == 0 && early.next == .base + .seconds(10))
+        #expect(early.ready.count == 0 && early.next == .base + .seconds(10))
         let due = try subject.store.promoteDue(shard: 0, now: .base + .seconds(10), limit: 10)
-        #expect(due.promoted == 1 && due.oldest != nil && due.next == nil)
+        #expect(due.ready.map(\.id) == [id] && due.next == nil)
         #expect(try subject.store.ready(shard: 0, ids: [id]).map(\.id) == [id])
         #expect(try subject.claim(id, now: .base + .seconds(10)) == 1)
     }

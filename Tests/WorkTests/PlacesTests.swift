@@ -61,6 +61,18 @@ import Wire
         #expect(run(&places) == [10, 11])
     }
 
+    @Test func `a command for an extra slot begins at once, whatever runs`() {
+        var places = places(2, (1...4).map { offer($0) } + (5...6).map { offer($0, .userInitiated) })
+        #expect(Set(run(&places)) == [1, 2, 5, 6])
+        var extra = offer(9, .background, group: 2)
+        extra.isExtra = true
+        places.offered(Offers(first: 7, offers: [extra]), coordinator: 7, now: 0)
+        #expect(run(&places) == [9])
+        #expect(places.state.executing == 5)
+        finish(&places, 9)
+        #expect(run(&places).isEmpty, "its slot is for none of the others")
+    }
+
     @Test func `high quality beyond its places preempts the youngest low`() {
         var places = places(2, [offer(1, .utility), offer(2, .background)])
         #expect(run(&places) == [1, 2])
@@ -88,16 +100,6 @@ import Wire
         places.offered(Offers(first: 2, offers: (10...12).map { offer($0, .userInteractive) }), coordinator: 7, now: 0)
         _ = run(&places)
         #expect(value(places.begin(now: 0)).preempts.isEmpty)
-    }
-
-    @Test func `one destination holds three quarters of the places while others wait`() {
-        var places = places(4, (1...6).map { offer($0, group: 1) } + [offer(7, group: 2)])
-        #expect(run(&places) == [1, 2, 3, 7])
-    }
-
-    @Test func `one destination holds all places while nobody else waits`() {
-        var places = places(4, (1...6).map { offer($0, group: 1) })
-        #expect(run(&places) == [1, 2, 3, 4])
     }
 
     @Test func `a worker executes one suspect at a time, and others pass those that wait`() {
@@ -206,22 +208,6 @@ import Wire
     @Test func `what a commit's time completes is claimed ahead`() {
         // Twice the 5 ms of a commit.
         #expect((39...40).contains(hurried(2).ahead))
-    }
-
-    @Test func `claims ahead give no destination the places of others`() {
-        var places = hurried(4)
-        #expect(places.ahead > 8)
-        let next = places.state.seen + 1
-        let offers = (1...8).map { offer(UInt64(next) + $0, group: 1) } + [offer(9000, group: 2)]
-        places.offered(Offers(first: next, offers: offers), coordinator: 7, now: 0)
-        let decision = places.begin(now: 0)
-        #expect(decision.claims.count == 9)
-        for claim in decision.claims { places.claimed(claim.id, preemptible: true, now: 0) }
-        // All nine are claimed; of the four places the first destination gets three.
-        #expect(run(&places).sorted() == [UInt64(next) + 1, UInt64(next) + 2, UInt64(next) + 3, 9000])
-        // Alone it gets all.
-        finish(&places, 9000)
-        #expect(run(&places) == [UInt64(next) + 4])
     }
 
     @Test func `long operations are not claimed ahead`() {

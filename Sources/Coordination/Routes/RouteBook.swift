@@ -18,12 +18,19 @@ struct RouteBook {
     private var addresses: [String: [IPAddress]] = [:]
 
     /// - Returns: names to be looked up.
-    mutating func follow(_ destinations: Set<Destination>) -> Set<String> {
-        guard followed != destinations else { return names.subtracting(addresses.keys) }
-        followed = destinations
-        names = Set(followed.compactMap(\.host).filter { IPAddress($0) == nil && !Self.isLocalhost($0) })
-        addresses = addresses.filter { names.contains($0.key) }
-        return names.subtracting(addresses.keys)
+    mutating func follow(adding destinations: Set<Destination>) -> Set<String> {
+        followed.formUnion(destinations)
+        let new = Set(destinations.compactMap(\.host).filter { IPAddress($0) == nil && !Self.isLocalhost($0) })
+        names.formUnion(new)
+        return new.subtracting(addresses.keys)
+    }
+
+    mutating func follow(removing destination: Destination) {
+        followed.remove(destination)
+        routes[destination] = nil
+        guard let host = destination.host, !followed.contains(where: { $0.host == host }) else { return }
+        names.remove(host)
+        addresses[host] = nil
     }
 
     /// A name that cannot be looked up keeps what it had: that is the transfer's own failure, which says why.
@@ -31,23 +38,23 @@ struct RouteBook {
         addresses.merge(answers.filter { !$0.value.isEmpty }) { $1 }
     }
 
-    /// Brings routes and lost uplinks up to date. - Returns: whether they have changed.
-    mutating func refresh() -> Bool {
-        guard let table else { return false }
+    /// Brings routes and lost uplinks up to date.
+    /// - Parameter destinations: whose routes are to be looked at; nil for all that are followed.
+    /// - Returns: the routes that have changed; nil where nothing has.
+    mutating func refresh(only destinations: Set<Destination>? = nil) -> [Destination: Route]? {
+        guard let table else { return nil }
         let lost = table.lostUplinks
-        var routes: [Destination: Route] = [:]
-        for destination in followed {
-            guard let host = destination.host, let route = route(to: host, by: table) else { continue }
-            routes[destination] = route
-            // Who went by an uplink that is lost stays with it: what was measured holds again when it is back.
-            let before = self.routes[destination] ?? .uplink("")
-            if case .missing = route, case .uplink(let name) = before, lost[name] != nil {
-                routes[destination] = before
-            }
+        var changed: [Destination: Route] = [:]
+        for destination in destinations ?? followed {
+            guard let host = destination.host, var route = route(to: host, by: table) else { continue }
+            // A destination whose uplink is lost stays with it: what was measured holds again when it is back.
+            let before = routes[destination] ?? .uplink("")
+            if case .missing = route, case .uplink(let name) = before, lost[name] != nil { route = before }
+            if routes.updateValue(route, forKey: destination) != route { changed[destination] = route }
         }
         let main = table.mainUplink ?? mainUplink
-        defer { (self.routes, lostUplinks, mainUplink) = (routes, lost, main) }
-        return routes != self.routes || lost != lostUplinks || main != mainUplink
+        defer { (lostUplinks, mainUplink) = (lost, main) }
+        return changed.isEmpty && lost == lostUplinks && main == mainUplink ? nil : changed
     }
 
     /// By the first of its addresses that has one. - Returns: nil while no address is known.

@@ -6,7 +6,7 @@ package import ZeroMQ
 /// in each round. Where the kernel says nothing of routes, nothing is told, and nobody is held back.
 package final class RouteWatch {
     /// - Parameters:
-    ///   - routes: of all destinations that are followed and whose address is known.
+    ///   - routes: that have changed, of destinations that are followed and whose address is known.
     ///   - lostUplinks: names of uplinks that lead nowhere, with why; the main one has the empty name.
     ///   - mainUplink: by which interface and gateway it leads, or led last.
     package typealias Changed = (
@@ -38,12 +38,15 @@ package final class RouteWatch {
         registration = loop.whenReadable(descriptor: socket.descriptor) { [weak self] in self?.read() }
     }
 
-    /// These, and no others. Numbers are known at once, names soon.
-    package func follow(_ destinations: Set<Destination>) {
-        guard destinations != book.followed else { return }
-        for name in book.follow(destinations) { names.want(name) }
-        tell()
+    /// These as well. Numbers are known at once, names soon.
+    package func follow(adding destinations: Set<Destination>) {
+        guard !destinations.isEmpty else { return }
+        for name in book.follow(adding: destinations) { names.want(name) }
+        tell(of: destinations)
     }
+
+    /// This one no more.
+    package func follow(removing destination: Destination) { book.follow(removing: destination) }
 
     /// Takes answers in and has names looked up again. - Returns: when to call it next at the latest; nil for no such time.
     package func tick(now: Int64) -> Int64? {
@@ -75,8 +78,8 @@ package final class RouteWatch {
 
     private func lookUp() { for name in book.names { names.want(name) } }
 
-    private func tell() {
-        guard registration != nil, book.refresh() else { return }
-        changed(book.routes, book.lostUplinks, book.mainUplink)
+    private func tell(of destinations: Set<Destination>? = nil) {
+        guard registration != nil, let routes = book.refresh(only: destinations) else { return }
+        changed(routes, book.lostUplinks, book.mainUplink)
     }
 }

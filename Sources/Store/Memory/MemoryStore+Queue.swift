@@ -15,11 +15,12 @@ extension MemoryStore {
 
     package func promoteDue(
         shard: Int, now: Timestamp, limit: Int
-    ) throws(StoreError) -> (promoted: Int, oldest: Int64?, next: Timestamp?) {
+    ) throws(StoreError) -> (ready: [ReadyCommand], next: Timestamp?) {
         try with(shard) { shard in
             let due = shard.waiting.prefix { $0.command.notBefore <= now }.prefix(max(limit, 0))
             for row in due { _ = shard.change(row.id) { row, _ in row.command.notBefore = .zero } }
-            return (due.count, due.map(\.command.turn).min(), shard.waiting.first?.command.notBefore)
+            let ready = due.compactMap { shard.rows[$0.id] }.filter(\.isReady).map(\.ready)
+            return (ready, shard.waiting.first?.command.notBefore)
         }
     }
 

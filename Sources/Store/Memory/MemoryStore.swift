@@ -103,7 +103,9 @@ package final class MemoryStore: CommandStore {
 
     // MARK: Settings and upkeep
 
-    package func set(_ key: String, to value: String?, patience: Duration) { all { $0.settings[key] = value } }
+    package func set(_ settings: [(key: String, value: String?)], patience: Duration) {
+        all { store in for (key, value) in settings { store.settings[key] = value } }
+    }
 
     package func settings(prefix: String) -> [String: String] {
         all { $0.settings.filter { $0.key.hasPrefix(prefix) } }

@@ -118,8 +118,8 @@ enum Query: Int, CaseIterable {
 
         case .dueRows:
             """
-            SELECT turn FROM command INDEXED BY command_held_back WHERE not_before > 0 AND not_before <= ?1
-            ORDER BY not_before LIMIT ?2
+            SELECT id, type, turn, created_at, suspect, offset, total, destination, qos, status FROM command
+            INDEXED BY command_held_back WHERE not_before > 0 AND not_before <= ?1 ORDER BY not_before LIMIT ?2
             """
         case .nextDue: "SELECT min(not_before) FROM command INDEXED BY command_held_back WHERE not_before > 0"
         case .promote: "UPDATE command SET not_before = 0 WHERE turn = ?1"

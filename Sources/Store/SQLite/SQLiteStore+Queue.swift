@@ -54,28 +54,30 @@ extension SQLiteStore {
     }
 
     package func promoteDue(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> (
-        promoted: Int, oldest: Int64?, next: Timestamp?
+        ready: [ReadyCommand], next: Timestamp?
     ) {
         let shard = try self.shard(shard)
         let look = try shard.use { connection throws(StoreError) in try connection.earliest(.nextDue) }
-        guard let look, look <= now else { return (0, nil, look) }
-        let promoted = try shard.write(patience: shortPatience) { connection throws(StoreError) in
+        guard let look, look <= now else { return ([], look) }
+        let ready = try shard.write(patience: shortPatience) { connection throws(StoreError) in
             let due = try connection.statement(.dueRows)
             due.bind(now, at: 1)
             due.bind(max(limit, 0), at: 2)
-            var turns: [Int64] = []
-            while try due.step() { turns.append(due.int64(0)) }
+            var rows: [(command: ReadyCommand, status: CommandStatus)] = []
+            while try due.step() {
+                let destination = connection.destination(due, 7)
+                let command = try ReadyCommand(due, destination: destination, qos: try due.qos(8))
+                rows.append((command, try due.status(9)))
+            }
+            due.reset()
             let promote = try connection.statement(.promote)
-            for turn in turns {
-                promote.bind(turn, at: 1)
+            for row in rows {
+                promote.bind(row.command.turn, at: 1)
                 try promote.run()
             }
-            return turns
+            return rows.filter { $0.status == .new || $0.status == .error }.map(\.command)
         }
-        return (
-            promoted.count, promoted.min(),
-            try shard.use { connection throws(StoreError) in try connection.earliest(.nextDue) }
-        )
+        return (ready, try shard.use { connection throws(StoreError) in try connection.earliest(.nextDue) })
     }
 
     package func shiftBackoffs(shard: Int, by jump: Duration, writtenBefore: Timestamp?) throws(StoreError) {

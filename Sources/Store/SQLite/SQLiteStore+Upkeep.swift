@@ -7,12 +7,14 @@ internal import Commands
 #endif
 
 extension SQLiteStore {
-    package func set(_ key: String, to value: String?, patience: Duration) throws(StoreError) {
+    package func set(_ settings: [(key: String, value: String?)], patience: Duration) throws(StoreError) {
         try shards[0].write(patience: patience) { connection throws(StoreError) in
-            let statement = try connection.statement(value == nil ? .removeSetting : .setSetting)
-            statement.bind(key, at: 1)
-            if let value { statement.bind(value, at: 2) }
-            try statement.run()
+            for (key, value) in settings {
+                let statement = try connection.statement(value == nil ? .removeSetting : .setSetting)
+                statement.bind(key, at: 1)
+                if let value { statement.bind(value, at: 2) }
+                try statement.run()
+            }
         }
     }
 

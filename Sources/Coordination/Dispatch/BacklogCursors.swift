@@ -15,8 +15,6 @@ struct BacklogCursors: Sendable {
     private struct Cursor: Sendable {
         var afterTurn: Int64 = 0
         var isReading = false
-        /// What was read found no place behind better ones.
-        var wasRefused = false
         /// Rows to read at a time, where the last were such that nobody can run.
         var stride = 0
         /// Everything from the start was such.
@@ -33,33 +31,60 @@ struct BacklogCursors: Sendable {
     struct Opening {
         var source: Source
         var afterTurn: Int64
-        var wasRefused: Bool
         /// Rows at least.
         var stride: Int
     }
 
     private var cursors: [Source: Cursor] = [:]
+    /// Shards in which each key has a cursor.
+    private var shards: [ReadyKey: Set<Int>] = [:]
+    /// Sources to be looked at, because they are new, have moved, or memory holds less of them.
+    private var open: Set<Source> = []
+    private var reading = 0
     private var barren: [Source: Barren] = [:]
 
     /// What nobody can run is read again so often, in case something else has come to stand among it.
     static let barrenPatience: Int64 = 60_000_000_000
     /// Rows to read at a time of what nobody can run.
     private static let longestStride = 4096
+    private static let maxReading = 64
 
     // MARK: What is to be read
 
     /// Something can be run that nobody could: what was passed over is read again.
     mutating func forgetBarren() {
         barren = [:]
-        cursors = cursors.filter { !$0.value.isBarren }
+        for (source, cursor) in cursors where cursor.isBarren { remove(source) }
     }
 
     /// Nothing of these shards is read any more.
-    mutating func remove(shards: Set<Int>) { cursors = cursors.filter { !shards.contains($0.key.shard) } }
+    mutating func remove(shards: Set<Int>) {
+        for source in cursors.keys where shards.contains(source.shard) { remove(source) }
+    }
+
+    /// Memory holds less of the key.
+    mutating func lowered(_ key: ReadyKey) {
+        guard let shards = shards[key] else { return }
+        for shard in shards { open.insert(Source(shard: shard, key: key)) }
+    }
+
+    /// Something passed over stands there.
+    func hasBarren(in shard: Int) -> Bool { barren.keys.contains { $0.shard == shard } }
+
+    private mutating func set(_ source: Source, _ cursor: Cursor) {
+        if cursors.updateValue(cursor, forKey: source) == nil { shards[source.key, default: []].insert(source.shard) }
+        open.insert(source)
+    }
+
+    private mutating func remove(_ source: Source) {
+        guard cursors.removeValue(forKey: source) != nil else { return }
+        open.remove(source)
+        shards[source.key]?.remove(source.shard)
+        if shards[source.key]?.isEmpty == true { shards[source.key] = nil }
+    }
 
     /// A sweep found these keys in a shard: each is read from its oldest, or from behind what nobody can run.
-    /// - Parameter due: the first turn of what has become due since; it may stand anywhere.
-    mutating func found(_ keys: Set<ReadyKey>, shard: Int, due: Int64?, now: Int64) {
+    mutating func found(_ keys: Set<ReadyKey>, shard: Int, now: Int64) {
         barren = barren.filter { source, barren in
             if source.shard != shard { return true }
             let isRecent = keys.contains(source.key) && now - barren.since <= Self.barrenPatience
@@ -70,9 +95,8 @@ struct BacklogCursors: Sendable {
         for key in keys {
             let source = Source(shard: shard, key: key)
             if cursors[source] == nil {
-                cursors[source] = Cursor(afterTurn: barren[source]?.upTo ?? 0, isBarren: true)
+                set(source, Cursor(afterTurn: barren[source]?.upTo ?? 0, isBarren: true))
             }
-            if let due { readAgain(source, from: due) }
         }
     }
 
@@ -83,12 +107,6 @@ struct BacklogCursors: Sendable {
         readAgain(source, from: command.turn)
     }
 
-    /// What was put out of memory is older than what was read last.
-    mutating func restart(where isMeant: (ReadyKey) -> Bool) {
-        barren = barren.filter { !isMeant($0.key.key) }
-        for source in cursors.keys where isMeant(source.key) { readAgain(source, from: 0) }
-    }
-
     /// Lets a source be read from a turn on, also where it is being read further on at this moment.
     private mutating func readAgain(_ source: Source, from turn: Int64) {
         let before = max(turn - 1, 0)
@@ -96,28 +114,27 @@ struct BacklogCursors: Sendable {
         guard before < cursor.afterTurn else { return }
         cursor.afterTurn = before
         cursor.isBarren = false
-        cursors[source] = cursor
+        set(source, cursor)
     }
 
     // MARK: Reading
 
-    /// Sources that nobody reads at this moment.
-    var openings: [Opening] {
-        cursors.compactMap { source, cursor in
-            cursor.isReading
-                ? nil
-                : Opening(
-                    source: source, afterTurn: cursor.afterTurn, wasRefused: cursor.wasRefused, stride: cursor.stride)
-        }
-    }
+    var hasOpenings: Bool { !open.isEmpty }
 
-    /// Whether what is read of it is wanted still.
-    func contains(_ source: Source) -> Bool { cursors[source] != nil }
+    /// A source to be looked at. One that is not read now comes up again by ``lowered(_:)``. Nil where there is none, or where
+    /// so many are being read that what hints tell of would wait behind them.
+    mutating func takeOpening() -> Opening? {
+        while reading < Self.maxReading, let source = open.popFirst() {
+            guard let cursor = cursors[source], !cursor.isReading else { continue }
+            return Opening(source: source, afterTurn: cursor.afterTurn, stride: cursor.stride)
+        }
+        return nil
+    }
 
     /// It is being read.
     mutating func begin(_ source: Source) {
         cursors[source]?.isReading = true
-        cursors[source]?.wasRefused = false
+        reading += 1
     }
 
     /// It was read from a turn on.
@@ -131,6 +148,7 @@ struct BacklogCursors: Sendable {
         _ source: Source, afterTurn: Int64, rows: [ReadyCommand], barren count: Int, through: Int64?, isRefused: Bool,
         isEnd: Bool, now: Int64
     ) {
+        reading -= 1
         guard var cursor = cursors[source] else { return }
         cursor.isReading = false
         // Moved while it was read: the rows are as good as any, but say nothing of where to go on.
@@ -142,11 +160,13 @@ struct BacklogCursors: Sendable {
                 barren[source] = Barren(upTo: last.turn, since: barren[source]?.since ?? now)
             }
         }
-        cursor.wasRefused = isRefused
         if !wasMoved { cursor.afterTurn = max(cursor.afterTurn, through ?? 0) }
-        cursors[source] = isEnd && !isRefused && !wasMoved ? nil : cursor
+        if isEnd && !isRefused && !wasMoved { remove(source) } else { set(source, cursor) }
     }
 
     /// It could not be read; the sweep will try again.
-    mutating func fail(_ source: Source) { cursors[source] = nil }
+    mutating func fail(_ source: Source) {
+        reading -= 1
+        remove(source)
+    }
 }

@@ -1,0 +1,216 @@
+package import Commands
+internal import NetworkControl
+internal import Store
+
+/// Decides whether a command may start: the only component that does. A worker starts what it is offered, if its claim succeeds.
+/// Pure: told the time, and what links allow.
+///
+/// Two kinds of bounds. What the server takes and what a person sets (`maxConcurrency`, pauses, hours) binds every class, high
+/// QoS first. What the link can carry (the controller's limit) binds middle and low QoS only, because high QoS has slots and
+/// bandwidth of its own. An offline link admits its probe alone, whatever the class.
+///
+/// Fairness: while other destinations have ready work, none holds more than three quarters of the slots; ``ReadyQueue`` offers
+/// each free slot to the destination that holds the fewest. Where all slots are taken, a destination without any takes one of
+/// the few extra slots of each worker, so that its first command starts at once.
+package struct Admission: Sendable {
+    /// The load of one destination, and what bounds it.
+    struct Load: Sendable, Equatable {
+        var held = SlotCounts.Held()
+        var passage = LinkPassage.open
+        var allowance = LinkAllowance(level: .unknown, limit: .max, lowLimit: .max)
+        /// Middle and low commands in flight behind the same uplink.
+        var heldByUplink = 0
+        /// It has answered, and has not failed since.
+        var isProven = true
+        /// Its last attempt failed; where it is false and ``isProven`` too, it was never tried.
+        var isFailing = false
+        var isPaused = false
+        /// Commands without a destination have no link.
+        var isLinked = true
+    }
+
+    /// The slots of this host.
+    struct Host: Sendable, Equatable {
+        /// Ordinary slots of middle and low QoS in all workers together.
+        var slots = 64
+        /// Offers that workers hold ahead of their slots count as well, where operations are short.
+        var window = 64
+        /// Of middle and low QoS in flight to destinations with a link; and of high QoS.
+        var linked = 0
+        var linkedHigh = 0
+        /// `network.maxTransfers`: of middle and low QoS together; and of high QoS.
+        var maxTransfers = 64
+        /// No worker has an ordinary slot free.
+        var isFull = false
+        /// Extra slots that are free in all workers, and the workers.
+        var freeExtras = 8
+        var workers = 2
+        /// The budget lets a failing destination be tried, and one that was never tried.
+        var mayProbe = true
+        var mayTryNew = true
+
+        init() {}
+    }
+
+    /// What is asked.
+    struct Request: Sendable, Equatable {
+        var qos: QualityOfService
+        /// The floor of invariant 7: its class has waited too long behind others.
+        var isFloor = false
+        /// Other destinations have middle or low commands ready.
+        var isContested = false
+    }
+
+    /// Extra slots of each worker, and those that it keeps for destinations which hold no slot at all. With two in all, the
+    /// second to fourth command of one newcomer take what the next newcomer needs.
+    package static let extraSlots = 4
+    static let keptExtras = 2
+    /// Extra slots of one destination.
+    static let maxExtras = 4
+
+    private(set) var counts = SlotCounts()
+    private(set) var probes = ProbeBudget()
+    var failureWaits = LinkFailureWaits()
+    private(set) var pauses = PauseTable()
+
+    // MARK: The rules
+
+    static func verdict(_ request: Request, _ load: Load, _ host: Host) -> Verdict {
+        let serviceClass = request.qos.serviceClass
+        if load.isPaused { return .waits(Wait(.pause)) }
+        switch load.passage {
+        case .open: break
+        case .heldOffline: return .waits(Wait(.heldOffline))
+        case .outOfHours: return .waits(Wait(.hours))
+        case .offline: return .waits(Wait(.offline))
+        case .circuitBreaker: return .waits(Wait(.circuitBreaker))
+        case .probe:
+            guard host.mayProbe else { return .waits(Wait(.probes)) }
+            return host.isFull && serviceClass != .high ? extra(load, host) : .admitted(.ordinary)
+        }
+        if let wait = serverLimit(load) { return .waits(wait) }
+        if serviceClass == .high { return high(load, host) }
+        if !request.isFloor, let wait = linkLimit(request.qos, load) { return .waits(wait) }
+        if !load.isProven, load.isFailing ? !host.mayProbe : !host.mayTryNew { return .waits(Wait(.probes)) }
+        if request.isFloor { return .admitted(host.isFull ? .extra : .ordinary) }
+        if host.isFull || load.isLinked && host.linked >= host.maxTransfers { return extra(load, host) }
+        let share = max((load.isLinked ? min(host.window, host.maxTransfers) : host.window) * 3 / 4, 1)
+        if request.isContested, load.held.others >= share {
+            return .waits(Wait(.fairShare, load.held.others, of: share))
+        }
+        return .admitted(.ordinary)
+    }
+
+    /// Binds every class.
+    private static func serverLimit(_ load: Load) -> Wait? {
+        if let limit = load.allowance.maxConcurrency, load.held.all >= limit {
+            return Wait(.maxConcurrency, load.held.all, of: limit)
+        }
+        if let limit = load.allowance.pushback, load.held.all >= limit {
+            return Wait(.pushback, load.held.all, of: limit)
+        }
+        return nil
+    }
+
+    /// High QoS has as many slots as `network.maxTransfers` says; beyond that each destination has one, so that a slow one
+    /// which holds them all keeps no other waiting.
+    private static func high(_ load: Load, _ host: Host) -> Verdict {
+        if load.allowance.closed.contains(.userInitiated), load.allowance.closed.contains(.userInteractive) {
+            return .waits(Wait(.level))
+        }
+        if load.isLinked, host.linkedHigh >= host.maxTransfers, load.held.high > 0 {
+            return .waits(Wait(.slots, host.linkedHigh, of: host.maxTransfers))
+        }
+        guard host.isFull else { return .admitted(.ordinary) }
+        if load.held.all == 0, host.freeExtras > 0 { return .admitted(.extra) }
+        return .waits(Wait(.slots, host.linkedHigh, of: host.slots))
+    }
+
+    /// Binds middle and low QoS.
+    private static func linkLimit(_ qos: QualityOfService, _ load: Load) -> Wait? {
+        let allowance = load.allowance
+        if allowance.closed.contains(qos) { return Wait(.level) }
+        if qos.serviceClass == .low, load.held.low >= allowance.lowLimit {
+            return Wait(.linkLimit, load.held.low, of: allowance.lowLimit)
+        }
+        if load.held.others >= allowance.limit { return Wait(.linkLimit, load.held.others, of: allowance.limit) }
+        if let limit = allowance.uplinkLimit, load.heldByUplink >= limit {
+            return Wait(.uplinkLimit, load.heldByUplink, of: limit)
+        }
+        return nil
+    }
+
+    /// All ordinary slots are taken.
+    private static func extra(_ load: Load, _ host: Host) -> Verdict {
+        if load.held.all == 0, host.freeExtras > 0 { return .admitted(.extra) }
+        let isFree = host.freeExtras > keptExtras * host.workers && load.held.extra < maxExtras
+        if load.held.ordinary == 0, isFree { return .admitted(.extra) }
+        return .waits(Wait(.slots, host.linked, of: host.slots))
+    }
+
+    // MARK: What is in flight
+
+    /// A command takes a slot, of which the caller says what the verdict was.
+    mutating func began(_ grant: Grant, now: Int64) {
+        counts.count(grant.destination, grant.serviceClass, isExtra: grant.isExtra, by: 1)
+        if let isFailing = grant.probe { probes.began(isFailing: isFailing, now: now) }
+    }
+
+    /// It leaves the slot.
+    mutating func ended(_ grant: Grant, isAnswered: Bool, now: Int64) {
+        counts.count(grant.destination, grant.serviceClass, isExtra: grant.isExtra, by: -1)
+        endProbe(grant, isAnswered: isAnswered, now: now)
+    }
+
+    /// A probe has ended, or has shown that it is none any more.
+    mutating func endProbe(_ grant: Grant, isAnswered: Bool, now: Int64) {
+        if let wasFailing = grant.probe { probes.ended(wasFailing: wasFailing, isAnswered: isAnswered, now: now) }
+    }
+
+    /// Probes that may begin now.
+    func freeProbes(slots: Int, now: Int64) -> Int {
+        probes.nextToken(now: now) == nil ? probes.free(slots: slots) : 0
+    }
+
+    /// When the next probe is paid for; nil where the end of another is awaited.
+    func nextProbe(slots: Int, now: Int64) -> Int64? {
+        probes.free(slots: slots) > 0 ? probes.nextToken(now: now) ?? now : nil
+    }
+
+    mutating func setPauses(_ pauses: [(destination: Destination?, qualities: UInt8)]) {
+        self.pauses = PauseTable(pauses)
+    }
+
+    /// What a command in flight takes up.
+    struct Grant: Sendable {
+        var destination: Destination
+        var serviceClass: ServiceClass
+        var isExtra = false
+        /// It is a probe; true where the destination was failing.
+        var probe: Bool?
+    }
+}
+
+/// What people have paused. Pure.
+struct PauseTable: Sendable, Equatable {
+    private var everywhere: UInt8 = 0
+    private var byDestination: [Destination: UInt8] = [:]
+
+    init() {}
+
+    init(_ pauses: [(destination: Destination?, qualities: UInt8)]) {
+        for pause in pauses {
+            if let destination = pause.destination {
+                byDestination[destination, default: 0] |= pause.qualities
+            } else {
+                everywhere |= pause.qualities
+            }
+        }
+    }
+
+    func covers(_ destination: Destination, _ qos: QualityOfService) -> Bool {
+        let bit = UInt8(1) << UInt8(qos.rawValue)
+        if everywhere & bit != 0 { return true }
+        return !byDestination.isEmpty && byDestination[destination, default: 0] & bit != 0
+    }
+}

@@ -1,0 +1,60 @@
+package import Commands
+
+extension Admission {
+    /// What a command that may start takes up.
+    package enum Slot: Sendable, Equatable {
+        /// One of the slots of its class.
+        case ordinary
+        /// One beyond all ordinary slots of its worker: for a destination that holds none, and for the floor.
+        case extra
+    }
+
+    package enum Verdict: Sendable, Equatable {
+        case admitted(Slot)
+        case waits(Wait)
+    }
+
+    /// Why a command may not start.
+    package struct Wait: Sendable, Equatable {
+        package var rule: Rule
+        /// What is measured now, and what it must be below; nil where the rule counts nothing.
+        package var measured: Int?
+        package var limit: Int?
+
+        package init(_ rule: Rule, _ measured: Int? = nil, of limit: Int? = nil) {
+            self.rule = rule
+            self.measured = measured
+            self.limit = limit
+        }
+    }
+
+    /// The rules, in the order in which they are asked.
+    package enum Rule: String, Sendable, CaseIterable {
+        /// A person has paused the quality of service, or the destination.
+        case pause
+        /// A person holds the destination offline.
+        case heldOffline
+        /// The destination takes this quality of service in certain hours only.
+        case hours
+        /// The link is offline, and no probe is due.
+        case offline
+        /// The circuit breaker of the destination is open.
+        case circuitBreaker
+        /// The level of the link lets this quality of service begin nothing.
+        case level
+        /// A person's `maxConcurrency`.
+        case maxConcurrency
+        /// The server takes no more at once (429, 503).
+        case pushback
+        /// The controller's limit of the link.
+        case linkLimit
+        /// The limit that all links of an uplink share.
+        case uplinkLimit
+        /// Destinations that have not answered hold as many slots as they may, together.
+        case probes
+        /// The destination holds three quarters of all slots, and others have ready work.
+        case fairShare
+        /// All slots are taken.
+        case slots
+    }
+}

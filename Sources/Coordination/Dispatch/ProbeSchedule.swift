@@ -1,0 +1,42 @@
+internal import Commands
+internal import HeapModule
+
+/// When destinations may be probed: a heap, so that the next due one costs the same however many are down. Pure.
+struct ProbeSchedule: Sendable {
+    private struct Due: Sendable, Comparable {
+        var at: Int64
+        var destination: Destination
+
+        static func < (left: Self, right: Self) -> Bool {
+            (left.at, left.destination.text) < (right.at, right.destination.text)
+        }
+    }
+
+    private var dues = Heap<Due>()
+    private var times: [Destination: Int64] = [:]
+
+    /// - Parameter at: nanoseconds of the monotonic clock; nil: no probe is needed.
+    mutating func set(_ destination: Destination, at: Int64?) {
+        guard times[destination] != at else { return }
+        times[destination] = at
+        guard let at else { return }
+        dues.insert(Due(at: at, destination: destination))
+        if dues.count > 2 * times.count + 64 {
+            dues = Heap(dues.unordered.filter { times[$0.destination] == $0.at })
+        }
+    }
+
+    /// Takes out what is due. Each is set again when its probe has ended.
+    mutating func takeDue(now: Int64, maxCount: Int) -> [Destination] {
+        var found: [Destination] = []
+        while found.count < maxCount, let due = dues.min, due.at <= now {
+            dues.removeMin()
+            guard times[due.destination] == due.at else { continue }
+            times[due.destination] = nil
+            found.append(due.destination)
+        }
+        return found
+    }
+
+    var next: Int64? { dues.min?.at }
+}

@@ -1,0 +1,27 @@
+/// Keys that come round in turn. Adding, removing and the next ones cost the same however many there are. Pure.
+struct KeyRing<Key: Hashable & Sendable>: Sendable {
+    private var keys: [Key] = []
+    private var positions: [Key: Int] = [:]
+    private var cursor = 0
+
+    mutating func insert(_ key: Key) {
+        guard positions[key] == nil else { return }
+        positions[key] = keys.count
+        keys.append(key)
+    }
+
+    mutating func remove(_ key: Key) {
+        guard let position = positions.removeValue(forKey: key), let last = keys.popLast() else { return }
+        guard position < keys.count else { return }
+        keys[position] = last
+        positions[last] = position
+    }
+
+    mutating func next(_ maxCount: Int) -> ArraySlice<Key> {
+        guard !keys.isEmpty else { return [] }
+        if cursor >= keys.count { cursor = 0 }
+        let end = min(cursor + maxCount, keys.count)
+        defer { cursor = end }
+        return keys[cursor..<end]
+    }
+}

@@ -1,0 +1,172 @@
+import Commands
+import NetworkControl
+import Testing
+
+@testable import Coordination
+
+/// A table for each rule of admission.
+@Suite struct AdmissionRuleTests {
+    private typealias Verdict = Admission.Verdict
+
+    /// A destination with these commands in flight, whose link has its first limit.
+    private func load(
+        high: Int = 0, middle: Int = 0, low: Int = 0, extra: Int = 0, limit: Int = 4,
+        _ change: (inout Admission.Load) -> Void = { _ in }
+    ) -> Admission.Load {
+        var load = Admission.Load()
+        load.held.high = high
+        load.held.middle = middle
+        load.held.low = low
+        load.held.extra = extra
+        load.allowance = LinkAllowance(level: .good, limit: limit, lowLimit: limit)
+        change(&load)
+        return load
+    }
+
+    private func host(_ change: (inout Admission.Host) -> Void = { _ in }) -> Admission.Host {
+        var host = Admission.Host()
+        change(&host)
+        return host
+    }
+
+    private func verdict(
+        _ qos: QualityOfService, _ load: Admission.Load, _ host: Admission.Host = Admission.Host(),
+        isFloor: Bool = false, isContested: Bool = false
+    ) -> Verdict {
+        Admission.verdict(Admission.Request(qos: qos, isFloor: isFloor, isContested: isContested), load, host)
+    }
+
+    private func waits(_ rule: Admission.Rule, _ measured: Int? = nil, of limit: Int? = nil) -> Verdict {
+        .waits(Admission.Wait(rule, measured, of: limit))
+    }
+
+    @Test(arguments: QualityOfService.allCases)
+    func `an idle destination is admitted in every quality of service`(_ qos: QualityOfService) {
+        #expect(verdict(qos, load()) == .admitted(.ordinary))
+    }
+
+    // MARK: Rule 1: limits of a link
+
+    @Test(arguments: QualityOfService.allCases)
+    func `what a person sets binds every class`(_ qos: QualityOfService) {
+        let limited = load(high: 1, low: 2, limit: 64) { $0.allowance.maxConcurrency = 3 }
+        #expect(verdict(qos, limited) == waits(.maxConcurrency, 3, of: 3))
+        #expect(verdict(qos, load { $0.isPaused = true }) == waits(.pause))
+        #expect(verdict(qos, load { $0.passage = .heldOffline }) == waits(.heldOffline))
+        #expect(verdict(qos, load { $0.passage = .outOfHours }) == waits(.hours))
+        #expect(
+            verdict(qos, limited, isFloor: true) == waits(.maxConcurrency, 3, of: 3), "the floor does not go beyond")
+    }
+
+    @Test(arguments: QualityOfService.allCases)
+    func `what the server takes binds every class`(_ qos: QualityOfService) {
+        let pushedBack = load(high: 4, middle: 2, limit: 64) { $0.allowance.pushback = 6 }
+        #expect(verdict(qos, pushedBack) == waits(.pushback, 6, of: 6))
+        #expect(verdict(qos, load(high: 4, middle: 1, limit: 64) { $0.allowance.pushback = 6 }) == .admitted(.ordinary))
+    }
+
+    @Test func `what the link can carry binds middle and low only`() {
+        let full = load(high: 9, middle: 3, low: 1)
+        #expect(verdict(.default, full) == waits(.linkLimit, 4, of: 4))
+        #expect(verdict(.background, full) == waits(.linkLimit, 4, of: 4))
+        #expect(verdict(.userInitiated, full) == .admitted(.ordinary))
+        #expect(verdict(.default, full, isFloor: true) == .admitted(.ordinary))
+        let lowClosed = load(low: 1) { $0.allowance.lowLimit = 1 }
+        #expect(verdict(.utility, lowClosed) == waits(.linkLimit, 1, of: 1))
+        #expect(verdict(.default, lowClosed) == .admitted(.ordinary))
+    }
+
+    @Test func `a level closes the qualities that it names`() {
+        let poor = load { $0.allowance.closed = [.utility, .background] }
+        #expect(verdict(.utility, poor) == waits(.level) && verdict(.background, poor) == waits(.level))
+        #expect(verdict(.default, poor) == .admitted(.ordinary))
+        #expect(verdict(.utility, poor, isFloor: true) == .admitted(.ordinary), "the floor is below levels")
+    }
+
+    @Test func `the links of an uplink share its limit`() {
+        let shared = load { load in
+            load.allowance.uplinkLimit = 4
+            load.heldByUplink = 4
+        }
+        #expect(verdict(.default, shared) == waits(.uplinkLimit, 4, of: 4))
+        #expect(verdict(.userInteractive, shared) == .admitted(.ordinary))
+    }
+
+    @Test(arguments: QualityOfService.allCases)
+    func `an offline link admits its probe alone, whatever the class`(_ qos: QualityOfService) {
+        let offline = load { load in
+            load.passage = .offline
+            load.isProven = false
+        }
+        #expect(verdict(qos, offline) == waits(.offline))
+        #expect(verdict(qos, offline, isFloor: true) == waits(.offline))
+        let due = load { load in
+            load.passage = .probe
+            (load.isProven, load.isFailing) = (false, true)
+        }
+        #expect(verdict(qos, due) == .admitted(.ordinary))
+        #expect(verdict(qos, due, host { $0.mayProbe = false }) == waits(.probes))
+        #expect(verdict(qos, load { $0.passage = .circuitBreaker }) == waits(.circuitBreaker))
+    }
+
+    // MARK: Rule 2: fairness
+
+    @Test func `while others have ready work none holds more than three quarters of the slots`() {
+        let greedy = load(middle: 24, low: 24, limit: 64)
+        #expect(verdict(.default, greedy, isContested: true) == waits(.fairShare, 48, of: 48))
+        #expect(verdict(.default, greedy) == .admitted(.ordinary))
+        #expect(verdict(.default, load(middle: 47, limit: 64), isContested: true) == .admitted(.ordinary))
+        #expect(verdict(.userInitiated, greedy, isContested: true) == .admitted(.ordinary))
+        // Where a person has set fewer transfers than there are slots, these are shared.
+        let few = host { $0.maxTransfers = 8 }
+        #expect(verdict(.default, load(middle: 6, limit: 64), few, isContested: true) == waits(.fairShare, 6, of: 6))
+    }
+
+    @Test func `a destination without a slot takes an extra one where all are taken`() {
+        let full = host { host in
+            host.isFull = true
+            host.linked = 64
+        }
+        #expect(verdict(.default, load(), full) == .admitted(.extra))
+        #expect(verdict(.background, load(), full) == .admitted(.extra))
+        #expect(verdict(.userInitiated, load(), full) == .admitted(.extra))
+        #expect(verdict(.userInitiated, load(middle: 1), full) == waits(.slots, 0, of: 64))
+        #expect(verdict(.userInitiated, load(high: 1), full) == waits(.slots, 0, of: 64))
+        #expect(verdict(.default, load(middle: 1), full) == waits(.slots, 64, of: 64), "it holds an ordinary one")
+        // A second to fourth one, while each worker keeps two for destinations that hold none.
+        #expect(verdict(.default, load(middle: 3, extra: 3), full) == .admitted(.extra))
+        #expect(verdict(.default, load(middle: 4, extra: 4, limit: 64), full) == waits(.slots, 64, of: 64))
+        let few = host { host in
+            (host.isFull, host.linked, host.freeExtras) = (true, 64, 4)
+        }
+        #expect(verdict(.default, load(middle: 1, extra: 1), few) == waits(.slots, 64, of: 64))
+        #expect(verdict(.default, load(), few) == .admitted(.extra))
+        #expect(
+            verdict(.default, load(), host { ($0.isFull, $0.linked, $0.freeExtras) = (true, 64, 0) })
+                == waits(.slots, 64, of: 64))
+    }
+
+    @Test func `more destinations than slots have no more than there are, and high has as many of its own`() {
+        let full = host { ($0.linked, $0.maxTransfers, $0.freeExtras) = (8, 8, 0) }
+        #expect(verdict(.default, load(), full) == waits(.slots, 8, of: 64))
+        #expect(verdict(.userInitiated, load(high: 3), full) == .admitted(.ordinary))
+        let high = host { ($0.linkedHigh, $0.maxTransfers) = (8, 8) }
+        #expect(verdict(.userInitiated, load(high: 3), high) == waits(.slots, 8, of: 8))
+        #expect(verdict(.userInitiated, load(), high) == .admitted(.ordinary), "each destination has one")
+        let unlinked = load(high: 3) { $0.isLinked = false }
+        #expect(verdict(.userInitiated, unlinked, high) == .admitted(.ordinary))
+    }
+
+    // MARK: Rule 3 and 6: probes
+
+    @Test func `destinations that have not answered share a budget`() {
+        let new = load { $0.isProven = false }
+        let failing = load { ($0.isProven, $0.isFailing) = (false, true) }
+        #expect(verdict(.default, new, host { $0.mayTryNew = false }) == waits(.probes))
+        #expect(verdict(.default, new, host { $0.mayProbe = false }) == .admitted(.ordinary))
+        #expect(verdict(.default, failing, host { $0.mayProbe = false }) == waits(.probes))
+        #expect(
+            verdict(.default, load(), host { ($0.mayProbe, $0.mayTryNew) = (false, false) }) == .admitted(.ordinary))
+        #expect(verdict(.userInitiated, new, host { $0.mayTryNew = false }) == .admitted(.ordinary))
+    }
+}

@@ -1,0 +1,234 @@
+import Commands
+import NetworkControl
+import Store
+import TestSupport
+import Testing
+import Wire
+
+@testable import Coordination
+
+/// A dispatcher, two workers and some destinations on a virtual clock. Destinations take random times to answer; commands of
+/// random qualities of service arrive at random. Everything random comes from the seed.
+struct FairnessSimulation: DispatcherFixtures {
+    struct Running {
+        var command: ReadyCommand
+        var seat: Int
+        var began: Int64
+        var ends: Int64
+    }
+
+    static let step: Int64 = 50_000_000
+    static let concurrency = 8
+    static let workers = 2
+    /// One that holds all ordinary slots, and one for each extra one that the workers keep.
+    static let destinations = 2...(1 + Admission.keptExtras * workers)
+
+    let seed: UInt64
+    var random: SeededRandom
+    var dispatcher: Dispatcher
+    var now: Int64 = 0
+    var running: [CommandID: Running] = [:]
+    var waiting: [CommandID: ReadyCommand] = [:]
+    /// Since when each destination has had ready commands and none in flight.
+    var idleSince: [Destination: Int64] = [:]
+    let hosts: [Destination]
+    let times: [Double]
+    var number: Int64 = 0
+    var seen = [0, 0]
+    var resolved = [0, 0]
+    var offered = 0
+    var middleSince: Int64?
+    var complaints: [String] = []
+
+    init(seed: UInt64) {
+        self.seed = seed
+        var random = SeededRandom(seed: seed)
+        let count = random.number(in: Range(Self.destinations))
+        // Without a network between them, so that no link's limit decides.
+        hosts = (0..<count).map { Destination(scheme: "http", host: "127.0.0.\($0 + 1)", port: 80) }
+        times = (0..<count).map { _ in [0.05, 0.5, 5, 60][random.number(in: 0..<4)] * (0.5 + random.fraction()) }
+        self.random = random
+        dispatcher = Dispatcher(shardCount: 8)
+        for seat in 0..<Self.workers {
+            let hello = Hello(
+                pid: 1, startTime: 1, bootID: "b", concurrency: Self.concurrency, grace: .seconds(1), types: ["noop"],
+                executing: [])
+            dispatcher.greet(SeatRecord(seat: seat, epoch: Int64(seat) + 1, hello: hello))
+        }
+    }
+
+    mutating func run(seconds: Int) {
+        for _ in 0..<(seconds * 20) {
+            now += Self.step
+            arrive()
+            end()
+            cut()
+            reportStates()
+            if now % 250_000_000 == 0 { tick() }
+            start(dispatcher.dispatch(at: at + .nanoseconds(now), now: now))
+            check()
+        }
+    }
+
+    private mutating func arrive() {
+        guard random.chance(0.1), waiting.count < 400 else { return }
+        let host = hosts[random.number(in: 0..<hosts.count)]
+        let qos: QualityOfService = [.userInitiated, .default, .utility, .background][random.number(in: 0..<4)]
+        var commands: [ReadyCommand] = []
+        for _ in 0..<[1, 4, 40][random.number(in: 0..<3)] {
+            number += 1
+            commands.append(
+                ReadyCommand(
+                    id: CommandID(high: UInt64(number), low: UInt64(number % 8)), type: "noop", qos: qos,
+                    destination: host, turn: number, createdAt: at + .nanoseconds(now), suspect: false))
+        }
+        for command in commands { waiting[command.id] = command }
+        dispatcher.insert(commands, now: now)
+    }
+
+    private mutating func end() {
+        for (id, one) in running.sorted(by: { $0.key < $1.key }) where one.ends <= now {
+            running[id] = nil
+            resolved[one.seat] += 1
+            dispatcher.transition(report(one.command, .success), now: now)
+        }
+    }
+
+    /// Low transfers go on from where they were.
+    private mutating func cut() {
+        for order in dispatcher.links.orders where order.verb == .cut {
+            guard let one = running.removeValue(forKey: order.target.id) else { continue }
+            resolved[one.seat] += 1
+            waiting[one.command.id] = one.command
+            dispatcher.transition(report(one.command, .new), now: now)
+            dispatcher.insert([one.command], now: now)
+        }
+    }
+
+    private mutating func reportStates() {
+        for seat in 0..<Self.workers {
+            var state = WorkerState()
+            state.coordinator = 1
+            state.seen = Int64(seen[seat])
+            state.resolved = Int64(resolved[seat])
+            dispatcher.report(seat: seat, state: state, coordinator: 1, now: now)
+        }
+    }
+
+    private mutating func tick() {
+        for seat in 0..<Self.workers {
+            let mine = running.values.filter { $0.seat == seat }.sorted { $0.command.id < $1.command.id }
+            let links = hosts.map { host in
+                Transfers.Link(
+                    destination: host, direction: .up, bytes: [0, now / 1_000_000, 0], rate: 0,
+                    inFlight: mine.count { $0.command.destination == host }, roundTrip: 1000)
+            }
+            let transfers = mine.map { one in
+                var transfer = Transfers.Transfer(
+                    id: one.command.id, claim: 1, link: hosts.firstIndex(of: one.command.destination) ?? 0,
+                    qos: one.command.qos)
+                transfer.isIdempotent = true
+                transfer.isResumable = true
+                transfer.acknowledged = (now - one.began) / 1_000_000
+                transfer.offset = transfer.acknowledged
+                transfer.total = 1 << 30
+                return transfer
+            }
+            dispatcher.links.report(
+                Transfers(links: links, transfers: transfers), worker: Int64(seat) + 1, now: now)
+        }
+        dispatcher.networkTick(minuteOfDay: 0, now: now)
+    }
+
+    private mutating func start(_ dispatches: [Dispatcher.Dispatch]) {
+        for dispatch in dispatches {
+            for offer in dispatch.offers.offers {
+                guard let command = waiting.removeValue(forKey: offer.id) else {
+                    complain("\(offer.id) was offered twice")
+                    continue
+                }
+                seen[dispatch.seat] += 1
+                offered += 1
+                let host = hosts.firstIndex(of: command.destination) ?? 0
+                let time = times[host] * (0.8 + 0.4 * random.fraction())
+                running[command.id] = Running(
+                    command: command, seat: dispatch.seat, began: now, ends: now + Int64(time * 1e9))
+                dispatcher.transition(report(command, .queued), now: now)
+                dispatcher.transition(report(command, .sent), now: now)
+            }
+        }
+    }
+
+    // MARK: What must hold
+
+    private mutating func check() {
+        let slots = Self.concurrency * Self.workers
+        let held = Dictionary(grouping: running.values, by: \.command.destination)
+        for host in hosts {
+            let isIdle = held[host] == nil && waiting.values.contains { $0.destination == host && !isClosed($0) }
+            idleSince[host] = isIdle ? idleSince[host] ?? now : nil
+            if let since = idleSince[host], now - since > 1_000_000_000 {
+                complain("\(host) has waited for its first slot for \(Double(now - since) / 1e9) s")
+            }
+        }
+        let others = running.values.count { $0.command.qos.serviceClass != .high }
+        if others > slots + Admission.extraSlots * Self.workers { complain("\(others) commands run") }
+        for seat in 0..<Self.workers {
+            let mine = running.values.filter { $0.seat == seat }
+            if mine.count > 2 * Self.concurrency + Admission.extraSlots {
+                complain("worker \(seat) runs \(mine.count)")
+            }
+        }
+        // Nothing stands idle: where a slot is free, what waits is of a destination that has its share, or has not answered.
+        let both = Self.concurrency * 2
+        let hasRoom = (0..<Self.workers).contains { seat in running.values.count { $0.seat == seat } < both - 2 }
+        if others < slots * 3 / 4, hasRoom, let idle = waiting.values.first(where: { mayBegin($0, held, slots) }) {
+            complain("\(slots - others) slots are free, and a \(idle.qos) command of \(idle.destination) waits")
+        }
+        checkShares(slots)
+    }
+
+    /// High QoS has the link of its destination, and low QoS stands still.
+    private func isClosed(_ command: ReadyCommand) -> Bool {
+        let key = ReadyKey(destination: command.destination, qos: command.qos)
+        return command.qos.serviceClass == .low
+            && dispatcher.admission.load(key, dispatcher.links, now: now).allowance.lowLimit == 0
+    }
+
+    private func mayBegin(_ command: ReadyCommand, _ held: [Destination: [Running]], _ slots: Int) -> Bool {
+        guard command.qos.serviceClass != .high, !isClosed(command) else { return false }
+        let own = held[command.destination]?.count { $0.command.qos.serviceClass != .high } ?? 0
+        return own < slots * 3 / 4
+    }
+
+    /// Middle QoS has half of the slots 5 s after it needs them, where low QoS can be cut.
+    private mutating func checkShares(_ slots: Int) {
+        let middle = running.values.count { $0.command.qos.serviceClass == .middle }
+        let hasLow = running.values.contains {
+            $0.command.qos.serviceClass == .low && !dispatcher.holdsExtra($0.command.id)
+        }
+        let waits = hasLow && waiting.values.contains { $0.qos.serviceClass == .middle }
+        middleSince = waits && middle < slots / 2 ? middleSince ?? now : nil
+        if let since = middleSince, now - since > 5_000_000_000 {
+            complain("middle has had \(middle) of \(slots) slots for \(Double(now - since) / 1e9) s")
+        }
+    }
+
+    private mutating func complain(_ what: String) {
+        if complaints.count < 3 { complaints.append("seed \(seed), \(Double(now) / 1e9) s: \(what)") }
+    }
+}
+
+@Suite struct FairnessTests {
+    @Test func `over 200 seeds every destination begins within a second, and every class has its share`() {
+        var offered = 0
+        for seed in UInt64(1)...200 {
+            var simulation = FairnessSimulation(seed: seed)
+            simulation.run(seconds: 30)
+            offered += simulation.offered
+            #expect(simulation.complaints.isEmpty)
+            if !simulation.complaints.isEmpty { break }
+        }
+        #expect(offered > 25_000)
+    }
+}
