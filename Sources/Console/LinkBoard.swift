@@ -13,8 +13,20 @@ package struct LinkBoard: Sendable {
         var inFlight: Int64
     }
 
-    private var links: [Key: LinkReading] = [:]
+    private struct Entry {
+        var link: LinkReading
+        /// Seconds of the board that the history has; the later ones had the link's rate.
+        var seconds: Int
+
+        func history(until second: Int) -> [Double] {
+            LinkBoard.extended(link.history, by: second - seconds, rate: link.rate ?? 0)
+        }
+    }
+
+    private var links: [Key: Entry] = [:]
     private var shares: [Key: [Int64: Share]] = [:]
+    /// Seconds that are over.
+    private var seconds = 0
 
     package init() {}
 
@@ -25,10 +37,13 @@ package struct LinkBoard: Sendable {
         let key = Key(destination: String(destination), direction: body["direction"]?.string ?? "up")
         switch kind {
         case "link":
-            guard var link = LinkReading(destination: destination, body: body) else { return }
+            guard let link = LinkReading(destination: destination, body: body) else { return }
+            let known = links.updateValue(Entry(link: link, seconds: seconds), forKey: key)
             // Only a snapshot has the history; from then on it is written here.
-            if link.history.isEmpty, let known = links[key] { link.history = known.history }
-            links[key] = link
+            if link.history.isEmpty, let known {
+                let history = known.history(until: seconds)
+                links[key]?.link.history = history
+            }
         case "bandwidth":
             guard let goodput = body["goodput"]?.integer else { return }
             shares[key, default: [:]][body["worker"]?.integer ?? -1] = Share(
@@ -37,28 +52,55 @@ package struct LinkBoard: Sendable {
         }
     }
 
-    /// A second is over: it goes into the histories.
+    /// A second is over: it goes into the histories. Costs what moved: the history of another link is completed when the
+    /// link is shown or changes.
     package mutating func second() {
-        for key in links.keys {
-            let moved = shares[key].map { $0.values.reduce(0) { $0 + $1.goodput } } ?? links[key]?.rate ?? 0
-            links[key]?.history.append(Double(max(moved, 0)))
-            if let count = links[key]?.history.count, count > LinkReading.historyLength {
-                links[key]?.history.removeFirst()
-            }
+        for (key, workers) in shares {
+            guard var entry = links[key] else { continue }
+            entry.link.history = Self.extended(entry.history(until: seconds), by: 1, rate: Self.goodput(workers))
+            entry.seconds = seconds + 1
+            links[key] = entry
         }
+        seconds += 1
         shares = [:]
     }
 
-    /// The worst first. Of a link that only bandwidth events tell of nothing but the traffic is known.
-    package var readings: [LinkReading] {
-        var all = links
-        for (key, workers) in shares where links[key]?.rate == nil {
-            var link = all[key] ?? LinkReading(destination: key.destination, level: "unknown")
-            link.direction = key.direction
-            link.rate = workers.values.reduce(0) { $0 + $1.goodput }
-            link.inFlight = link.inFlight ?? workers.values.reduce(0) { $0 + $1.inFlight }
-            all[key] = link
+    /// Calls `body` with each link, in no order and without the end of its history. Of a link that only bandwidth events
+    /// tell of nothing but the traffic is known.
+    package func visit(_ body: (LinkReading) -> Void) {
+        for (key, entry) in links {
+            var link = entry.link
+            if link.rate == nil, let workers = shares[key] { Self.add(workers, to: &link) }
+            body(link)
         }
-        return all.values.sorted(by: LinkReading.goesBefore)
+        for (key, workers) in shares where links[key] == nil {
+            var link = LinkReading(destination: key.destination, level: "unknown")
+            link.direction = key.direction
+            Self.add(workers, to: &link)
+            body(link)
+        }
     }
+
+    /// Gives the links that are shown their history up to now.
+    package func complete(_ overview: inout LinkOverview) {
+        overview.completeShown { link in
+            guard let entry = links[Key(destination: link.destination, direction: link.direction)] else { return }
+            link.history = entry.history(until: seconds)
+        }
+    }
+
+    // MARK: Parts
+
+    private static func extended(_ history: [Double], by seconds: Int, rate: Int64) -> [Double] {
+        let maxCount = LinkReading.historyLength
+        let added = min(max(seconds, 0), maxCount)
+        return history.suffix(maxCount - added) + Array(repeating: Double(max(rate, 0)), count: added)
+    }
+
+    private static func add(_ workers: [Int64: Share], to link: inout LinkReading) {
+        link.rate = goodput(workers)
+        link.inFlight = link.inFlight ?? workers.values.reduce(0) { $0 &+ $1.inFlight }
+    }
+
+    private static func goodput(_ workers: [Int64: Share]) -> Int64 { workers.values.reduce(0) { $0 &+ $1.goodput } }
 }

@@ -88,15 +88,6 @@ package struct LinkReading: Sendable, Equatable {
             .init("circuitBreaker", circuitBreaker?.json ?? .null),
         ])
     }
-
-    /// The worst first, then by name.
-    package static func goesBefore(_ left: Self, _ right: Self) -> Bool {
-        (-left.badness, left.destination, left.direction) < (-right.badness, right.destination, right.direction)
-    }
-
-    private var badness: Int {
-        circuitBreaker != nil ? 4 : ["unknown", "good", "degraded", "poor"].firstIndex(of: level) ?? 4
-    }
 }
 
 extension JSONValue {

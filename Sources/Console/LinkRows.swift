@@ -3,19 +3,32 @@ internal import Commands
 /// Draws links for people. Pure.
 package enum LinkRows {
     /// For a terminal: a few lines for each link, none longer than `columns` cells.
-    package static func blocks(_ links: [LinkReading], columns: Int) -> [String] {
-        links.enumerated().flatMap { index, link in
-            (index == 0 ? [] : [""]) + block(link, columns: max(columns, 1))
+    package static func blocks(_ links: LinkOverview, columns: Int) -> [String] {
+        let columns = max(columns, 1)
+        var lines: [String] = []
+        for link in links.shown { lines += (lines.isEmpty ? [] : [""]) + block(link, columns: columns) }
+        let rest = rest(links.rest, columns: columns)
+        return lines + (rest.isEmpty || lines.isEmpty ? [] : [""]) + rest
+    }
+
+    /// For a terminal, below other things: a line for each link, and what a person set and why where it is held back.
+    package static func summaries(_ links: LinkOverview, columns: Int) -> [String] {
+        let columns = max(columns, 1)
+        let lines = links.shown.flatMap { link in
+            let notes = [link.maxRate.map { "at most \(speed($0))" }, isFree(link) ? nil : why(link)].compactMap(\.self)
+            return [row(link, columns: columns)]
+                + folded(notes.joined(separator: "; "), indentation: "  ", columns: columns)
         }
+        return lines + rest(links.rest, columns: columns)
     }
 
     /// For a pipe: a line for each link, however long.
-    package static func table(_ links: [LinkReading]) -> [String] {
+    package static func table(_ links: LinkOverview) -> [String] {
         var table = Table([
             ("LINK", .left), ("DIRECTION", .left), ("LEVEL", .left), ("LIMIT", .right), ("RUNNING", .right),
             ("HIGH", .right), ("GOODPUT", .right), ("OF", .right), ("SRTT", .right), ("SINCE", .left), ("WHY", .left),
         ])
-        for link in links {
+        for link in links.shown {
             table.add([
                 link.destination, link.direction, link.level, count(link.limit), count(link.inFlight),
                 count(link.highInFlight), speed(link.goodput ?? link.rate), speed(link.reference),
@@ -23,20 +36,29 @@ package enum LinkRows {
                 parts(of: link).joined(separator: "; "),
             ])
         }
-        return table.lines
+        return table.lines + rest(links.rest, columns: .max)
     }
 
-    /// For a screen with other things: `name  level  1.2 MB/s  3+1 of 4`, and below it why, where somebody is held back.
+    /// For a screen with other things: `name  level  1.2 MB/s  3+1 of 4`, and below it why, where commands are held back.
     package static func panel(_ link: LinkReading, columns: Int) -> [String] {
-        let level = TerminalText.fit(link.level, width: 8)
-        let speed = TerminalText.fit(speed(link.rate ?? link.goodput), width: 9, alignRight: true)
-        let figures = "\(level)  \(speed)  \(TerminalText.fit(running(link) ?? "", width: 9))"
-        let line = TerminalText.fit(title(link), width: max(columns - figures.count - 2, 8)) + "  " + figures
-        let why = why(link)
-        let isFree =
-            !link.isForced && link.circuitBreaker == nil && ["good", "unknown"].contains(link.level)
-            || why.isEmpty
-        return ([line] + (isFree ? [] : ["  \(why)"])).map { TerminalText.cut($0, width: columns) }
+        let why = isFree(link) ? "" : why(link)
+        return [row(link, columns: columns)] + (why.isEmpty ? [] : [TerminalText.cut("  \(why)", width: columns)])
+    }
+
+    /// The sum below panels: `and 4,980 more links: 12 offline, 4,968 good; 3 in flight, 1.2 MB/s`. One line with as much as
+    /// fits, or more for the levels alone.
+    package static func panelRest(_ links: LinkOverview, columns: Int, maxLines: Int = 2) -> [String] {
+        let sum = links.rest
+        guard sum.count > 0 else { return [] }
+        let isAlone = sum.count == links.count
+        var parts = [(isAlone ? "" : "and ") + head(sum, more: !isAlone) + ": " + sum.standings]
+        if !sum.traffic.isEmpty { parts.append(sum.traffic) }
+        parts.append("see “sluice network\(links.count > LinkOverview.maxShown ? " --all" : "")”")
+        while parts.count > 1, TerminalText.width(parts.joined(separator: "; ")) > columns { parts.removeLast() }
+        let lines = folded(parts.joined(separator: "; "), indentation: "", columns: columns)
+        guard lines.count > maxLines, maxLines > 0 else { return lines }
+        let last = lines[maxLines - 1] + " " + lines[maxLines].dropFirst(2)
+        return lines.prefix(maxLines - 1) + [TerminalText.cut(last, width: columns)]
     }
 
     // MARK: Parts
@@ -54,10 +76,44 @@ package enum LinkRows {
             lines.append(TerminalText.cut("  " + Sparkline.text(link.history, width: width), width: columns))
         }
         let why = why(link)
-        if !why.isEmpty {
-            lines += folded(why.split(separator: " ").map(String.init), separator: " ", columns: columns)
-        }
+        if !why.isEmpty { lines += folded(why, indentation: "  ", columns: columns) }
         return lines
+    }
+
+    /// `name  level  1.2 MB/s  3+1 of 4`. A narrow line keeps the name and the level.
+    private static func row(_ link: LinkReading, columns: Int) -> String {
+        var figures = TerminalText.fit(link.level, width: 8)
+        if columns >= 50 {
+            figures += "  " + TerminalText.fit(speed(link.rate ?? link.goodput), width: 9, alignRight: true)
+        }
+        if columns >= 70 { figures += "  " + TerminalText.fit(running(link) ?? "", width: 11) }
+        let width = max(columns - TerminalText.width(figures) - 2, 8)
+        var row = TerminalText.cut("\(TerminalText.fit(title(link), width: width))  \(figures)", width: columns)
+        while row.last == " " { row.removeLast() }
+        return row
+    }
+
+    /// `and 4,980 more links: 12 offline, 4,968 good; 3 in flight, 1.2 MB/s (--all shows them)`; no line for no link.
+    private static func rest(_ sum: LinkSum, columns: Int) -> [String] {
+        guard sum.count > 0 else { return [] }
+        let facts = [sum.standings, sum.traffic].filter { !$0.isEmpty }.joined(separator: "; ")
+        let hint = "(--all shows \(sum.count == 1 ? "it" : "them"))"
+        return folded("and \(head(sum, more: true)): \(facts) \(hint)", indentation: "", columns: columns)
+    }
+
+    /// `1 link`, `4,980 more links`
+    private static func head(_ sum: LinkSum, more: Bool) -> String {
+        "\(Figures.grouped(Int64(sum.count)))\(more ? " more" : "") \(sum.count == 1 ? "link" : "links")"
+    }
+
+    /// Nothing about the link holds a command back.
+    private static func isFree(_ link: LinkReading) -> Bool {
+        !link.isForced && link.circuitBreaker == nil && ["good", "unknown"].contains(link.level)
+    }
+
+    /// The destination refuses commands while the link is good: what the link reports explains nothing.
+    private static func isRefusedAlone(_ link: LinkReading) -> Bool {
+        !link.isForced && link.circuitBreaker != nil && ["good", "unknown"].contains(link.level)
     }
 
     private static func title(_ link: LinkReading) -> String {
@@ -74,12 +130,13 @@ package enum LinkRows {
     /// The reason, what lifts it, and since when.
     private static func why(_ link: LinkReading) -> String {
         var parts = parts(of: link)
-        if let since = link.since, !parts.isEmpty { parts.append("since \(since)") }
+        if let since = link.since, !parts.isEmpty, !isRefusedAlone(link) { parts.append("since \(since)") }
         return parts.joined(separator: "; ")
     }
 
     private static func parts(of link: LinkReading) -> [String] {
         var parts = link.circuitBreaker.map(parts) ?? []
+        if isRefusedAlone(link) { return parts }
         if let reason = link.reason, !reason.isEmpty {
             parts.append(reason)
         } else if link.isForced {
@@ -105,8 +162,15 @@ package enum LinkRows {
 
     private static func count(_ count: Int64?) -> String { count.map { "\($0)" } ?? "-" }
 
-    /// Parts, indented, in as many lines as they need.
-    private static func folded(_ parts: [String], separator: String, columns: Int) -> [String] {
+    /// Words in as many lines as they need: the first after `indentation`, the others after two spaces.
+    private static func folded(_ text: String, indentation: String, columns: Int) -> [String] {
+        folded(
+            text.split(separator: " ").map(String.init), separator: " ", indentation: indentation, columns: columns)
+    }
+
+    private static func folded(
+        _ parts: [String], separator: String, indentation: String = "  ", columns: Int
+    ) -> [String] {
         var lines: [String] = []
         for part in parts {
             if let last = lines.last,
@@ -114,7 +178,7 @@ package enum LinkRows {
             {
                 lines[lines.count - 1] = last + separator + part
             } else {
-                lines.append("  " + part)
+                lines.append((lines.isEmpty ? indentation : "  ") + part)
             }
         }
         return lines.map { TerminalText.cut($0, width: columns) }

@@ -9,11 +9,14 @@ package enum WatchScreen {
         lines += counts(state, columns)
         lines += rates(state, columns)
         lines += notes(state)
-        lines += links(state, columns, room: max((rows - lines.count) / 3, 2))
-        // Errors get a third of what is left, the workers the rest, and what one does not need goes to the other.
-        let left = rows - lines.count
         let errors = problems(state, columns)
         let wanted = state.workers.reduce(2) { $0 + 1 + $1.running.count }
+        // Links get a third of what is left (all of them: two thirds), or more where the others do not need it.
+        var left = rows - lines.count
+        let share = left / 3 * (state.favoursLinks ? 2 : 1)
+        lines += links(state.links, columns, room: max(share, left - wanted - errors.count, 2))
+        // Errors get a third of what is left, the workers the rest, and what one does not need goes to the other.
+        left = rows - lines.count
         let errorRoom = max(min(errors.count, max(left / 3, left - wanted)), 0)
         lines += workers(state, columns, room: left - errorRoom)
         lines += errors.prefix(errorRoom)
@@ -79,19 +82,17 @@ package enum WatchScreen {
 
     // MARK: Links
 
-    private static func links(_ state: WatchState, _ columns: Int, room: Int) -> [String] {
-        guard !state.links.isEmpty else { return [] }
-        var lines = [""]
-        for (index, link) in state.links.enumerated() {
-            let rows = LinkRows.panel(link, columns: columns)
-            let isLast = index == state.links.count - 1
-            if lines.count + rows.count + (isLast ? 0 : 1) > room {
-                let rest = index == 0 ? "\(state.links.count) links" : "and \(state.links.count - index) more links"
-                return lines + ["\(rest): see “sluice network”"]
-            }
-            lines += rows
+    private static func links(_ links: LinkOverview, _ columns: Int, room: Int) -> [String] {
+        guard links.count > 0 else { return [] }
+        var panels = links.limited(to: room).shown.map { ($0.isUplink, LinkRows.panel($0, columns: columns)) }
+        // A link less until the others fit below an empty line, with the sum; the uplinks last.
+        while true {
+            let part = links.limited(to: panels.count)
+            let rest = LinkRows.panelRest(part, columns: columns, maxLines: room > 4 ? 2 : 1)
+            let lines = [""] + panels.flatMap(\.1) + rest
+            if lines.count <= room || panels.isEmpty { return Array(lines.prefix(room)) }
+            panels.remove(at: panels.lastIndex { !$0.0 } ?? panels.count - 1)
         }
-        return lines
     }
 
     // MARK: Workers

@@ -75,8 +75,9 @@ package struct WatchState: Sendable, Equatable {
     /// Bytes moved in each of the last seconds, oldest first.
     package var byteRates: [Double] = []
     package var workers: [Worker] = []
-    /// The worst first.
-    package var links: [LinkReading] = []
+    package var links = LinkOverview()
+    /// Links get most of the screen.
+    package var favoursLinks = false
     /// What a person has paused.
     package var pauses: [String] = []
     /// What of the store could not be read, a sentence each: the rest is without it.

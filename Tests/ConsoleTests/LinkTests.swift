@@ -75,12 +75,13 @@ import Testing
         let why =
             "circuit breaker open, 20 commands wait; next probe at 12:35:56; PUT http://a:80/x was answered 507 "
             + "Insufficient Storage; open since 2026-03-01T12:34:56.000Z"
-        #expect(LinkRows.table([link])[1].hasSuffix(why), "\(LinkRows.table([link])[1])")
+        let table = LinkRows.table(LinkOverview([link]))
+        #expect(table[1].hasSuffix(why), "\(table[1])")
         #expect(LinkRows.panel(link, columns: 300).last?.hasPrefix("  \(why)") == true)
         #expect(LinkRows.panel(link, columns: 80).last?.contains("20 commands wait; next probe at 12:35:56") == true)
-        #expect(LinkReading.goesBefore(link, try degraded), "the worst is shown first")
+        #expect(LinkOverview([try degraded, link]).shown.first == link, "the worst is shown first")
         let probing = try #require(try self.link(refusing.replacing("open\",", with: "halfOpen\",")))
-        #expect(LinkRows.table([probing])[1].contains("a probe is under way"))
+        #expect(LinkRows.table(LinkOverview([probing]))[1].contains("a probe is under way"))
     }
 
     @Test(arguments: [(0, "0 commands wait"), (1, "1 command waits"), (1000, "1000 or more commands wait")])
@@ -93,15 +94,17 @@ import Testing
         var links = [try degraded, LinkReading(destination: "*", level: "good"), try #require(try link(refusing))]
         links[1].direction = "down"
         for columns in 1...120 {
-            let lines = LinkRows.blocks(links, columns: columns)
+            let lines = LinkRows.blocks(LinkOverview(links), columns: columns)
             #expect(lines.allSatisfy { TerminalText.width($0) <= columns }, "\(columns)")
+            let summaries = LinkRows.summaries(LinkOverview(links, limit: 1), columns: columns)
+            #expect(summaries.allSatisfy { TerminalText.width($0) <= columns }, "\(columns)")
             #expect(
                 links.flatMap { LinkRows.panel($0, columns: columns) }.allSatisfy { TerminalText.width($0) <= columns })
         }
     }
 
     @Test func `a terminal of 50 columns shows everything`() throws {
-        let lines = LinkRows.blocks([try degraded], columns: 50)
+        let lines = LinkRows.blocks(LinkOverview([try degraded]), columns: 50)
         #expect(
             lines == [
                 "https://media.example.com:443             degraded",
@@ -117,13 +120,15 @@ import Testing
     @Test func `a pipe gets a line for each`() throws {
         var held = LinkReading(destination: "http://b:80", level: "offline")
         held.isForced = true
-        let lines = LinkRows.table([try degraded, held])
+        let lines = LinkRows.table(LinkOverview([try degraded, held]))
         #expect(lines.count == 3)
-        #expect(lines[1].contains("degraded") && lines[1].contains("lifted by 15.6 Mbit/s for 3 s"))
-        #expect(lines[2].hasPrefix("http://b:80") && lines[2].hasSuffix("held offline by a person"))
+        #expect(lines[2].contains("degraded") && lines[2].contains("lifted by 15.6 Mbit/s for 3 s"))
+        #expect(lines[1].hasPrefix("http://b:80") && lines[1].hasSuffix("held offline by a person"))
         // The coordinator says it too: once is enough.
         held.reason = "set offline by a person"
-        #expect(LinkRows.table([held])[1].split(separator: "by a person", omittingEmptySubsequences: false).count == 2)
+        #expect(
+            LinkRows.table(LinkOverview([held]))[1].split(separator: "by a person", omittingEmptySubsequences: false)
+                .count == 2)
     }
 
     @Test func `a board takes links whole and bandwidth in between`() throws {
@@ -137,15 +142,39 @@ import Testing
         }
         board.take(kind: "worker", destination: "3", body: try body("{}"))
         board.take(kind: "link", destination: "http://d:80", body: try body(#"{"level":7}"#))
-        #expect(board.readings.map(\.destination) == ["http://b:80", "http://a:80", "http://c:80"])
-        #expect(board.readings[2].rate == 1000 && board.readings[2].inFlight == 4)
+        let readings = shown(board)
+        #expect(readings.map(\.destination) == ["http://b:80", "http://a:80", "http://c:80"])
+        #expect(readings[2].rate == 1000 && readings[2].inFlight == 4)
         // An event after the snapshot has no history; it goes on.
         board.second()
         board.take(kind: "link", destination: "http://a:80", body: try body(#"{"level":"good","rate":7}"#))
         board.second()
-        let a = try #require(board.readings.first { $0.destination == "http://a:80" })
+        let a = try #require(shown(board).first { $0.destination == "http://a:80" })
         #expect(a.level == "good" && a.history == [1e6, 2e6, 0, 4e6, 1_100_001, 7])
         for _ in 0..<100 { board.second() }
-        #expect(board.readings.allSatisfy { $0.history.count <= LinkReading.historyLength })
+        #expect(shown(board).allSatisfy { $0.history.count <= LinkReading.historyLength })
+    }
+
+    @Test func `the history of a link has what its workers moved in each second, and its rate in the others`() throws {
+        var board = LinkBoard()
+        func body(_ text: String) throws -> JSONValue { try JSONValue(parsing: text.utf8) }
+        board.take(kind: "link", destination: "http://a:80", body: try body(#"{"level":"good","rate":3}"#))
+        for _ in 0..<2 { board.second() }
+        for worker in 0..<2 {
+            board.take(
+                kind: "bandwidth", destination: "http://a:80", body: try body(#"{"goodput":50,"worker":\#(worker)}"#))
+        }
+        board.second()
+        board.second()
+        board.take(kind: "link", destination: "http://a:80", body: try body(#"{"level":"good","rate":9}"#))
+        board.second()
+        #expect(shown(board).map(\.history) == [[3, 3, 100, 3, 9]])
+    }
+
+    private func shown(_ board: LinkBoard) -> [LinkReading] {
+        var overview = LinkOverview()
+        board.visit { overview.add($0) }
+        board.complete(&overview)
+        return overview.shown
     }
 }

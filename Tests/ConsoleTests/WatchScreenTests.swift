@@ -22,7 +22,7 @@ import Testing
         }
         var broken = LinkReading(destination: "http://broken:80", level: "offline")
         broken.reason = "refused 5 times"
-        state.links = [broken]
+        state.links = LinkOverview([broken])
         for number in 0..<80 {
             state.add(
                 .init(
@@ -80,6 +80,58 @@ import Testing
         state.warnings = ["Shard 3 (/var/lib/sluice/shard-03.sqlite) is damaged: file is not a database."]
         let lines = WatchScreen.render(state, columns: 80, rows: 24)
         #expect(lines.contains { $0.hasPrefix("Shard 3 (/var/lib/sluice/shard-03.sqlite) is damaged") })
+    }
+
+    /// A hundred links, one of them the uplink, on a screen without workers.
+    private var many: WatchState {
+        var state = WatchState(path: "/var/lib/sluice", now: Timestamp(milliseconds: 1_772_368_496_000))
+        for number in 0..<99 {
+            var link = LinkReading(
+                destination: "http://host\(number).example:80", level: number < 30 ? "offline" : "good")
+            link.reason = "refused 5 times"
+            state.links.add(link)
+        }
+        state.links.add(LinkReading(destination: "*", level: "good"))
+        return state
+    }
+
+    @Test func `links take the lines that workers and errors do not need, and the uplink is among them`() {
+        let state = many
+        let lines = WatchScreen.render(state, columns: 80, rows: 24)
+        #expect(lines.count == 24 || lines.count == 23)
+        #expect(lines.count { $0.hasPrefix("http://host") } == 6)
+        #expect(lines.contains { $0.hasPrefix("* ") })
+        #expect(lines.contains("and 93 more links: 24 offline, 69 good; see “sluice network --all”"))
+        #expect(lines.last == "no worker is running")
+    }
+
+    @Test func `the sum of the links fits every terminal and counts all that are not shown`() {
+        let state = many
+        for columns in stride(from: 1, through: 100, by: 9) {
+            for rows in stride(from: 1, through: 60, by: 2) {
+                let lines = WatchScreen.render(state, columns: columns, rows: rows)
+                #expect(lines.count <= rows && lines.allSatisfy { TerminalText.width($0) <= columns })
+            }
+        }
+        for rows in 11...60 {
+            let lines = WatchScreen.render(state, columns: 80, rows: rows)
+            let shown = lines.count { $0.hasPrefix("http://host") || $0.hasPrefix("* ") }
+            let sum = shown == 0 ? "100 links: " : "and \(100 - shown) more links: "
+            #expect(lines.contains { $0.hasPrefix(sum) }, "\(rows)")
+        }
+    }
+
+    @Test func `links get two thirds of a busy screen where all are asked for`() {
+        var state = busy
+        state.links = LinkOverview(many.links.shown, limit: 50)
+        func shown() -> Int {
+            WatchScreen.render(state, columns: 80, rows: 50).count { $0.hasPrefix("http://host") }
+        }
+        let few = shown()
+        state.favoursLinks = true
+        #expect(few == 5 && shown() == 12)
+        let text = WatchScreen.render(state, columns: 80, rows: 50).joined(separator: "\n")
+        for seat in 0..<4 { #expect(text.contains("worker \(seat)  pid")) }
     }
 
     @Test func `keeps a minute of history and the newest errors first`() {

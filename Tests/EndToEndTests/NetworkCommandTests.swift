@@ -143,6 +143,35 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `twenty links are shown and the others summed, all with --all, and JSON has every link`()
+            async throws
+        {
+            try await Installation.with { installation in
+                try await leave(installation)
+                let store = try installation.store()
+                for number in 10..<33 {
+                    try store.set(
+                        "link.up.http://c\(number).example:80", to: #"{"level":"good","inFlight":2,"rate":500000}"#)
+                }
+                let sum = "and 6 more links: all good; 12 in flight, 3.0 MB/s (--all shows them)"
+                let network = try await installation.sluice("network").lines
+                #expect(network.count == 22 && network.last == sum, "\(network.last ?? "-")")
+                #expect(network[1].hasPrefix("http://b.example:80") && network.contains { $0.hasPrefix("* ") })
+                let status = try await installation.sluice("status").lines
+                #expect(status.suffix(22) == network[...])
+                for command in ["network", "status"] {
+                    let all = try await installation.sluice(command, "--all").lines
+                    #expect(all.suffix(27).first?.hasPrefix("LINK") == true, "\(command)")
+                    #expect(all.count { $0.hasPrefix("http://c") } == 23, "\(command)")
+                    #expect(all.last?.hasPrefix("* ") == true, "an idle uplink goes last")
+                }
+                #expect(try await installation.sluice("network", "--json").lines.count == 26)
+                #expect(try await installation.status()?["links"]?.elements?.count == 26)
+                let refused = try await installation.sluice("status", "--all", CommandID().description)
+                #expect(refused.code == 64 && refused.errors.contains("--all"), "\(refused.errors)")
+            }
+        }
+
         @Test func `explain names the gate of the link for the quality that it holds`() async throws {
             try await Installation.with { installation in
                 try await leave(installation)

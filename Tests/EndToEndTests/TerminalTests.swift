@@ -173,6 +173,46 @@ extension EndToEndTests {
             }
         }
 
+        @Test(arguments: [[], ["--all"]])
+        func `watch sums the links for which the screen has no lines, and shows more with --all`(
+            _ options: [String]
+        ) async throws {
+            try await Installation.with { installation in
+                _ = try await installation.sluice("submit", "noop")
+                let store = try installation.store()
+                try store.set("link.up.*", to: #"{"level":"good"}"#)
+                for number in 10..<60 { try store.set("link.up.http://\(number).example:80", to: #"{"level":"good"}"#) }
+                let screen = try Pseudoterminal(columns: 40, rows: 60)
+                _ = try installation.start(
+                    program: "\(Installation.bin)/sluice", ["watch"] + options, terminal: screen)
+                let sum = options.isEmpty ? "and 31 more links: all good" : "and 4 more links: all good"
+                try await until("the sum") { screen.screen.contains(sum) }
+                #expect(screen.screen.count { $0.hasPrefix("http://") } == (options.isEmpty ? 19 : 46))
+                #expect(screen.screen.contains { $0.hasPrefix("* ") })
+                try expect(screen.screen, fits: 40, 60)
+            }
+        }
+
+        @Test func `the links of status fit a narrow terminal`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.sluice("submit", "noop")
+                let store = try installation.store()
+                for number in 10..<40 {
+                    try store.set(
+                        "link.up.http://\(number).example:80", to: #"{"level":"offline","reason":"refused 5 times"}"#)
+                }
+                let terminal = try Pseudoterminal(columns: 40, rows: 24)
+                let status = try installation.start("status", terminal: terminal)
+                #expect(try await status.end(within: .seconds(20)) == .exited(0))
+                let lines = terminal.output.split(whereSeparator: \.isNewline).map(String.init)
+                    .drop { !$0.hasPrefix("http") }
+                #expect(lines.count == 42 && lines.allSatisfy { $0.count <= 40 })
+                #expect(
+                    lines.prefix(2) == ["http://10.example:80            offline", "  refused 5 times"]
+                        && lines.suffix(2) == ["and 10 more links: all offline (--all", "  shows them)"])
+            }
+        }
+
         @Test func `Ctrl-C on the terminal of up drains, and its workers finish what they run`() async throws {
             try await Installation.with { installation in
                 let terminal = try Pseudoterminal()

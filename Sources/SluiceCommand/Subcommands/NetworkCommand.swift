@@ -7,14 +7,18 @@ struct NetworkCommand: ParsableCommand {
         commandName: "network",
         abstract: "Show links and what holds them back; hold one offline or slow.",
         discussion: """
-            Without a subcommand it shows each link, the worst first: its level, goodput of what it is known to carry, \
-            transfers running (of middle and low quality + of high) of the limit, the goodput of the last minute, and why. \
+            Without a subcommand it shows the twenty links that matter most and the sum of the others; --all shows every \
+            link. First come open circuit breakers, then offline, poor and degraded links, then those that carry most; the \
+            uplink is always there. Of a link it shows its level, goodput of what it is known to carry, transfers running \
+            (of middle and low quality + of high) of the limit, the goodput of the last minute, and why. --json prints \
+            every link.
             While a destination itself refuses commands, its circuit breaker is open: one probe a minute goes out, until \
             it accepts one. \
             “*” is this host's own uplink. Without a running coordinator it shows how the last one left them.
 
             EXAMPLES
               sluice network
+              sluice network --all | grep media.example.com
               sluice network --json | jq -r 'select(.level != "good") | .destination'
               sluice network set https://media.example.com --level offline
             """,
@@ -27,16 +31,21 @@ struct NetworkShowCommand: ParsableCommand {
 
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
+    @OptionGroup var links: LinkOptions
 
     func run() throws {
         let (directory, store) = try data.store()
-        let links = try LinkSource(Surroundings(directory: directory, store: store)).readings()
+        let source = LinkSource(Surroundings(directory: directory, store: store))
+        let overview = try source.overview(limit: print.json ? nil : links.limit)
         if print.json {
-            for link in links { Output.line(link.json.bytes) }
-        } else if links.isEmpty {
+            for link in overview.shown { Output.line(link.json.bytes) }
+        } else if overview.count == 0 {
             Output.line("no link is known: nothing was sent yet")
         } else {
-            for line in LinkSource.lines(links) { Output.line(line) }
+            let lines =
+                Output.isTerminal
+                ? LinkRows.blocks(overview, columns: Terminal.size.columns) : LinkRows.table(overview)
+            for line in lines { Output.line(line) }
         }
         try data.warn(of: store)
     }

@@ -10,17 +10,26 @@ struct StatusCommand: ParsableCommand {
         commandName: "status",
         abstract: "Show counts, workers and links; or one command with its timeline.",
         discussion: """
+            Of the links it shows the twenty that matter most and the sum of the others; --all shows every link, and \
+            --json prints every link. “sluice network” tells more of each.
+
             EXAMPLES
               sluice status
+              sluice status --all
               sluice status --json | jq .counts
               sluice status 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f
             """)
 
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
+    @OptionGroup var links: LinkOptions
 
     @Argument(help: ArgumentHelp("A command.", valueName: "id"))
     var id: CommandID?
+
+    func validate() throws {
+        if id != nil && links.all { throw ValidationError("--all shows every link; it does not go with a command.") }
+    }
 
     func run() throws {
         let (directory, store) = try data.store()
@@ -94,10 +103,13 @@ struct StatusCommand: ParsableCommand {
             Output.line("")
             for line in table.lines { Output.line(line) }
         }
-        let links = try LinkSource(surroundings).readings()
-        if !links.isEmpty {
+        let overview = try LinkSource(surroundings).overview(limit: links.limit)
+        if overview.count > 0 {
+            let lines =
+                Output.isTerminal
+                ? LinkRows.summaries(overview, columns: Terminal.size.columns) : LinkRows.table(overview)
             Output.line("")
-            for line in LinkSource.lines(links) { Output.line(line) }
+            for line in lines { Output.line(line) }
         }
     }
 

@@ -10,16 +10,21 @@ struct WatchCommand: AsyncParsableCommand {
         abstract: "Watch what happens: a live screen on a terminal, JSON lines elsewhere.",
         discussion: """
             Waits for a coordinator and goes on when it restarts. “q” or Ctrl-C leaves. In JSON lines (--json, --topic, or \
-            where the output is no terminal) each event has its “topic”; whenever somebody subscribes, all get a snapshot, whose events have “snapshot”: true.
+            where the output is no terminal) each event has its “topic”; whenever somebody subscribes, all get a snapshot, \
+            whose events have “snapshot”: true.
+            The live screen shows the links that matter most, at most twenty, and the sum of the others. With --all it \
+            shows as many links as two thirds of the screen hold. JSON lines tell of every link in any case.
 
             EXAMPLES
               sluice watch
+              sluice watch --all
               sluice watch --json | jq -c 'select(.status == "tooManyTimes")'
               sluice watch --topic bandwidth/ --topic link/
             """)
 
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
+    @OptionGroup var links: LinkOptions
 
     @Option(
         name: .long, parsing: .singleValue,
@@ -32,7 +37,7 @@ struct WatchCommand: AsyncParsableCommand {
         if print.json || !topic.isEmpty || !Output.isTerminal {
             try await WatchLines(directory: directory, topics: topic).run()
         } else {
-            try await WatchLive(directory: directory, store: store, path: data.path).run()
+            try await WatchLive(directory: directory, store: store, path: data.path, showsAllLinks: links.all).run()
         }
     }
 }

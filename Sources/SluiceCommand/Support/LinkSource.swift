@@ -13,19 +13,25 @@ struct LinkSource {
 
     init(_ surroundings: Surroundings) { self.surroundings = surroundings }
 
-    /// The worst first. Blocks for a few milliseconds, at most a second.
-    func readings() throws -> [LinkReading] {
-        try surroundings.readings(live: surroundings.coordinator.isHeld ? live() : nil)
-    }
+    /// Every link in its order. Blocks for a few milliseconds; a second where the coordinator does not answer.
+    func readings() throws -> [LinkReading] { try overview(limit: nil).shown }
 
-    /// For a person: blocks on a terminal, a table elsewhere.
-    static func lines(_ links: [LinkReading]) -> [String] {
-        Output.isTerminal ? LinkRows.blocks(links, columns: Terminal.size.columns) : LinkRows.table(links)
+    /// - Parameter limit: of links shown; nil shows every link.
+    func overview(limit: Int?) throws -> LinkOverview {
+        let live = surroundings.coordinator.isHeld ? try live() : nil
+        let overrides = LinkOverrides(try surroundings.overrides())
+        guard let live else {
+            let stored = try surroundings.storedLinks()
+            return overrides.overview(limit: limit) { stored.visit($0) }
+        }
+        var overview = overrides.overview(limit: limit) { live.visit($0) }
+        live.complete(&overview)
+        return overview
     }
 
     /// The snapshot that a new subscriber gets. Counts end it: they are read from the store, and sent behind the links.
     /// - Returns: nil where nobody answers.
-    private func live() throws -> [LinkReading]? {
+    private func live() throws -> LinkBoard? {
         final class Collected: Sendable {
             let board = Mutex(LinkBoard())
             let isComplete = DispatchSemaphore(value: 0)
@@ -41,7 +47,7 @@ struct LinkSource {
         }
         return withExtendedLifetime(feed) {
             let isComplete = collected.isComplete.wait(timeout: .now() + Self.patience) == .success
-            return isComplete ? collected.board.withLock { $0.readings } : nil
+            return isComplete ? collected.board.withLock { $0 } : nil
         }
     }
 }

@@ -11,40 +11,58 @@ extension Surroundings {
         LinkOverrideSetting.parse(try store.knownSettings(prefix: LinkOverrideSetting.prefix))
     }
 
-    /// The worst first. What a person set goes before what the coordinator said, which may not have heard of it yet.
-    /// - Parameter live: as events tell them; nil without a coordinator.
-    func readings(live: [LinkReading]?) throws(StoreError) -> [LinkReading] {
-        var readings = if let live { live } else { try stored() }
-        for (destination, setting) in try overrides() {
-            let indices = readings.indices.filter { readings[$0].destination == destination.text }
-            for index in indices {
-                readings[index].isForced = setting.override.isOffline
-                readings[index].maxRate = setting.override.maxRate ?? readings[index].maxRate
-            }
-            guard indices.isEmpty else { continue }
-            var reading = LinkReading(
-                destination: destination.text, level: setting.override.isOffline ? "offline" : "unknown")
-            reading.isForced = setting.override.isOffline
-            reading.maxRate = setting.override.maxRate
-            reading.since = setting.since
-            readings.append(reading)
+    /// As the last coordinator left them.
+    func storedLinks() throws(StoreError) -> StoredLinks {
+        StoredLinks(settings: try store.knownSettings(prefix: Self.linkPrefix))
+    }
+}
+
+/// Links in settings `link.<direction>.<destination>`. Each is parsed when it is visited: twenty thousand of them parsed
+/// take three times the memory of their texts.
+struct StoredLinks {
+    let settings: [String: String]
+
+    func visit(_ body: (LinkReading) -> Void) {
+        for (key, value) in settings {
+            let name = key.dropFirst(Surroundings.linkPrefix.count)
+            guard let dot = name.firstIndex(of: "."), ["up", "down"].contains(name[..<dot]),
+                let parsed = try? JSONValue(parsing: value.utf8),
+                var link = LinkReading(destination: name[name.index(after: dot)...], body: parsed)
+            else { continue }
+            link.direction = String(name[..<dot])
+            body(link)
         }
-        return readings.sorted(by: LinkReading.goesBefore)
+    }
+}
+
+/// What people set of links. It goes before what the coordinator said, which may not have heard of it yet.
+struct LinkOverrides: Equatable {
+    private let settings: [String: LinkOverrideSetting]
+
+    init(_ settings: [Destination: LinkOverrideSetting]) {
+        self.settings = Dictionary(settings.map { ($0.key.text, $0.value) }) { first, _ in first }
     }
 
-    /// Settings `link.<direction>.<destination>`.
-    private func stored() throws(StoreError) -> [LinkReading] {
-        let settings = try store.knownSettings(prefix: Self.linkPrefix)
-        var readings: [LinkReading] = []
-        for (key, value) in settings {
-            let name = key.dropFirst(Self.linkPrefix.count)
-            guard let dot = name.firstIndex(of: "."), ["up", "down"].contains(name[..<dot]),
-                let body = try? JSONValue(parsing: value.utf8),
-                var reading = LinkReading(destination: name[name.index(after: dot)...], body: body)
-            else { continue }
-            reading.direction = String(name[..<dot])
-            readings.append(reading)
+    /// The links that `visit` passes on, and those that only a person has named.
+    /// - Parameter limit: of links shown; nil shows every link.
+    func overview(limit: Int?, visit: ((LinkReading) -> Void) -> Void) -> LinkOverview {
+        var overview = LinkOverview(limit: limit)
+        var unseen = settings
+        visit { link in
+            guard let setting = settings[link.destination] else { return overview.add(link) }
+            unseen[link.destination] = nil
+            var link = link
+            link.isForced = setting.override.isOffline
+            link.maxRate = setting.override.maxRate ?? link.maxRate
+            overview.add(link)
         }
-        return readings
+        for (destination, setting) in unseen {
+            var link = LinkReading(destination: destination, level: setting.override.isOffline ? "offline" : "unknown")
+            link.isForced = setting.override.isOffline
+            link.maxRate = setting.override.maxRate
+            link.since = setting.since
+            overview.add(link)
+        }
+        return overview
     }
 }

@@ -39,7 +39,14 @@ final class WatchCollector: Sendable {
 
     func progress(of id: CommandID) -> Progress? { state.withLock { $0.progress[id] } }
 
-    var links: [LinkReading] { state.withLock { $0.board.readings } }
+    /// - Parameter limit: of links shown.
+    func links(limit: Int, overrides: LinkOverrides) -> LinkOverview {
+        state.withLock { state in
+            var overview = overrides.overview(limit: limit) { state.board.visit($0) }
+            state.board.complete(&overview)
+            return overview
+        }
+    }
 
     func worker(_ seat: Int) -> Worker? { state.withLock { $0.workers[seat] } }
 

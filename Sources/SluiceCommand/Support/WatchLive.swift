@@ -17,15 +17,21 @@ final class WatchLive: Sendable {
     private let collector = WatchCollector()
     private let state: Mutex<WatchState>
     private let lastEnded = Mutex<Int?>(nil)
+    /// What the last look without a coordinator found: until one starts, only a person changes it.
+    private let storedLinks = Mutex<(overrides: LinkOverrides, limit: Int, overview: LinkOverview)?>(nil)
+    private let showsAllLinks: Bool
     private let isOver = Atomic<Bool>(false)
 
     private static let frame: Duration = .milliseconds(250)
     private static let patience: DispatchTimeInterval = .milliseconds(500)
 
-    init(directory: DataDirectory, store: SQLiteStore, path: String) {
+    init(directory: DataDirectory, store: SQLiteStore, path: String, showsAllLinks: Bool) {
         self.directory = directory
         self.store = store
-        state = Mutex(WatchState(path: path, now: .now))
+        self.showsAllLinks = showsAllLinks
+        var state = WatchState(path: path, now: .now)
+        state.favoursLinks = showsAllLinks
+        self.state = Mutex(state)
     }
 
     func run() async throws {
@@ -115,11 +121,11 @@ final class WatchLive: Sendable {
         let surroundings = Surroundings(directory: directory, store: store)
         let coordinator = surroundings.coordinator
         // Before the second is over: what moved in it is shown.
-        let live = collector.links
+        let links = Result { () throws(StoreError) in try overview(surroundings, isLive: coordinator.isHeld) }
         let rates = collector.second()
         let seen: Seen
         do throws(StoreError) {
-            seen = try Seen(surroundings, collector, links: coordinator.isHeld ? live : nil)
+            seen = try Seen(surroundings, collector, links: links.get())
         } catch {
             // The rest of the screen stays as it was.
             return state.withLock { $0.warnings = [error.message] }
@@ -143,20 +149,36 @@ final class WatchLive: Sendable {
             state.addSecond(commands: Double(max(commands, rates.ended)), bytes: Double(rates.bytes))
         }
     }
+
+    /// - Parameter isLive: a coordinator runs, and its events tell of links.
+    private func overview(_ surroundings: Surroundings, isLive: Bool) throws(StoreError) -> LinkOverview {
+        let limit = showsAllLinks ? max(Terminal.size.rows, LinkOverview.maxShown) : LinkOverview.maxShown
+        let overrides = LinkOverrides(try surroundings.overrides())
+        if isLive {
+            storedLinks.withLock { $0 = nil }
+            return collector.links(limit: limit, overrides: overrides)
+        }
+        if let known = storedLinks.withLock({ $0 }), known.overrides == overrides, known.limit == limit {
+            return known.overview
+        }
+        let stored = try surroundings.storedLinks()
+        let overview = overrides.overview(limit: limit) { stored.visit($0) }
+        storedLinks.withLock { $0 = (overrides, limit, overview) }
+        return overview
+    }
 }
 
 /// What the store tells at one moment.
 private struct Seen {
     var counts: [CommandStatus: Int]
     var workers: [WatchState.Worker]
-    var links: [LinkReading]
+    var links: LinkOverview
     var pauses: [String]
 
     /// Running commands shown of each worker; the rest is a number.
     private static let mostRows = 4096
 
-    /// - Parameter links: as events tell them; nil without a coordinator.
-    init(_ surroundings: Surroundings, _ collector: WatchCollector, links live: [LinkReading]?) throws(StoreError) {
+    init(_ surroundings: Surroundings, _ collector: WatchCollector, links: LinkOverview) throws(StoreError) {
         let store = surroundings.store
         let all = try store.counts()
         counts = Dictionary(uniqueKeysWithValues: CommandStatus.allCases.map { ($0, all[$0]) })
@@ -184,7 +206,7 @@ private struct Seen {
                 concurrency: worker?.concurrency,
                 running: (running[session.epoch] ?? []).sorted { $0.since < $1.since })
         }
-        links = try surroundings.readings(live: live)
+        self.links = links
         pauses = try surroundings.pauses().map(\.sentence)
     }
 }

@@ -1,0 +1,63 @@
+/// The links that matter most, and the sum of the others. Keeps no more links than it shows, however many are added.
+package struct LinkOverview: Sendable, Equatable {
+    private struct Entry: Equatable {
+        var rank: LinkRank
+        var link: LinkReading
+    }
+
+    /// Links shown unless all are asked for.
+    package static let maxShown = 20
+
+    /// The sum of the links that are not shown.
+    package private(set) var rest = LinkSum()
+    /// Nil: every link is shown.
+    private let limit: Int?
+    private var uplinks: [Entry] = []
+    /// In order where there is a limit.
+    private var others: [Entry] = []
+
+    /// - Parameter limit: of links shown, uplinks included, which are shown at any limit above 0; nil shows every link.
+    package init(limit: Int? = maxShown) { self.limit = limit }
+
+    package init(_ links: some Sequence<LinkReading>, limit: Int? = maxShown) {
+        self.init(limit: limit)
+        for link in links { add(link) }
+    }
+
+    package mutating func add(_ link: LinkReading) {
+        let entry = Entry(rank: LinkRank(link), link: link)
+        guard let limit else {
+            others.append(entry)
+            return
+        }
+        if link.isUplink, limit > 0 {
+            uplinks.append(entry)
+        } else {
+            if others.count == room(limit), let last = others.last, last.rank < entry.rank { return rest.add(link) }
+            others.insert(entry, at: others.firstIndex { entry.rank < $0.rank } ?? others.count)
+        }
+        while others.count > room(limit), let last = others.popLast() { rest.add(last.link) }
+    }
+
+    /// In their order.
+    package var shown: [LinkReading] { (uplinks + others).sorted { $0.rank < $1.rank }.map(\.link) }
+
+    /// Links, shown or not.
+    package var count: Int { uplinks.count + others.count + rest.count }
+
+    /// At most `limit` of the links shown, and the others with the rest.
+    package func limited(to limit: Int) -> Self {
+        var overview = Self(limit: limit)
+        overview.rest = rest
+        for entry in uplinks + others { overview.add(entry.link) }
+        return overview
+    }
+
+    /// Completes the links shown, in fields that their order does not depend on.
+    mutating func completeShown(_ complete: (inout LinkReading) -> Void) {
+        for index in uplinks.indices { complete(&uplinks[index].link) }
+        for index in others.indices { complete(&others[index].link) }
+    }
+
+    private func room(_ limit: Int) -> Int { max(limit - uplinks.count, 0) }
+}

@@ -1,0 +1,68 @@
+/// The sum of links that are not shown one by one.
+package struct LinkSum: Sendable, Equatable {
+    private var counts = [Int](repeating: 0, count: LinkStanding.allCases.count)
+    private var waiting: Int64 = 0
+    /// A circuit breaker counts its waiting commands up to a maximum, so the sum may be too low.
+    private var isWaitingAtLeast = false
+    private var inFlight: Int64 = 0
+    /// Bytes per second.
+    private var rate: Int64 = 0
+
+    package init() {}
+
+    /// Links in the sum.
+    package var count: Int { counts.reduce(0, +) }
+
+    package func count(_ standing: LinkStanding) -> Int { counts[standing.rawValue] }
+
+    package mutating func add(_ link: LinkReading) {
+        counts[LinkStanding(link).rawValue] += 1
+        if let circuitBreaker = link.circuitBreaker {
+            waiting = Self.sum(waiting, circuitBreaker.waiting)
+            isWaitingAtLeast = isWaitingAtLeast || circuitBreaker.waiting >= CircuitBreakerReading.maxCounted
+        }
+        // The traffic of an uplink is that of its destinations, which are in the sum themselves.
+        guard !link.isUplink else { return }
+        inFlight = Self.sum(inFlight, link.allInFlight)
+        rate = Self.sum(rate, link.currentRate)
+    }
+
+    /// `12 offline, 4,968 good`; `good` for a single link, `all good` where the links are alike.
+    package var standings: String {
+        let present = LinkStanding.allCases.filter { count($0) > 0 }
+        if present.count == 1, let only = present.first { return (count == 1 ? "" : "all ") + only.text }
+        return present.map { "\(Figures.grouped(Int64(count($0)))) \($0.text)" }.joined(separator: ", ")
+    }
+
+    /// `120 commands wait, 3 in flight, 1.2 MB/s`; empty where nothing waits or moves.
+    package var traffic: String {
+        var parts: [String] = []
+        if waiting > 0 {
+            let count = Figures.grouped(waiting) + (isWaitingAtLeast ? " or more" : "")
+            parts.append(waiting == 1 ? "1 command waits" : "\(count) commands wait")
+        }
+        if inFlight > 0 { parts.append("\(Figures.grouped(inFlight)) in flight") }
+        if rate > 0 { parts.append("\(Figures.bytes(rate))/s") }
+        return parts.joined(separator: ", ")
+    }
+
+    /// Stored figures may be damaged, so the sum stops at the largest number.
+    private static func sum(_ left: Int64, _ right: Int64) -> Int64 {
+        let (sum, isOverflow) = left.addingReportingOverflow(right)
+        return isOverflow ? .max : sum
+    }
+}
+
+extension LinkReading {
+    /// The host's own uplink, or another.
+    var isUplink: Bool { destination.utf8.first == UInt8(ascii: "*") }
+
+    /// Bytes per second, 0 where none were measured.
+    var currentRate: Int64 { max(rate ?? goodput ?? 0, 0) }
+
+    /// Transfers of every quality.
+    var allInFlight: Int64 {
+        let (sum, isOverflow) = max(inFlight ?? 0, 0).addingReportingOverflow(max(highInFlight ?? 0, 0))
+        return isOverflow ? .max : sum
+    }
+}
