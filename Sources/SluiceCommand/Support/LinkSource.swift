@@ -8,8 +8,9 @@ internal import Synchronization
 struct LinkSource {
     private let surroundings: Surroundings
 
-    /// A coordinator that has said nothing for so long is busy or gone.
+    /// A coordinator that has said nothing for so long is busy or gone. A long snapshot is waited for while it comes.
     private static let patience = DispatchTimeInterval.seconds(1)
+    private static let maxWaits = 5
 
     init(_ surroundings: Surroundings) { self.surroundings = surroundings }
 
@@ -35,10 +36,12 @@ struct LinkSource {
         final class Collected: Sendable {
             let board = Mutex(LinkBoard())
             let isComplete = DispatchSemaphore(value: 0)
+            let snapshotEvents = Atomic<Int>(0)
         }
         let collected = Collected()
         let feed = try EventFeed(directory: surroundings.directory, prefixes: ["link/", "bandwidth/", "counts"]) {
             guard let event = SluiceEvent(frame: Array($0)) else { return }
+            if event.isSnapshot { collected.snapshotEvents.add(1, ordering: .relaxed) }
             if event.kind == "counts" {
                 if event.isSnapshot { collected.isComplete.signal() }
             } else {
@@ -46,8 +49,14 @@ struct LinkSource {
             }
         }
         return withExtendedLifetime(feed) {
-            let isComplete = collected.isComplete.wait(timeout: .now() + Self.patience) == .success
-            return isComplete ? collected.board.withLock { $0 } : nil
+            for _ in 0..<Self.maxWaits {
+                let heard = collected.snapshotEvents.load(ordering: .relaxed)
+                if collected.isComplete.wait(timeout: .now() + Self.patience) == .success {
+                    return collected.board.withLock { $0 }
+                }
+                if collected.snapshotEvents.load(ordering: .relaxed) == heard { break }
+            }
+            return nil
         }
     }
 }
