@@ -12,10 +12,10 @@ public enum Ending: Sendable, Equatable {
 /// Why an execution failed, and whose fault it is. Operations throw it.
 public struct Failure: Error, Sendable, Equatable {
     public enum Fault: Int, Sendable {
-        /// Counts towards the retry limit: 408, 425, 429, most 5xx.
+        /// Counts towards the retry limit: 408, 425, 429, most 5xx, 503 while the destination answers other commands.
         case command = 0
-        /// Not charged: DNS, refused, unreachable, time-outs of connect and TLS, a stall, 503. Of a command without a
-        /// destination it is charged like `command`.
+        /// Not charged: DNS, refused, unreachable, time-outs of connect and TLS, a stall, any other 503. Of a command
+        /// without a destination it is charged like `command`.
         case link = 1
         /// No retry can mend it: other 4xx, a changed source, an invalid payload.
         case final = 2

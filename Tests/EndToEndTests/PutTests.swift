@@ -187,6 +187,8 @@ extension EndToEndTests {
                 let store = try installation.store()
                 let source = try installation.place.file("file", noise(1000))
                 let busy = try await installation.sluice("put", source, "--to", "\(receiver.origin)/busy").ids[0]
+                // A 503 before any answer to another command is not charged.
+                try await until("the 503") { receiver.requests(to: "/busy").first?.answered == 503 }
                 let broken = try await installation.sluice("put", source, "--to", "\(receiver.origin)/broken").ids[0]
                 let many = try await installation.sluice("put", source, "--to", "\(receiver.origin)/many").ids[0]
                 let refusal = try await installation.await(many, .error, in: store)

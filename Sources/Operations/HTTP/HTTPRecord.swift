@@ -5,6 +5,8 @@ internal import NIOHTTP1
 
 /// What came of one HTTP request.
 struct HTTPRecord: Sendable {
+    /// When the request began: its record is made then.
+    var startedAt = ContinuousClock.now
     /// The final response's head; nil where none came.
     var head: HTTPResponseHead?
     /// Its body, up to ``HTTPTransfer/bodyLimit``.

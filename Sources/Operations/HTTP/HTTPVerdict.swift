@@ -17,7 +17,8 @@ internal import NIOHTTP1
 /// | 423, 425, 429 | command | yes | no | `Retry-After` is a lower bound; 429 also slows the destination |
 /// | other 4xx | final | – | no | with `Retry-After`: command, charged |
 /// | 502, 504 | command | yes | yes | |
-/// | 503 | link | no | no | slows the destination |
+/// | 503 | link | no | no | slows the destination; `Retry-After` is a lower bound |
+/// | 503 while other commands are answered | command | yes | no | the same; ``DestinationEvidence`` decides |
 /// | 507 | destination | no | no | one probe a minute |
 /// | 511 | link | no | no | not an answer of the destination: a network's login page |
 /// | other 5xx | command | yes | no | |
@@ -28,7 +29,7 @@ internal import NIOHTTP1
 /// | certificate: dates, name, issuer; client certificate demanded; TLS 1.1 or older; proxy authentication | destination | no | – |
 /// | proxy refuses otherwise | link | no | – |
 /// | address not permitted | final | – | – |
-/// | closed or reset in mid-request | reset: the command's where others succeed, else the link's | by that | yes |
+/// | closed or reset in mid-request | reset: command where others succeed, else link; the executor decides | by that | yes |
 /// | stall, silent kept connection | link | no | yes |
 /// | no response within `responseTimeout`; a head that drips, is too large or is not HTTP | command | yes | yes |
 ///

@@ -162,6 +162,8 @@ package struct UploadOperation: Operation {
         failure.ambiguous = false
         switch failure.fault {
         case .credential, .destination, .link: throw failure
+        // It would answer the file alike.
+        case .command where record.status == 503: throw failure
         // What it says of this URL is the upload's to find out.
         case .command, .final, .reset: return
         }

@@ -56,6 +56,10 @@ struct UploadRequests: Sendable {
             guard !Task.isCancelled, mayTryAgain(after: record, manner, isRest: isRest) else { break }
             if record.head != nil { manner.isFresh = true }
         }
+        // A gateway or a cache may answer a question while the server behind it answers 503 to everything.
+        if let status = record.status, [.PUT, .POST, .PATCH].contains(method) {
+            evidence.answered(status, to: execution.id, at: url.destination)
+        }
         secrets.redact(&record, except: ["location", "set-cookie"])
         return record
     }
@@ -87,7 +91,8 @@ struct UploadRequests: Sendable {
             request: "\(method.rawValue) \(url.textForPeople)", destination: url.destination, now: .now)
         guard var failure = verdict.failure(record) else { return nil }
         failure = evidence.judge(
-            failure, of: execution.id, at: url.destination, redirectedTo: Self.otherDestination(record, url))
+            failure, of: execution.id, at: url.destination, redirectedTo: Self.otherDestination(record, url),
+            since: record.startedAt)
         // A question makes nothing, whether it was heard or not.
         let isQuestion = method == .OPTIONS
         if isQuestion { failure.ambiguous = false }
