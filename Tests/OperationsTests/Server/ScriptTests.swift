@@ -11,7 +11,7 @@ import Testing
         "PUT /a : close; read", "PUT /a : read at 0", "PUT /a : send text", "PUT /a : send \"a\" drip 0 every 1s",
         "PUT /a : interim 201", "PUT /a : interim 101", "PUT /a : tunnel nowhere",
         "PUT /a : answer 201 drip tail 1 every 1s",
-        "PUT /a : answer 201 body 999999999999G",
+        "PUT /a : answer 201 body 999999999999G", "PUT /a : store pausing 1s", "PUT /a : store pausing 1s every 0",
     ])
     func `a line that is not understood is an error that names it`(_ line: String) {
         let error = #expect(throws: ScriptError.self) { try Script(parsing: "# a comment\n\n\(line)\n") }

@@ -172,6 +172,18 @@ struct ScriptedServerTests {
         }
     }
 
+    @Test func `a body that is stored with pauses is read in pieces`() async throws {
+        try await with("* * : store pausing 150ms every 4") { server in
+            for body in ["abcdefghij", "abcdefgh", "abc"] {
+                _ = try await Curl.answers("-X", "PUT", "-d", body, "\(server.origin)/\(body.count)")
+                #expect(server.holds("/\(body.count)", Array(body.utf8)))
+            }
+            // No pause follows the last byte.
+            let pauses = server.requests.map { Int((($0.answeredAt ?? .now) - $0.began) / 0.15) }
+            #expect(pauses == [2, 1, 0])
+        }
+    }
+
     @Test func `certificates are what they say`() async throws {
         let directory = try TemporaryDirectory("certificates")
         defer { directory.remove() }

@@ -97,7 +97,9 @@ struct ScriptParser {
         case "send":
             guard case .quoted(let bytes)? = words.popFirst() else { throw error("“send” takes a quoted text") }
             return .send(bytes, drip: take("drip") ? try drip() : nil)
-        case "store": return .store(after: take("after") ? try duration() : .zero)
+        case "store":
+            let wait = take("after") ? try duration() : .zero
+            return .store(after: wait, pause: take("pausing") ? try pause() : nil)
         case "tunnel": return .tunnel(try addressIfAny())
         case "forward": return .forward(try addressIfAny())
         case "idle": return .idle(try duration())
@@ -155,6 +157,14 @@ struct ScriptParser {
         let size = try count("a size")
         guard size > 0, take("every") else { throw error("a drip is SIZE every DURATION, with a SIZE above 0") }
         return ScriptDrip(size: size, interval: try duration())
+    }
+
+    private mutating func pause() throws(ScriptError) -> ScriptPause {
+        let length = try duration()
+        guard take("every") else { throw error("“every” and a size are missing") }
+        let size = try count("a size")
+        guard size > 0 else { throw error("“pausing” takes a size above 0") }
+        return ScriptPause(size: size, length: length)
     }
 
     // MARK: Words

@@ -9,7 +9,10 @@ package enum ScriptStep: Sendable, Equatable {
     case interim(ScriptAnswer)
     case answer(ScriptAnswer)
     case send([UInt8], drip: ScriptDrip? = nil)
-    case store(after: Duration)
+    /// - Parameters:
+    ///   - after: between the last byte of the body and the response.
+    ///   - pause: nil: the body is read as it comes.
+    case store(after: Duration, pause: ScriptPause? = nil)
     case tunnel(ScriptAddress?)
     case forward(ScriptAddress?)
     case idle(Duration)
@@ -32,6 +35,13 @@ package struct ScriptDrip: Sendable, Equatable {
     /// Bytes of a piece, at least 1.
     var size: Int
     var interval: Duration
+}
+
+/// Stops reading a body for some time after each piece of it.
+package struct ScriptPause: Sendable, Equatable {
+    /// Bytes of a piece, at least 1.
+    var size: Int
+    var length: Duration
 }
 
 /// Where a proxy connects to.

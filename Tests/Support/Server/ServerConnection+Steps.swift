@@ -24,7 +24,7 @@ extension ServerConnection {
             send(Outgoing(answer, to: exchange.head.method) { self.replaced($0, context) }, context) { self.resume($0) }
         case .answer(let answer): self.answer(answer, context)
         case .send(let bytes, let drip): send(Outgoing(bytes, drip: drip), context) { self.resume($0) }
-        case .store(let wait): store(wait, context)
+        case .store(let wait, let pause): store(wait, pause, context)
         case .tunnel(let address): tunnel(to: address, context)
         case .forward(let address): forward(to: address, context)
         case .idle(let limit): self.exchange?.idle = limit
@@ -87,7 +87,7 @@ extension ServerConnection {
     }
 
     /// Lets the server's files decide where the body goes and what is answered.
-    private func store(_ wait: Duration, _ context: ChannelHandlerContext) {
+    private func store(_ wait: Duration, _ pause: ScriptPause?, _ context: ChannelHandlerContext) {
         guard let exchange else { return }
         let (path, response, stopped) = state.access { [number] state in
             let (path, response, writer) = state.files.decide(exchange.head, for: number, hashes: state.hashes)
@@ -100,8 +100,16 @@ extension ServerConnection {
         if response.closes {
             steps += [.discard(.seconds(1)), .close]
         } else {
-            steps = [.read()] + (wait > .zero ? [.wait(wait)] : []) + steps
+            let pieces = pause.map { Self.pieces(of: exchange.head.declared, $0) } ?? []
+            steps = pieces + [.read()] + (wait > .zero ? [.wait(wait)] : []) + steps
         }
         self.exchange?.steps = ArraySlice(steps) + exchange.steps
+    }
+
+    /// The steps that read a body of the declared size up to its last pause.
+    private static func pieces(of declared: Int, _ pause: ScriptPause) -> [ScriptStep] {
+        stride(from: pause.size, to: declared, by: pause.size).flatMap { end -> [ScriptStep] in
+            [.read(upTo: end), .wait(pause.length)]
+        }
     }
 }
