@@ -20,6 +20,7 @@ import TestSupport
 /// ```
 /// {"ask": "statistics", "since": ns}    requests that run or ended since, with bytes in steps of 50 ms; times are of
 ///                                       CLOCK_MONOTONIC in nanoseconds
+/// {"ask": "count", "below": "/a/"}      how many requests to such paths have begun, and how many were answered 2xx or not
 /// {"ask": "files"}                      for each path: bytes kept, and SHA-256 where hashes were on from its start
 /// {"change": BEHAVIOUR}                 see ``Behaviour``
 /// {"script": TEXT}                      see `SCRIPT.md`; null: what the behaviour says. Replaces `firstByteDelay` and

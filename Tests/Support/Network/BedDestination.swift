@@ -32,26 +32,53 @@ package final class BedDestination: Sendable {
     /// `http://10.77.i.1:PORT`
     package let origin: String
     package let process: ChildProcess
+    private let port: Int
     private let control: ControlLine
 
     /// Starts it and waits until it takes connections.
     /// - Parameters:
     ///   - number: of the destination's address, from 1.
     ///   - directory: an existing one, for its socket and log.
-    package init(
+    package convenience init(
         _ bed: NetworkBed, number: Int = 1, port: Int = 8080, in directory: String, bin: String = NetworkBed.bin,
         faults: Fault...
     ) async throws {
-        let socket = "\(directory)/destination-\(number)-\(port).sock"
+        try await self.init(bed, .server, address: "10.77.\(number).1", port: port, in: directory, bin: bin)
+        for fault in faults { try await set(fault) }
+    }
+
+    /// Starts one in the client's network that takes connections to every address of 127/8; see ``origin(loopback:)``.
+    package convenience init(
+        loopbackOf bed: NetworkBed, port: Int = 8080, in directory: String, bin: String = NetworkBed.bin
+    ) async throws {
+        try await self.init(bed, .client, address: "0.0.0.0", port: port, in: directory, bin: bin)
+    }
+
+    private init(
+        _ bed: NetworkBed, _ side: NetworkBed.Side, address: String, port: Int, in directory: String, bin: String
+    ) async throws {
+        let socket = "\(directory)/destination-\(address)-\(port).sock"
         let process = try bed.start(
-            in: .server, ["\(bin)/TestDestination", "10.77.\(number).1", "\(port)", socket],
-            log: "\(directory)/destination-\(number)-\(port)")
-        origin = "http://10.77.\(number).1:\(port)"
+            in: side, ["\(bin)/TestDestination", address, "\(port)", socket],
+            log: "\(directory)/destination-\(address)-\(port)")
+        origin = "http://\(side == .client ? "127.0.0.1" : address):\(port)"
+        self.port = port
         self.process = process
         control = try await ControlLine(path: socket) {
             guard process.ending == nil else { throw Missed("the destination ended: \(process.errors)") }
         }
-        for fault in faults { try await set(fault) }
+    }
+
+    /// The origin of one of the addresses of a destination on loopback: `http://127.1.0.0:PORT` and so on.
+    /// - Parameter number: from 0 to 65,535.
+    package func origin(loopback number: Int) -> String { Self.origin(loopback: number, net: 1, port: port) }
+
+    /// An origin in 127/8: each (number, net) is a destination of its own.
+    /// - Parameters:
+    ///   - number: from 0 to 65,535.
+    ///   - net: from 0 to 255.
+    package static func origin(loopback number: Int, net: Int, port: Int) -> String {
+        "http://127.\(net).\(number >> 8).\(number & 255):\(port)"
     }
 
     /// Takes effect before this returns.
@@ -73,6 +100,11 @@ package final class BedDestination: Sendable {
         Received(try await control.ask(["ask": "statistics", "since": .integer(since.nanoseconds)]))
     }
 
+    /// Counts the requests to paths with a prefix.
+    package func count(below prefix: String = "/") async throws -> RequestCount {
+        RequestCount(try await control.ask(["ask": "count", "below": .string(prefix)]))
+    }
+
     /// For each path the bytes that are kept, and their SHA-256 where hashes were on from its start.
     package func files() async throws -> [String: (kept: Int64, sha256: String?)] {
         let files = try await control.ask(["ask": "files"])["files"]?.members ?? []
@@ -83,6 +115,32 @@ package final class BedDestination: Sendable {
 
     /// Forgets requests that have ended, and every file.
     package func forget() async throws { try await control.ask(["forget": true]) }
+}
+
+/// How many requests a ``BedDestination`` has seen.
+package struct RequestCount: Sendable {
+    package var begun: Int
+    /// Answered with 2xx.
+    package var succeeded: Int
+    /// Answered with another status.
+    package var refused: Int
+    /// When the first of them began; nil of none.
+    package var firstBegin: MonotonicMoment?
+    package var lastBegin: MonotonicMoment?
+    /// When the last response left.
+    package var lastEnd: MonotonicMoment?
+
+    init(_ json: JSONValue) {
+        func moment(_ name: String) -> MonotonicMoment? {
+            json[name]?.integer.map { MonotonicMoment(nanoseconds: $0) }
+        }
+        begun = Int(json["begun"]?.integer ?? 0)
+        succeeded = Int(json["succeeded"]?.integer ?? 0)
+        refused = Int(json["refused"]?.integer ?? 0)
+        firstBegin = moment("firstBegin")
+        lastBegin = moment("lastBegin")
+        lastEnd = moment("lastEnd")
+    }
 }
 
 /// What a ``BedDestination`` was asked and what came.
