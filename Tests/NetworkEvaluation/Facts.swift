@@ -44,5 +44,12 @@ enum Facts {
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
+    /// The most memory that a process has had, in MB of 10⁶ bytes (proc_pid_status(5): VmHWM).
+    static func peakMemory(of process: Int32) -> Double? {
+        let line = text("/proc/\(process)/status").split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        guard let words = line?.split(whereSeparator: \.isWhitespace), words.count > 1 else { return nil }
+        return Double(words[1]).map { $0 * 1024 / 1e6 }
+    }
+
     private static func text(_ path: String) -> String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
 }

@@ -28,7 +28,7 @@ struct Scenario: Sendable {
     static let all: [Scenario] =
         priority + changes + resumes + [reaction] + capacity + outages + [flap, loss] + others + [
             starvation, overhead, kill,
-        ]
+        ] + admission
 
     /// What the README quotes.
     var recorded: Extent {

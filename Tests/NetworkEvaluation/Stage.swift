@@ -92,6 +92,13 @@ final class Stage {
         self.up = nil
     }
 
+    /// How often `sluice up` has found that a child of that name died.
+    func deaths(of child: String) -> Int {
+        (up?.errors ?? "").split(separator: "\n").count {
+            $0.contains("A child died") && $0.contains("child.name=\(child)")
+        }
+    }
+
     /// SIGKILL to processes of this run, by their ids.
     func kill(_ processes: [Int32]) { for process in processes { Foundation.kill(process, SIGKILL) } }
 
@@ -163,11 +170,21 @@ final class Stage {
         _ count: Int = 1, of bytes: Int, _ qos: Commands.QualityOfService, kind: String, to destination: Int = 1,
         by transport: Transport = .put
     ) async throws -> [CommandID] {
+        try await submit(
+            count, of: bytes, qos, kind: kind, at: destinations[destination - 1].origin, by: transport)
+    }
+
+    /// The same to any origin.
+    @discardableResult
+    func submit(
+        _ count: Int = 1, of bytes: Int, _ qos: Commands.QualityOfService, kind: String, at origin: String,
+        by transport: Transport = .put
+    ) async throws -> [CommandID] {
         let file = try file(bytes)
         var drafts: [CommandDraft] = []
         for _ in 0..<count {
             let number = submitted.count + drafts.count
-            let to = "\(destinations[destination - 1].origin)/\(transport == .tus ? "tus" : "put")/\(kind)/"
+            let to = "\(origin)/\(transport == .tus ? "tus" : "put")/\(kind)/"
             var options = SubmitOptions()
             options.qos = qos
             var payload: [JSONValue.Member] = [
