@@ -140,7 +140,7 @@ extension EndToEndTests {
             }
         }
 
-        private static func run(_ form: Form) async throws {
+        static func run(_ form: Form) async throws {
             let place = try TemporaryDirectory("evaluation")
             defer { place.remove() }
             let child = try ChildProcess(

@@ -1,0 +1,162 @@
+import Commands
+import Foundation
+import Store
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    /// Two thousand destinations on addresses of 127/8, half of which refuse connections.
+    struct ManyDestinationsTests {
+        /// The living half, and a port that nothing listens on for the other.
+        private struct Destinations {
+            let installation: Installation
+            let server: ScriptedServer
+            let deadPort: Int
+            let file: String
+
+            private func origin(_ number: Int, net: Int, port: Int) -> String {
+                BedDestination.origin(loopback: number, net: net, port: port)
+            }
+
+            /// Submits a command for each URL; its path ends in the number of the command.
+            private func submit(_ urls: [String], qos: String = "default") async throws -> [CommandID] {
+                let lines = urls.enumerated().map { number, url in
+                    #"{"payload":{"file":"\#(file)","to":"\#(url)\#(number)","protocol":"put"}}"#
+                }
+                return try await installation.sluice(
+                    "submit", "upload", "--qos", qos, "--payload", "-", input: lines.joined(separator: "\n")
+                ).ids
+            }
+
+            func submitToDead(_ count: Int, each: Int) async throws -> [CommandID] {
+                let urls = (0..<count).map { origin($0, net: 2, port: deadPort) + "/dead/" }
+                return try await submit((0..<each).flatMap { _ in urls })
+            }
+
+            func submitToLiving(_ count: Int) async throws -> [CommandID] {
+                try await submit((0..<count).map { origin($0, net: 1, port: server.port) + "/living/" })
+            }
+
+            /// Submits low commands to living destinations, `each` to every one of them.
+            func submitDeep(_ count: Int, each: Int) async throws -> [CommandID] {
+                let urls = (0..<count).map { origin($0, net: 1, port: server.port) + "/deep/" }
+                return try await submit((0..<each).flatMap { _ in urls }, qos: "utility")
+            }
+
+            func succeeded(_ path: String) -> Int {
+                server.requests.count { $0.answered == 201 && $0.target.hasPrefix(path) }
+            }
+
+            /// Seconds from the submit of `count` commands to one living destination until all are answered.
+            func seconds(of count: Int, path: String, within limit: Duration) async throws -> Double {
+                let begin = MonotonicMoment.now
+                let origin = "http://127.0.0.1:\(server.port)"
+                #expect(try await submit([String](repeating: "\(origin)\(path)", count: count)).count == count)
+                do {
+                    try await until("\(count) commands", within: limit) { succeeded(path) >= count }
+                } catch {
+                    throw Missed("\(error): \(succeeded(path)) of them are done")
+                }
+                return MonotonicMoment.now - begin
+            }
+        }
+
+        private static let count = 2000
+
+        private func with(_ body: (Destinations, ChildProcess) async throws -> Void) async throws {
+            var options = ScriptedServer.Options()
+            options.host = "0.0.0.0"
+            options.hashes = false
+            options.keepsHeaders = false
+            let server = try await ScriptedServer(options)
+            do {
+                try await Installation.with { installation in
+                    let up = try await installation.up(workers: 2, "--concurrency", "32")
+                    let file = try installation.place.file("a.bin", [UInt8](repeating: 7, count: 1000))
+                    let destinations = Destinations(
+                        installation: installation, server: server, deadPort: try freePort(), file: file)
+                    try await body(destinations, up)
+                }
+            } catch {
+                await server.stop()
+                throw error
+            }
+            await server.stop()
+        }
+
+        private func coordinatorDeaths(_ up: ChildProcess) -> Int {
+            up.errors.split(separator: "\n").count { $0.contains("A child died") && $0.contains("coordinator") }
+        }
+
+        private func coordinator(_ installation: Installation) async throws -> Int32 {
+            let pid = try await installation.status()?["coordinator"]?["pid"]?.integer
+            return Int32(try #require(pid))
+        }
+
+        @Test func `a thousand dead destinations delay no living one, and cost little while they wait`() async throws {
+            try await with { destinations, _ in
+                let alone = try await destinations.seconds(of: 1000, path: "/alone/", within: .seconds(20))
+                let dead = try await destinations.submitToDead(Self.count / 2, each: 4)
+                #expect(dead.count == Self.count * 2)
+                let beside = try await destinations.seconds(of: 1000, path: "/beside/", within: .seconds(12))
+                #expect(beside <= alone * 2.5 + 1, "\(alone) s alone")
+                let living = try await destinations.submitToLiving(Self.count / 2)
+                try await until("the living ones", within: .seconds(12)) {
+                    destinations.succeeded("/living/") >= living.count
+                }
+                let installation = destinations.installation
+                for subcommand in ["status", "network"] {
+                    let lines = try await installation.sluice(subcommand).lines
+                    #expect(lines.count <= 60, "\(subcommand)")
+                    let all = try await installation.sluice(subcommand, "--all").lines
+                    #expect(all.count > Self.count / 2, "\(subcommand)")
+                }
+                let memory = processMemory(try await coordinator(installation)) ?? .infinity
+                #expect(memory <= 150, "MB")
+            }
+        }
+
+        @Test func `a killed coordinator dispatches again within seconds beside a thousand dead destinations`()
+            async throws
+        {
+            try await with { destinations, up in
+                _ = try await destinations.submitToDead(Self.count / 2, each: 4)
+                _ = try await destinations.seconds(of: 1, path: "/before/", within: .seconds(12))
+                let killed = MonotonicMoment.now
+                let pid = try await coordinator(destinations.installation)
+                kill(pid, SIGKILL)
+                _ = try await destinations.seconds(of: 1, path: "/restarted/", within: .seconds(12))
+                #expect(MonotonicMoment.now - killed <= 4)
+                #expect(coordinatorDeaths(up) == 1)
+            }
+        }
+
+        @Test func `a pause of a quality holds at once for a thousand destinations with a backlog`() async throws {
+            try await with { destinations, up in
+                try destinations.server.run("PUT /deep/* : read; wait 20ms; answer 201")
+                let deep = try await destinations.submitDeep(Self.count / 2, each: 50)
+                #expect(deep.count == Self.count * 25)
+                try await until("the first of them") { destinations.succeeded("/deep/") >= Self.count / 4 }
+                let paused = try await destinations.installation.sluice("pause", "--qos", "utility")
+                let returned = MonotonicMoment.now
+                #expect(paused.code == 0, "\(paused.errors)")
+                // Others pass, which takes longer than the pause may.
+                _ = try await destinations.seconds(of: 300, path: "/default/", within: .seconds(12))
+                let late = destinations.server.requests.filter { $0.target.hasPrefix("/deep/") }.map {
+                    $0.began - returned
+                }
+                #expect(late.max() ?? 0 <= 0.3)
+                #expect(destinations.succeeded("/deep/") < deep.count)
+                #expect(coordinatorDeaths(up) == 0)
+            }
+        }
+    }
+}
+
+/// The most memory that a process has had, in MB of 10⁶ bytes (proc_pid_status(5): VmHWM).
+private func processMemory(_ process: Int32) -> Double? {
+    let status = String(decoding: contents(of: "/proc/\(process)/status") ?? [], as: UTF8.self)
+    let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+    guard let words = line?.split(whereSeparator: \.isWhitespace), words.count > 1 else { return nil }
+    return Double(words[1]).map { $0 * 1024 / 1e6 }
+}
