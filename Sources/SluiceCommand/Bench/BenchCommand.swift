@@ -11,7 +11,7 @@ struct BenchCommand: AsyncParsableCommand {
         discussion: """
             Starts real processes on a temporary data directory and removes it afterwards. “queue” measures how many \
             commands a second are submitted and executed, “latency” the way from a commit to the begin of its operation, \
-            “upload” transfers to a local nginx beside curl and rclone. The figures of queue can be chosen one by one:
+            “upload” transfers to a local nginx beside curl and rclone. The figures of queue and upload can be chosen:
               drain     no-ops executed, all transitions recorded, one subscriber to everything
               bulk      JSON lines submitted
               single    single submits by 1 and 8 processes, beside append + fdatasync
@@ -19,6 +19,9 @@ struct BenchCommand: AsyncParsableCommand {
               start     a worker's start and memory
               backlog   a backlog of a million: start, memory, drain rate
               recovery  kill -9 of a worker to the next execution of its commands
+              large     one file of 2 GB, beside curl
+              small     5,000 files of 64 KB, beside rclone
+              memory    a worker's memory with 64 uploads of 1 GB
 
             EXAMPLES
               sluice bench
@@ -34,6 +37,14 @@ struct BenchCommand: AsyncParsableCommand {
 
     enum Figure: String, ExpressibleByArgument, CaseIterable {
         case drain, bulk, single, scaling, start, backlog, recovery
+        case large, small, memory
+
+        var subject: Subject {
+            switch self {
+            case .drain, .bulk, .single, .scaling, .start, .backlog, .recovery: .queue
+            case .large, .small, .memory: .upload
+            }
+        }
     }
 
     @OptionGroup var print: PrintOptions
@@ -42,7 +53,8 @@ struct BenchCommand: AsyncParsableCommand {
     var subject: Subject = .queue
 
     @Option(
-        name: .long, parsing: .singleValue, help: "Of queue, only this one; may be given several times. (default: all)")
+        name: .long, parsing: .singleValue,
+        help: "Only this figure of queue or upload; may be given several times. (default: all)")
     var figure: [Figure] = []
 
     @Option(name: .long, help: ArgumentHelp("How long to measure what is measured by time.", valueName: "count"))
@@ -76,7 +88,9 @@ struct BenchCommand: AsyncParsableCommand {
         guard (10_000...100_000_000).contains(backlog) else {
             throw ValidationError("--backlog must be from 10000 to 100000000.")
         }
-        if !figure.isEmpty, subject != .queue { throw ValidationError("--figure chooses among the figures of queue.") }
+        if let other = figure.first(where: { $0.subject != subject }) {
+            throw ValidationError("“\(other.rawValue)” is not a figure of “\(subject.rawValue)”.")
+        }
     }
 
     func run() async throws {
@@ -111,22 +125,26 @@ struct BenchCommand: AsyncParsableCommand {
 
     private func bodies(_ place: BenchPlace) -> [@Sendable () throws -> [BenchResult]] {
         switch subject {
-        case .latency: return [{ try LatencyBench(place: place).run() }]
-        case .upload:
-            let bench = UploadBench(place: place, percent: scale)
-            return [{ try bench.large() }, { try bench.small() }, { try bench.memory() }]
-        case .queue:
-            return (figure.isEmpty ? Figure.allCases : figure).map { figure in
-                switch figure {
-                case .drain: { try DrainBench(place: place, seconds: seconds, workers: workers).run() }
-                case .bulk: { try BulkBench(place: place).run() }
-                case .single: { try SingleBench(place: place).run() }
-                case .scaling: { try ScalingBench(place: place).run() }
-                case .start: { try StartBench(place: place).run() }
-                case .backlog: { try BacklogBench(place: place, size: backlog, workers: workers).run() }
-                case .recovery: { try RecoveryBench(place: place, kills: kills).run() }
-                }
-            }
+        case .latency: [{ try LatencyBench(place: place).run() }]
+        case .queue, .upload:
+            (figure.isEmpty ? Figure.allCases.filter { $0.subject == subject } : figure).map { body(of: $0, place) }
+        }
+    }
+
+    private func body(of figure: Figure, _ place: BenchPlace) -> @Sendable () throws -> [BenchResult] {
+        let upload = UploadBench(place: place, percent: scale)
+        let (seconds, workers, kills, backlog) = (seconds, workers, kills, backlog)
+        return switch figure {
+        case .drain: { try DrainBench(place: place, seconds: seconds, workers: workers).run() }
+        case .bulk: { try BulkBench(place: place).run() }
+        case .single: { try SingleBench(place: place).run() }
+        case .scaling: { try ScalingBench(place: place).run() }
+        case .start: { try StartBench(place: place).run() }
+        case .backlog: { try BacklogBench(place: place, size: backlog, workers: workers).run() }
+        case .recovery: { try RecoveryBench(place: place, kills: kills).run() }
+        case .large: { try upload.large() }
+        case .small: { try upload.small() }
+        case .memory: { try upload.memory() }
         }
     }
 
