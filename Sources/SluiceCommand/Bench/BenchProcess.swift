@@ -91,17 +91,20 @@ final class BenchProcess: Sendable {
         wait()
     }
 
-    /// Peak and present resident memory in bytes; nil for a process that is gone.
-    var memory: (peak: Int64, now: Int64)? {
-        guard let text = SmallFile.read("/proc/\(pid)/status") else { return nil }
-        func field(_ name: String) -> Int64? {
+    /// Resident memory in bytes: its peak, and now with each shared page divided by its users (PSS); nil for a process that
+    /// is gone.
+    var memory: (peak: Int64, proportional: Int64)? {
+        func field(_ name: String, of file: String) -> Int64? {
+            let text = SmallFile.read("/proc/\(pid)/\(file)") ?? ""
             for line in text.split(separator: "\n") where line.hasPrefix(name) {
                 return line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Int64($0) }
             }
             return nil
         }
-        guard let peak = field("VmHWM:"), let now = field("VmRSS:") else { return nil }
-        return (peak * 1024, now * 1024)
+        guard let peak = field("VmHWM:", of: "status"), let proportional = field("Pss:", of: "smaps_rollup") else {
+            return nil
+        }
+        return (peak * 1024, proportional * 1024)
     }
 
     /// Nanoseconds of processor time so far.

@@ -15,6 +15,7 @@ struct StartBench {
         try rig.untilReady(workers: 0)
         var starts: [Double] = []
         var peaks: [Double] = []
+        var proportions: [Double] = []
         for _ in 0..<rounds {
             let gate = try ReadyGate(path: "\(place.path)/notify")
             let begin = BenchClock.now
@@ -26,7 +27,10 @@ struct StartBench {
             try gate.wait(seconds: 20)
             starts.append((BenchClock.now - begin) * 1000)
             BenchClock.sleep(1.5)
-            if let memory = worker.memory { peaks.append(Double(memory.peak) / 1e6) }
+            if let memory = worker.memory {
+                peaks.append(Double(memory.peak) / 1e6)
+                proportions.append(Double(memory.proportional) / 1e6)
+            }
             worker.stop()
         }
         return [
@@ -36,6 +40,9 @@ struct StartBench {
             BenchResult(
                 "worker: peak memory, idle", BenchResult.percentile(0.5, of: peaks), "MB", goal: .atMost(30),
                 note: "VmHWM"),
+            BenchResult(
+                "  of it in proportion to its users", BenchResult.percentile(0.5, of: proportions), "MB",
+                note: "PSS; the coordinator maps the same program"),
         ]
     }
 }

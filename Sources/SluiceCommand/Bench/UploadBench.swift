@@ -176,7 +176,10 @@ struct UploadBench {
             BenchResult(
                 "worker: peak memory, 64 uploads of \(Figures.bytes(slowSize))", Double(memory.peak) / 1e6, "MB",
                 goal: .atMost(60),
-                note: "VmHWM")
+                note: "VmHWM"),
+            BenchResult(
+                "  of it in proportion to its users", Double(memory.proportional) / 1e6, "MB",
+                note: "PSS after 8 s"),
         ]
     }
 
