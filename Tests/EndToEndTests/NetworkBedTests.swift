@@ -86,6 +86,22 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `every third connect is answered by RST`() async throws {
+            var link = EmulatedLink.megabits(20)
+            link.resetEvery = 3
+            try await Rig.with(NetworkBed.Plan(link)) { rig in
+                var endings: [ChildProcess.Ending?] = []
+                for number in 0..<6 {
+                    endings.append(try await rig.upload("/\(number)", bytes: 1000).end(within: .seconds(10)))
+                }
+                // 7: curl could not connect.
+                #expect(
+                    endings == [.exited(0), .exited(0), .exited(7), .exited(0), .exited(0), .exited(7)], "\(endings)")
+                let up = try #require(try await rig.bed.links().elements?.first?["up"])
+                #expect(up["reset"]?.integer == 2)
+            }
+        }
+
         @Test func `destinations have links of their own below the shared one`() async throws {
             let own = EmulatedLink.megabits(4)
             try await Rig.with(NetworkBed.Plan(.megabits(20), destinations: [own, nil])) { rig in

@@ -19,8 +19,9 @@ import Glibc
 ///  "destinations": [LINK or null, …]}     number i, from 1, has the address 10.77.i.1, and a link of its own or none
 /// ```
 ///
-/// A LINK is `{"rate": bit/s or null, "delay": one way in seconds, "loss": 0…1, "queue": bytes, "blackout": false}` and
-/// counts IP packets: of 1,500 bytes, TCP carries 1,448. CONTROL.sock takes JSON lines and answers each with one:
+/// A LINK is `{"rate": bit/s or null, "delay": one way in seconds, "loss": 0…1, "queue": bytes, "blackout": false,
+/// "resetEvery": count or null}` and counts IP packets: of 1,500 bytes, TCP carries 1,448. With `"resetEvery": 20` the
+/// 20th, 40th, … SYN towards the servers is answered by RST in their stead. CONTROL.sock takes JSON lines and answers each with one:
 ///
 /// ```
 /// {"ask": "bed"}               where the networks are, and which shaper runs

@@ -17,6 +17,8 @@ final class LinkStage {
     private(set) var deliveredBytes = 0
     private(set) var droppedByQueue = 0
     private(set) var lost = 0
+    private var connects = 0
+    private var resets = 0
 
     /// Packets whose turn comes within this time are sent now, so that not every packet costs a wake-up.
     private static let ahead: Int64 = 500_000
@@ -60,6 +62,15 @@ final class LinkStage {
         }
     }
 
+    /// Counts a SYN that arrives.
+    /// - Returns: whether it is answered by RST.
+    func resetsConnect() -> Bool {
+        connects &+= 1
+        guard let every = shape.resetEvery, connects % every == 0 else { return false }
+        resets &+= 1
+        return true
+    }
+
     /// When there is something to do next; `Int64.max` where nothing is under way.
     var deadline: Int64 {
         min(waiting.count > 0 ? freeAt : .max, flying.count > 0 ? flying.first.at : .max)
@@ -88,7 +99,7 @@ final class LinkStage {
         [
             "packets": .integer(Int64(deliveredPackets)), "bytes": .integer(Int64(deliveredBytes)),
             "dropped": .integer(Int64(droppedByQueue)), "lost": .integer(Int64(lost)),
-            "waiting": .integer(Int64(waitingBytes)),
+            "waiting": .integer(Int64(waitingBytes)), "reset": .integer(Int64(resets)),
         ]
     }
 }

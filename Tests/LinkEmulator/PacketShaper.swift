@@ -99,14 +99,28 @@ final class PacketShaper: Shaper {
 
     private func carry(_ now: Int64) {
         shared.up.advance(now) { packet in
-            if let link = own[Int(packet.route)] { offer(packet, to: link.up) } else { write(packet, server) }
+            if let link = own[Int(packet.route)] {
+                offer(packet, to: link.up)
+            } else {
+                deliver(packet, from: shared.up)
+            }
         }
         for link in own {
             guard let link else { continue }
-            link.up.advance(now) { write($0, server) }
+            link.up.advance(now) { deliver($0, from: link.up) }
             link.down.advance(now) { offer($0, to: shared.down) }
         }
         shared.down.advance(now) { write($0, client) }
+    }
+
+    /// Hands a packet to the servers, or sends a SYN back as RST.
+    private func deliver(_ packet: Packet, from stage: LinkStage) {
+        guard stage.shape.resetEvery != nil, TCPReset.isConnect(pool.bytes(packet.slot), length: Int(packet.length)),
+            stage.resetsConnect()
+        else { return write(packet, server) }
+        var reset = packet
+        reset.length = Int32(TCPReset.answer(inPlaceOf: pool.bytes(packet.slot)))
+        offer(reset, to: own[Int(packet.route)]?.down ?? shared.down)
     }
 
     private func write(_ packet: Packet, _ device: CInt) {

@@ -49,6 +49,8 @@ struct LinkShape: Equatable {
     var queue = 150_000
     /// Nothing arrives, and nobody is told.
     var isBlackout = false
+    /// Every SYN with a multiple of this number is answered by RST where it would arrive; nil: none is.
+    var resetEvery: Int?
 
     func changed(by json: JSONValue) throws -> LinkShape {
         var shape = self
@@ -68,6 +70,10 @@ struct LinkShape: Equatable {
                 guard let queue = value.integer, queue >= 3000 else { throw Refusal("a queue has 3000 bytes or more") }
                 shape.queue = Int(queue)
             case ("blackout", .bool(let value)): shape.isBlackout = value
+            case ("resetEvery", .null): shape.resetEvery = nil
+            case ("resetEvery", let value):
+                guard let count = value.integer, count > 0 else { throw Refusal("resetEvery is above 0, or null") }
+                shape.resetEvery = Int(count)
             case ("change", _), ("direction", _): break
             default: throw Refusal("a link has no “\(member.name)”, or not \(member.value.kind) for it")
             }

@@ -27,8 +27,8 @@ final class TokenBucketShaper: Shaper {
     }
 
     private func apply(_ shape: LinkShape) throws {
-        guard shape.delay == 0, shape.loss == 0, !shape.isBlackout else {
-            throw Refusal("tbf shapes the rate only; delay, loss and blackout need the shaper tun")
+        guard shape.delay == 0, shape.loss == 0, !shape.isBlackout, shape.resetEvery == nil else {
+            throw Refusal("tbf shapes the rate only; delay, loss, blackout and resets need the shaper tun")
         }
         let rate = "\(Int(shape.rate ?? 10e9))bit"
         for side in [Networks.Side.client, .server] {

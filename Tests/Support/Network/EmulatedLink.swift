@@ -11,12 +11,17 @@ package struct EmulatedLink: Sendable, Equatable {
     /// Bytes that wait in each direction before packets are dropped; nil: what fills the link for a round trip, 150,000
     /// at least (at 2 Mbit/s that is 0.6 s, as in a cheap modem).
     package var queue: Int?
+    /// Every SYN towards the servers with a multiple of this number is answered by RST; nil: none is.
+    package var resetEvery: Int?
 
-    package init(rate: Double? = nil, delay: Duration = .zero, loss: Double = 0, queue: Int? = nil) {
+    package init(
+        rate: Double? = nil, delay: Duration = .zero, loss: Double = 0, queue: Int? = nil, resetEvery: Int? = nil
+    ) {
         self.rate = rate
         self.delay = delay
         self.loss = loss
         self.queue = queue
+        self.resetEvery = resetEvery
     }
 
     /// With rate in Mbit/s and the round trip's time.
@@ -36,6 +41,7 @@ package struct EmulatedLink: Sendable, Equatable {
         return [
             "rate": rate.map { .number($0) } ?? .null, "delay": .number(delay), "loss": .number(loss),
             "queue": .integer(Int64(queue ?? max(150_000, Int(product)))),
+            "resetEvery": resetEvery.map { .integer(Int64($0)) } ?? .null,
         ]
     }
 }
