@@ -145,6 +145,8 @@ let package = Package(
             ],
             path: "Tests/TestDestination", swiftSettings: swiftSettings, linkerSettings: lean),
         .executableTarget(
+            name: "TestResolver", path: "Tests/TestResolver", swiftSettings: swiftSettings, linkerSettings: lean),
+        .executableTarget(
             name: "NetworkEvaluation",
             dependencies: [
                 "Commands", "Operations", "Sluice", "TestSupport",
@@ -206,7 +208,7 @@ let package = Package(
             "EndToEnd",
             [
                 "Commands", "Store", "Wire", "ZeroMQ", "Sluice", "TestSupport", "CLinux", "LinkEmulator",
-                "TestDestination", "NetworkEvaluation",
+                "TestDestination", "TestResolver", "NetworkEvaluation",
             ]),
     ]
 )
