@@ -26,7 +26,7 @@ struct Scenario: Sendable {
     var run: @Sendable (Stage) async throws -> Void
 
     static let all: [Scenario] =
-        priority + changes + resumes + [reaction] + capacity + outages + [flap, loss] + others + [
+        priority + changes + resumes + [reaction] + capacity + outages + [flap, loss] + others + faults + [
             starvation, overhead, kill,
         ] + admission
 

@@ -58,15 +58,25 @@ final class Stage {
     // MARK: Sluice
 
     /// Starts `sluice up` in the client's network and waits for its workers.
-    /// - Parameter policy: keys of `sluice.yaml` besides the arm's and the scenario's.
-    func startSluice(policy: [String: String] = [:]) async throws {
+    /// - Parameters:
+    ///   - policy: keys of `sluice.yaml` besides the arm's and the scenario's.
+    ///   - resolver: a file that its processes see as /etc/resolv.conf; nil: the system's.
+    func startSluice(policy: [String: String] = [:], resolver: String? = nil) async throws {
         let policy = job.arm.policy.merging(scenario.policy) { $1 }.merging(policy) { $1 }
         try Self.yaml(policy).write(toFile: "\(data)/sluice.yaml", atomically: true, encoding: .utf8)
         chmod("\(data)/sluice.yaml", 0o600)
         let concurrency = scenario.concurrency ?? job.arm.concurrency(workers: Self.workers)
+        // A mount of its own; the process id stays.
+        let mount =
+            resolver.map { file in
+                [
+                    program("unshare")!, "--mount", program("sh")!, "-c",
+                    #"mount --bind "$0" /etc/resolv.conf && exec "$@""#, file,
+                ]
+            } ?? []
         let up = try bed.start(
             in: .client,
-            [
+            mount + [
                 "\(NetworkBed.bin)/sluice", "up", "--data", data, "--workers", "\(Self.workers)", "--concurrency",
                 "\(concurrency)", "--log-format", "text",
             ])
@@ -174,7 +184,7 @@ final class Stage {
             count, of: bytes, qos, kind: kind, at: destinations[destination - 1].origin, by: transport)
     }
 
-    /// The same to any origin.
+    /// The same to an origin such as `http://good.test:8080`.
     @discardableResult
     func submit(
         _ count: Int = 1, of bytes: Int, _ qos: Commands.QualityOfService, kind: String, at origin: String,
