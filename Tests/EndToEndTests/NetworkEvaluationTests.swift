@@ -86,6 +86,13 @@ extension EndToEndTests {
                 // The four with which each begins have 40 and 12 %.
                 Form(scenario: "per-connection-cap", seconds: 25, figures: [("goodput (%)", 55...102)]),
             ]),
+            Round(forms: [
+                Form(
+                    scenario: "dead-names", seconds: 45,
+                    figures: [("of the time alone", 0...2), ("host offline (times)", 0...0)]),
+                Form(
+                    scenario: "reset-connects", seconds: 10, figures: [("failed executions per RST", 0.9...1.05)]),
+            ]),
             Round(forms: [Form(scenario: "small-files", seconds: 30, figures: [("goodput (%)", 30...102)])]),
             Round(forms: [
                 Form(scenario: "steady-100", seconds: 15, uplink: 25, figures: [("goodput (%)", 80...102)]),
