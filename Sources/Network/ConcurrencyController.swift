@@ -1,6 +1,7 @@
 /// How many transfers of middle and low quality one link should have: a hill climb on goodput. Pure.
 ///
-/// It asks one question: did the last step raise the bytes per second of *all* transfers? It doubles while that gains a
+/// It asks one question: did the last step raise the bytes per second of *all* transfers, or, where no bytes are counted,
+/// their completions per second (``MeasureChoice``)? It doubles while that gains a
 /// quarter (slow start), then holds, and from time to time tries a quarter more or a quarter fewer. The closest in
 /// production are MongoDB 7's throughput probing and the plateau controller of huggingface.js. Limiters on duration
 /// (Netflix Gradient2, Vegas, Envoy) do not fit, because a transfer's duration grows with its size and with the limit.
@@ -35,6 +36,10 @@ package struct ConcurrencyController: Sendable {
         package var settle = 1.0
         package var slowStartWindow = 1.0
         package var window = 3.0
+        /// Where completions are counted and not bytes, a window lasts until each slot had so many: transfers that began
+        /// together also end together, and a window that begins just before an end counts one turn too many. Three still
+        /// show a doubling as 1.33 times as many.
+        package var turns = 3.0
         package var shortestHold = 5.0
         package var longestHold = 60.0
         /// A change of the link is what lasts so long outside these shares of the usual goodput.
@@ -52,15 +57,17 @@ package struct ConcurrencyController: Sendable {
     private let tuning: Tuning
     /// To go back to, where a trial gains nothing.
     private var previous: Int
-    /// Usual goodput at this limit.
+    /// Usual throughput at this limit.
     private var usual: Double?
+    private var isUsualOfCompletions = false
+    private var choice = MeasureChoice()
     private var holdTime: Double
     /// Where the level or the policy held it last, although more were good; it goes back when they let it.
     private var cappedAt: Int?
     private var triesUp = true
     private var settling = 0.0
-    private var window = Span()
-    private var outside = Span()
+    private var window = LinkWork()
+    private var outside = LinkWork()
     private var isAbove = false
     private var barrier: Barrier?
 
@@ -110,12 +117,13 @@ package struct ConcurrencyController: Sendable {
             return
         }
         if tick.hasHigh || tick.highRate > 0 || tick.isSteered {
-            window = Span()
-            outside = Span()
+            window = LinkWork()
+            outside = LinkWork()
             settling = max(settling, tuning.settle)
             return
         }
         guard isSaturated else { return }
+        if choice.add(tick) { learnAnew() }
         if detectsChange(tick, highest: highest, isLossy: isLossy) { return }
         if isLowering, tick.fewest > limit { return }
         if settling > 0 {
@@ -123,15 +131,16 @@ package struct ConcurrencyController: Sendable {
             return
         }
         let stretch = min(max((baseRTT ?? 0) / 0.25, 1), 4)
-        window.add(tick.rate, tick.duration)
+        window.add(tick)
         var needed = tuning.window
         if isStarting { needed = tuning.slowStartWindow }
-        guard window.duration >= needed * stretch else { return }
+        guard window.duration >= needed * stretch, hasEnoughTurns else { return }
         // It is not slow start that has found this limit, so it goes on when more are allowed.
         if isStarting, limit >= highest { cappedAt = highest }
-        let mean = window.mean
+        let mean = window.throughput(by: choice.measure)
         let time = window.duration
-        window = Span()
+        if case .hold = phase { isUsualOfCompletions = window.isOfCompletions(by: choice.measure) }
+        window = LinkWork()
         decide(mean, time: time, highest: mayRise ? highest : min(highest, limit), hasLoss: tick.hasLoss)
     }
 
@@ -182,10 +191,15 @@ package struct ConcurrencyController: Sendable {
         phase = .slowStart(base: nil)
         usual = nil
         holdTime = tuning.shortestHold
+        choice = MeasureChoice()
     }
 
     /// As another coordinator left it.
     package mutating func restore(limit: Int) { self.limit = max(limit, 1) }
+
+    private var hasEnoughTurns: Bool {
+        !window.isOfCompletions(by: choice.measure) || window.completions >= tuning.turns * Double(limit)
+    }
 
     private var isStarting: Bool { if case .slowStart = phase { true } else { false } }
 
@@ -205,16 +219,20 @@ package struct ConcurrencyController: Sendable {
 
     private mutating func detectsChange(_ tick: LinkTick, highest: Int, isLossy: Bool) -> Bool {
         guard let usual else { return false }
-        let share = tick.rate / max(usual, 1)
+        var now = LinkWork()
+        now.add(tick)
+        let share = now.throughput(by: choice.measure) / max(usual, 1)
         guard share < tuning.fall || share > tuning.rise else {
-            outside = Span()
+            outside = LinkWork()
             return false
         }
-        if isAbove != (share > 1) { outside = Span() }
+        if isAbove != (share > 1) { outside = LinkWork() }
         isAbove = share > 1
-        outside.add(tick.rate, tick.duration)
-        guard outside.duration >= tuning.changeTime else { return false }
-        let found = outside.mean / max(usual, 1)
+        outside.add(tick)
+        // Between two completions of long commands nothing has changed.
+        let turn = isUsualOfCompletions ? Double(limit) * LinkWork.headBytes / max(usual, 1) : 0
+        guard outside.duration >= max(tuning.changeTime, tuning.turns * turn) else { return false }
+        let found = outside.throughput(by: choice.measure) / max(usual, 1)
         holdTime = tuning.shortestHold
         self.usual = nil
         if isAbove {
@@ -307,12 +325,23 @@ package struct ConcurrencyController: Sendable {
         hold(for: holdTime)
     }
 
+    /// What was measured says nothing any more; the limit may be right all the same.
+    private mutating func learnAnew() {
+        usual = nil
+        window = LinkWork()
+        outside = LinkWork()
+        switch phase {
+        case .slowStart: phase = .slowStart(base: nil)
+        case .back, .hold, .up, .down: hold(for: tuning.shortestHold)
+        }
+    }
+
     private mutating func hold(for time: Double) { phase = .hold(left: time) }
 
     private mutating func move(to limit: Int) {
         self.limit = max(limit, 1)
-        window = Span()
-        outside = Span()
+        window = LinkWork()
+        outside = LinkWork()
         settling = tuning.settle
     }
 }

@@ -59,6 +59,49 @@ import Testing
         #expect(row.most.contains(limits.max() ?? 0), "most \(limits.max() ?? 0)")
     }
 
+    /// Commands without bytes that take so many seconds each and began together.
+    private func completed(_ limit: Int, duration: Double, at time: Double) -> LinkTick {
+        var tick = tick(0, transfers: limit, flowing: 0)
+        tick.completed = (Int(time / duration) - Int((time - 0.25) / duration)) * limit
+        return tick
+    }
+
+    @Test(arguments: [0.4, 2, 10])
+    func `commands without bytes are given more slots while that completes more of them`(duration: Double) {
+        var controller = ConcurrencyController()
+        for step in 1..<Int64(600 * max(duration, 1)) {
+            let tick = completed(controller.limit, duration: duration, at: Double(step) / 4)
+            controller.add(tick, highest: 32, baseRTT: 0.05, now: step * quarter)
+        }
+        #expect(controller.limit >= 24)
+    }
+
+    @Test func `a server that completes no more commands without bytes gets no more of them`() {
+        var controller = ConcurrencyController()
+        var (limits, done): ([Int], Double) = ([], 0)
+        for step in 1..<Int64(480) {
+            var tick = tick(0, transfers: controller.limit, flowing: 0)
+            done += Double(min(controller.limit, 10)) / 0.4 / 4
+            tick.completed = Int(done)
+            done -= Double(tick.completed)
+            controller.add(tick, highest: 64, baseRTT: 0.05, now: step * quarter)
+            if step > 160 { limits.append(controller.limit) }
+        }
+        #expect((7...10).contains(limits.min() ?? 0) && (10...17).contains(limits.max() ?? 0), "\(limits)")
+    }
+
+    @Test func `one large file among commands without bytes does not lower the limit`() {
+        var controller = ConcurrencyController()
+        var limits: [Int] = []
+        for step in 1..<Int64(960) {
+            var tick = completed(controller.limit, duration: 0.4, at: Double(step) / 4)
+            if step % 40 < 4 { tick.rate = 500_000 }
+            controller.add(tick, highest: 32, baseRTT: 0.05, now: step * quarter)
+            if step > 160 { limits.append(controller.limit) }
+        }
+        #expect(limits.min() ?? 0 >= 16)
+    }
+
     private func run(
         _ controller: inout ConcurrencyController, seconds: Double, from: Double = 0, highest: Int = 32,
         _ one: (Int) -> LinkTick

@@ -41,7 +41,7 @@ extension Simulation {
             start(one.id, server, one.qos, size: one.size, offset: one.offset, progressAt: one.progressAt, weather)
         } else {
             began += 1
-            let size = scenario.servers[server].fileSize * logNormal()
+            let size = (scenario.fileSize?(now) ?? scenario.servers[server].fileSize) * logNormal()
             start(newID(), server, qos, size: size, offset: 0, progressAt: now, weather)
         }
     }
@@ -97,7 +97,7 @@ extension Simulation {
             case .responding(let until) where now >= until && weather.capacity > 0:
                 ended.append(flow.id)
                 connections[flow.server, default: []].append(flow.window)
-                if flow.qos.serviceClass == .low { figures.finishedLow += 1 }
+                if flow.qos.serviceClass == .low { figures.finished.append(now) }
                 if flow.qos.serviceClass != .high { seen[flow.server].ended += 1 }
                 if let start = highStarted.removeValue(forKey: flow.id) { measure(flow, start, weather) }
                 network.ended(flow.id, to: keys[flow.server], outcome: .answered, now: clock)

@@ -11,6 +11,8 @@ struct Simulation {
         var name: String
         var duration = 60.0
         var servers = [Server()]
+        /// Mean size of the files that begin at a moment, in place of the servers' own; 0: empty ones.
+        var fileSize: (@Sendable (Double) -> Double)?
         var weather: @Sendable (Double) -> Weather = { _ in Weather() }
         /// High quality: its server, size in bytes, and every so many seconds; 0 seconds: one after the other.
         var high: (server: Int, size: Double, every: Double)?
@@ -42,10 +44,16 @@ struct Simulation {
         var lateRejected = 0
         var lateRequests = 0
         var longestStandstill = 0.0
-        var finishedLow = 0
+        /// When low transfers ended.
+        var finished: [Double] = []
         /// Goodput of each tick, to find recoveries in.
         var rates: [(at: Double, rate: Double)] = []
         var estimates: [(at: Double, estimate: Double)] = []
+
+        /// Low transfers that ended, per second of a time.
+        func finished(in time: Range<Double>) -> Double {
+            Double(finished.count { time.contains($0) }) / (time.upperBound - time.lowerBound)
+        }
 
         var share: Double { moved / max(possible, 1) }
         var meanLimit: Double { Double(limits.reduce(0, +)) / Double(max(limits.count, 1)) }
