@@ -42,10 +42,6 @@ package struct ConcurrencyController: Sendable {
         package var turns = 3.0
         package var shortestHold = 5.0
         package var longestHold = 60.0
-        /// A change of the link is what lasts so long outside these shares of the usual goodput.
-        package var changeTime = 1.0
-        package var fall = 0.5
-        package var rise = 1.3
 
         package init() {}
     }
@@ -57,9 +53,10 @@ package struct ConcurrencyController: Sendable {
     private let tuning: Tuning
     /// To go back to, where a trial gains nothing.
     private var previous: Int
-    /// Usual throughput at this limit.
-    private var usual: Double?
-    private var isUsualOfCompletions = false
+    /// Knows the usual throughput at this limit.
+    private var detector = ChangeDetector()
+    /// The last change that was detected, and when.
+    package private(set) var lastChange: (change: LinkChange, at: Int64)?
     private var choice = MeasureChoice()
     private var holdTime: Double
     /// Where the level or the policy held it last, although more were good; it goes back when they let it.
@@ -67,8 +64,6 @@ package struct ConcurrencyController: Sendable {
     private var triesUp = true
     private var settling = 0.0
     private var window = LinkWork()
-    private var outside = LinkWork()
-    private var isAbove = false
     private var barrier: Barrier?
 
     /// A limit at which the destination pushed back (429, 503).
@@ -95,53 +90,58 @@ package struct ConcurrencyController: Sendable {
     ///   - baseRTT: least round trip in seconds.
     ///   - isLossy: what holds transfers back is loss, so a fall is answered with more.
     ///   - mayRise: false where a queue has grown so long that more transfers would only lengthen it.
-    package mutating func add(
+    /// - Returns: a change that the tick has made certain.
+    @discardableResult package mutating func add(
         _ tick: LinkTick, highest: Int, baseRTT: Double?, isLossy: Bool = false, mayRise: Bool = true, now: Int64
-    ) {
+    ) -> LinkChange? {
         let highest = max(min(highest, open(now: now)), 1)
         if limit > highest {
             remembered = max(remembered, limit)
             cappedAt = highest
-            usual = nil
+            detector.forget()
             move(to: highest)
             hold(for: holdTime)
         }
         let isSaturated = tick.isSaturated(at: limit)
         if isSaturated, let at = cappedAt, highest > at {
             cappedAt = remembered > highest ? highest : nil
-            usual = nil
+            detector.forget()
             let isKnown = remembered > limit
             move(to: min(max(remembered, limit), highest))
             // Who was held back from the first second on knows no better limit.
             phase = isKnown || barrier != nil ? .hold(left: holdTime) : .slowStart(base: nil)
-            return
+            return nil
         }
         if tick.hasHigh || tick.highRate > 0 || tick.isSteered {
             window = LinkWork()
-            outside = LinkWork()
+            detector.startOver()
             settling = max(settling, tuning.settle)
-            return
+            return nil
         }
-        guard isSaturated else { return }
+        guard isSaturated else { return nil }
         if choice.add(tick) { learnAnew() }
-        if detectsChange(tick, highest: highest, isLossy: isLossy) { return }
-        if isLowering, tick.fewest > limit { return }
+        let change = detector.add(
+            tick, by: choice.measure, limit: limit, completionsPerSlot: tuning.turns, isLossy: isLossy)
+        if let change {
+            lastChange = (change, now)
+            if follow(change, highest: highest) { return change }
+        }
+        if isLowering, tick.fewest > limit { return change }
         if settling > 0 {
             settling -= tick.duration
-            return
+            return change
         }
         let stretch = min(max((baseRTT ?? 0) / 0.25, 1), 4)
         window.add(tick)
         var needed = tuning.window
         if isStarting { needed = tuning.slowStartWindow }
-        guard window.duration >= needed * stretch, hasEnoughTurns else { return }
+        guard window.duration >= needed * stretch, hasEnoughTurns else { return change }
         // It is not slow start that has found this limit, so it goes on when more are allowed.
         if isStarting, limit >= highest { cappedAt = highest }
-        let mean = window.throughput(by: choice.measure)
-        let time = window.duration
-        if case .hold = phase { isUsualOfCompletions = window.isOfCompletions(by: choice.measure) }
+        let work = window
         window = LinkWork()
-        decide(mean, time: time, highest: mayRise ? highest : min(highest, limit), hasLoss: tick.hasLoss)
+        decide(work, highest: mayRise ? highest : min(highest, limit), hasLoss: tick.hasLoss)
+        return change
     }
 
     /// The destination said 429 or 503: less at once, and not so many again for 30 s, which doubles to 2 min.
@@ -173,7 +173,7 @@ package struct ConcurrencyController: Sendable {
             }
         move(to: isTrial ? previous : limit * 7 / 10)
         hold(for: holdTime)
-        usual = nil
+        detector.forget()
     }
 
     /// The link is back, with as many as were good: from half of them four fifths of its goodput took more than 3 s
@@ -189,7 +189,7 @@ package struct ConcurrencyController: Sendable {
         move(to: max(2, remembered / 2))
         cappedAt = nil
         phase = .slowStart(base: nil)
-        usual = nil
+        detector.forget()
         holdTime = tuning.shortestHold
         choice = MeasureChoice()
     }
@@ -217,42 +217,41 @@ package struct ConcurrencyController: Sendable {
         return max(barrier.limit - 1, 1)
     }
 
-    private mutating func detectsChange(_ tick: LinkTick, highest: Int, isLossy: Bool) -> Bool {
-        guard let usual else { return false }
-        var now = LinkWork()
-        now.add(tick)
-        let share = now.throughput(by: choice.measure) / max(usual, 1)
-        guard share < tuning.fall || share > tuning.rise else {
-            outside = LinkWork()
-            return false
-        }
-        if isAbove != (share > 1) { outside = LinkWork() }
-        isAbove = share > 1
-        outside.add(tick)
-        // Between two completions of long commands nothing has changed.
-        let turn = isUsualOfCompletions ? Double(limit) * LinkWork.headBytes / max(usual, 1) : 0
-        guard outside.duration >= max(tuning.changeTime, tuning.turns * turn) else { return false }
-        let found = outside.throughput(by: choice.measure) / max(usual, 1)
-        holdTime = tuning.shortestHold
-        self.usual = nil
-        if isAbove {
+    /// Whether the tick shows less than usual, and not through the link's doing.
+    func excuses(_ tick: LinkTick) -> Bool { detector.excuses(tick, by: choice.measure) }
+
+    /// - Returns: false where the change leaves everything as it is.
+    private mutating func follow(_ change: LinkChange, highest: Int) -> Bool {
+        switch change {
+        case .receiver: return false
+        case .capacity(let usual, let measured) where measured > usual:
             cappedAt = remembered > highest ? highest : nil
             move(to: min(max(2 * limit, remembered), highest))
             phase = .slowStart(base: nil)
-        } else if isLossy {
+        case .capacity(let usual, let measured):
+            remembered = max(remembered, limit)
+            move(to: Int((Double(limit) * max(measured / max(usual, 1), 0.25)).rounded(.up)))
+            hold(for: tuning.window)
+        case .loss(let usual, let measured, _):
             // As many as the same share each makes up for; slow start goes on from there.
             previous = limit
-            move(to: min(Int((Double(limit) / max(found, 0.25)).rounded(.up)), highest))
+            move(to: min(Int((Double(limit) / max(measured / max(usual, 1), 0.25)).rounded(.up)), highest))
             phase = .slowStart(base: nil)
-        } else {
-            remembered = max(remembered, limit)
-            move(to: Int((Double(limit) * max(found, 0.25)).rounded(.up)))
+        case .demand:
+            // Other transfers may need more of them.
+            move(to: limit)
+            phase = .slowStart(base: nil)
+        case .steering:
+            move(to: limit)
             hold(for: tuning.window)
         }
+        holdTime = tuning.shortestHold
+        detector.forget()
         return true
     }
 
-    private mutating func decide(_ mean: Double, time: Double, highest: Int, hasLoss: Bool) {
+    private mutating func decide(_ work: LinkWork, highest: Int, hasLoss: Bool) {
+        let mean = work.throughput(by: choice.measure)
         switch phase {
         case .slowStart(let base):
             if let base, mean <= base * tuning.slowStartGain || limit >= highest {
@@ -270,21 +269,21 @@ package struct ConcurrencyController: Sendable {
             if mean * tuning.keepUp < base { move(to: min(previous, highest)) }
             hold(for: tuning.shortestHold)
         case .hold(let left, let doubted):
-            usual = usual.map { 0.7 * $0 + 0.3 * mean } ?? mean
-            if left > time {
-                phase = .hold(left: left - time, doubting: doubted)
+            detector.learn(work, by: choice.measure)
+            if left > work.duration {
+                phase = .hold(left: left - work.duration, doubting: doubted)
             } else {
                 tryAnother(highest: highest, doubted: doubted, hasLoss: hasLoss)
             }
         case .up(let base):
             if mean > base * tuning.keepUp {
-                keep(mean)
+                keep(work)
             } else {
                 goBack(thenUp: false)
             }
         case .down(let base):
             if mean >= base * tuning.keepDown {
-                keep(mean)
+                keep(work)
             } else {
                 goBack(thenUp: true)
             }
@@ -292,13 +291,13 @@ package struct ConcurrencyController: Sendable {
     }
 
     private mutating func tryAnother(highest: Int, doubted: Int?, hasLoss: Bool) {
-        guard let usual else { return }
+        guard let usual = detector.usual?.throughput else { return }
         // Who has refused before refuses each one beyond.
         let step = barrier == nil ? max(1, (limit + 2) / 4) : 1
         previous = limit
         if let before = doubted, before < limit {
             phase = .back(base: usual)
-            self.usual = nil
+            detector.forget()
             move(to: before)
         } else if triesUp || hasLoss, limit < highest {
             phase = .up(base: usual)
@@ -312,8 +311,9 @@ package struct ConcurrencyController: Sendable {
         }
     }
 
-    private mutating func keep(_ mean: Double) {
-        usual = mean
+    private mutating func keep(_ work: LinkWork) {
+        detector.forget()
+        detector.learn(work, by: choice.measure)
         holdTime = tuning.shortestHold
         hold(for: tuning.window)
     }
@@ -327,9 +327,8 @@ package struct ConcurrencyController: Sendable {
 
     /// What was measured says nothing any more; the limit may be right all the same.
     private mutating func learnAnew() {
-        usual = nil
+        detector.forget()
         window = LinkWork()
-        outside = LinkWork()
         switch phase {
         case .slowStart: phase = .slowStart(base: nil)
         case .back, .hold, .up, .down: hold(for: tuning.shortestHold)
@@ -341,7 +340,7 @@ package struct ConcurrencyController: Sendable {
     private mutating func move(to limit: Int) {
         self.limit = max(limit, 1)
         window = LinkWork()
-        outside = LinkWork()
+        detector.startOver()
         settling = tuning.settle
     }
 }

@@ -78,6 +78,12 @@ package struct GoodputEstimator: Sendable {
         }
     }
 
+    /// Other transfers are under way, so what the last ones carried is not to be expected of them. Learns anew.
+    package mutating func forgetReference() {
+        maximum = WindowedMaximum()
+        block = Span()
+    }
+
     /// As another coordinator left it.
     package mutating func restore(reference: Double, flows: Int, now: Int64) {
         maximum.add(reference, flows: flows, now: now)

@@ -19,6 +19,9 @@ package struct LinkController: Sendable {
     let isFixed: Bool
     private var forcedSince: Int64 = 0
 
+    /// Nanoseconds for which a change is worth a word.
+    private static let recent: Int64 = 60_000_000_000
+
     /// - Parameter isLocal: no network lies between: the limit is what the policy allows to all together, until the
     ///   destination wants less.
     package init(
@@ -75,11 +78,14 @@ package struct LinkController: Sendable {
             lastTick = tick
             return
         }
-        judge.add(tick, estimate: estimator.estimate ?? before, expected: expected, queueDelay: queueDelay, now: now)
+        judge.add(
+            tick, estimate: estimator.estimate ?? before, expected: concurrency.excuses(tick) ? nil : expected,
+            queueDelay: queueDelay, now: now)
         let isQueueLong = queueDelay.map { $0 > judge.longestQueue } ?? false
-        concurrency.add(
+        let change = concurrency.add(
             tick, highest: highest, baseRTT: estimator.baseRTT, isLossy: tick.isLossy(queueDelay: queueDelay),
             mayRise: mayRise && !isQueueLong, now: now)
+        if case .demand = change { estimator.forgetReference() }
         if tick.failed >= 2, tick.failed > tick.completed { concurrency.backOff() }
         lastTick = tick
     }
@@ -87,7 +93,8 @@ package struct LinkController: Sendable {
     /// The transfers by whose share a tick is judged. On a link that got worse the limit went down with the goodput: where
     /// others wait, fewer are our own doing, and 5 of 50 Mbit/s is no more of a recovery because one transfer has it all.
     private func judgedFlows(_ tick: LinkTick, highest: Int) -> Int {
-        let isOurs = judge.level > .good && tick.isAwaited && !tick.isSteered && !tick.hasHigh
+        let isOurs =
+            judge.level > .good && tick.isAwaited && !tick.isSteered && !tick.isAtMaxRate && !tick.hasHigh
         let flows = tick.flowing > 0 ? tick.flowing : tick.most
         return isOurs ? max(flows, highest) : flows
     }
@@ -149,6 +156,13 @@ package struct LinkController: Sendable {
         if isFixed, judge.level == .unknown {
             return ("so many transfers as were set or this machine takes, whatever the goodput", nil, judge.since)
         }
-        return (judge.evidence.sentence, judge.remedy, judge.since)
+        return (judge.evidence.sentence + changed(now: now), judge.remedy, judge.since)
+    }
+
+    /// What lately made it carry another amount, where that is not the link itself.
+    private func changed(now: Int64) -> String {
+        guard let (change, at) = concurrency.lastChange, now - at < Self.recent, let sentence = change.sentence
+        else { return "" }
+        return "; since \(MeasureText.time((now - at).seconds)) \(sentence)"
     }
 }

@@ -18,8 +18,12 @@ package struct LinkTick: Sendable, Equatable {
     package var flowing = 0
     /// Of these, such as made no progress for 2 s or 4 round trips.
     package var stalled = 0
-    /// Pacing or a pause of ours held somebody back.
+    /// Transfers that have bytes to send and whose receiver has closed its TCP window.
+    package var heldByReceiver = 0
+    /// Pacing or a pause of ours held a transfer back, and it was not a person's `maxRate`.
     package var isSteered = false
+    /// A person's `maxRate` held a transfer back.
+    package var isAtMaxRate = false
     /// Median of the smoothed round trips and least round trip known, in seconds.
     package var srtt: Double?
     package var minRTT: Double?

@@ -4,6 +4,7 @@ struct LinkWork: Sendable, Equatable {
     private(set) var duration = 0.0
     private(set) var completions = 0.0
     private var bytes = 0.0
+    private var transferSeconds = 0.0
 
     /// Bytes of a request and of its answer that no goodput counts: their heads. An estimate.
     static let headBytes = 500.0
@@ -12,7 +13,12 @@ struct LinkWork: Sendable, Equatable {
         duration += tick.duration
         bytes += tick.rate * tick.duration
         completions += Double(tick.completed)
+        transferSeconds += Double(tick.most) * tick.duration
     }
+
+    /// Transfers in flight, and completions per second of each.
+    var transfers: Double { duration > 0 ? transferSeconds / duration : 0 }
+    var turns: Double { transferSeconds > 0 ? completions / transferSeconds : 0 }
 
     /// What a limit is judged by, in bytes per second. See ``WorkMeasure``.
     func throughput(by measure: WorkMeasure) -> Double {

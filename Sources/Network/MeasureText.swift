@@ -13,6 +13,9 @@ enum MeasureText {
 
     static func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
 
+    /// A count with one decimal.
+    static func count(_ value: Double) -> String { tenths(value) }
+
     private static func tenths(_ value: Double) -> String {
         let tenths = Int64((min(value, 1e15) * 10).rounded())
         return tenths >= 1000 ? "\((tenths + 5) / 10)" : "\(tenths / 10).\(tenths % 10)"

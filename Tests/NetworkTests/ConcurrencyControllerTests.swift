@@ -102,6 +102,128 @@ import Testing
         #expect(limits.min() ?? 0 >= 16)
     }
 
+    // MARK: Changes and their causes
+
+    /// Files that end so often a second in each slot, and carry so many bytes each.
+    private func files(_ limit: Int, bytes: Double, perSecond: Double, _ step: Int64, flowing: Int = 0) -> LinkTick {
+        let ended = { (step: Int64) in Int(Double(step) / 4 * perSecond * Double(limit)) }
+        var tick = tick(bytes * perSecond * Double(limit), transfers: limit, flowing: flowing)
+        tick.completed = ended(step) - ended(step - 1)
+        return tick
+    }
+
+    /// Twenty files of 1 MB at once that fill a link of 100 Mbit/s, for half a minute.
+    private func full() -> ConcurrencyController {
+        var controller = ConcurrencyController(initial: 20)
+        for step in 1...Int64(120) {
+            let limit = controller.limit
+            controller.add(
+                files(limit, bytes: 1_000_000, perSecond: 12.5 / Double(limit), step), highest: 64, baseRTT: 0.05,
+                now: step * quarter)
+        }
+        return controller
+    }
+
+    @Test(arguments: [1000.0, 100_000])
+    func `files that become small are less demand, and the limit stays`(bytes: Double) {
+        var controller = full()
+        let before = controller.limit
+        #expect(before >= 15)
+        var lowest = before
+        for step in Int64(121)...240 {
+            let rate = min(12_500_000, bytes * 2.2 * Double(controller.limit))
+            let tick = files(controller.limit, bytes: bytes, perSecond: rate / bytes / Double(controller.limit), step)
+            controller.add(tick, highest: 64, baseRTT: 0.05, now: step * quarter)
+            lowest = min(lowest, controller.limit)
+        }
+        #expect(lowest == before)
+        guard case .demand(let usual, let measured, let turns, let usualTurns) = controller.lastChange?.change else {
+            Issue.record("\(String(describing: controller.lastChange))")
+            return
+        }
+        #expect(measured < 0.5 * usual && turns > 3 * usualTurns)
+        #expect(controller.lastChange?.at ?? 0 <= 32 * second)
+    }
+
+    @Test func `a link that gets slower completes less as well, and the limit falls`() {
+        var controller = full()
+        let before = controller.limit
+        for step in Int64(121)...125 {
+            let tick = files(before, bytes: 1_000_000, perSecond: 0.25 / Double(before), step, flowing: before)
+            controller.add(tick, highest: 64, baseRTT: 0.05, now: step * quarter)
+        }
+        #expect(controller.limit <= before / 2)
+        guard case .capacity = controller.lastChange?.change else {
+            Issue.record("\(String(describing: controller.lastChange))")
+            return
+        }
+    }
+
+    @Test func `answers that were under way when a link got slower are not less demand`() {
+        var controller = full()
+        let before = controller.limit
+        var fell: Int64?
+        for step in Int64(121)...160 where fell == nil {
+            // As many as usual end for a second and a half, and then none.
+            var tick = files(before, bytes: 10, perSecond: 12.5 / Double(before), step, flowing: before)
+            if step > 126 { tick.completed = 0 }
+            tick.rate = 30_000
+            controller.add(tick, highest: 64, baseRTT: 0.05, now: step * quarter)
+            if controller.limit < before { fell = step }
+        }
+        #expect((fell ?? .max) <= 121 + 16)
+    }
+
+    @Test func `files that become large are more demand, and the limit is tried from where it is`() {
+        var controller = ConcurrencyController(initial: 8)
+        for step in 1...Int64(120) {
+            controller.add(
+                files(controller.limit, bytes: 1000, perSecond: 16 / Double(controller.limit), step), highest: 64,
+                baseRTT: 0.05, now: step * quarter)
+        }
+        let before = controller.limit
+        for step in Int64(121)...128 {
+            controller.add(
+                files(before, bytes: 3_000_000, perSecond: 4 / Double(before), step, flowing: before), highest: 64,
+                baseRTT: 0.05, now: step * quarter)
+            #expect(controller.limit == before)
+        }
+        guard case .demand = controller.lastChange?.change else {
+            Issue.record("\(String(describing: controller.lastChange))")
+            return
+        }
+    }
+
+    @Test func `a rate that a person lowers is steering, and the limit stays`() {
+        var controller = full()
+        let before = controller.limit
+        for step in Int64(121)...128 {
+            var tick = files(before, bytes: 1_000_000, perSecond: 1 / Double(before), step)
+            tick.isAtMaxRate = true
+            controller.add(tick, highest: 64, baseRTT: 0.05, now: step * quarter)
+            #expect(controller.limit == before)
+        }
+        guard case .steering = controller.lastChange?.change else {
+            Issue.record("\(String(describing: controller.lastChange))")
+            return
+        }
+    }
+
+    @Test func `a receiver that pauses is no slower link`() {
+        var controller = full()
+        let before = controller.limit
+        for step in Int64(121)...132 {
+            var tick = tick(0, transfers: before, flowing: 0)
+            tick.heldByReceiver = before
+            controller.add(tick, highest: 64, baseRTT: 0.05, now: step * quarter)
+            #expect(controller.limit == before)
+        }
+        guard case .receiver(before, before) = controller.lastChange?.change else {
+            Issue.record("\(String(describing: controller.lastChange))")
+            return
+        }
+    }
+
     private func run(
         _ controller: inout ConcurrencyController, seconds: Double, from: Double = 0, highest: Int = 32,
         _ one: (Int) -> LinkTick

@@ -90,6 +90,22 @@ import Testing
         #expect((empty.min() ?? 0) >= 0.75 * median(small))
     }
 
+    @Test(arguments: [1000.0, 50_000]) func `files that become small have their rate within 5 s`(size: Double) {
+        var scenario = Simulation.Scenario(name: "files of 1 MB, then of \(size) B, answers after 0.4 s", duration: 60)
+        scenario.fileSize = { $0 < 30 ? 1_000_000 : size }
+        scenario.servers[0].responseTime = 0.4
+        let all = run(scenario)
+        show("files a second at 5 s", all.map { $0.finished(in: 35..<37) })
+        #expect(median(all.map { $0.finished(in: 35..<37) }) >= 0.9 * 75)
+        for (seed, figures) in zip(Self.seeds, all) {
+            // A trial may be under way.
+            let before = figures.limits[96..<120].min() ?? 0
+            #expect(figures.finished(in: 35..<37) >= 0.7 * 75, "seed \(seed)")
+            #expect(figures.limits[120...].min() ?? 0 >= before, "seed \(seed): \(figures.limits[110...])")
+            #expect(figures.levels.map(\.level) == [.good], "seed \(seed)")
+        }
+    }
+
     @Test func `loss is no reason for fewer`() {
         var scenario = Simulation.Scenario(name: "loss 0 to 5 %", duration: 45)
         scenario.weather = { Weather(loss: $0 > 15 ? 0.05 : 0) }
