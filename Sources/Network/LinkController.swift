@@ -12,6 +12,7 @@ package struct LinkController: Sendable {
     package var hasAnswered = false
     package private(set) var lastTick = LinkTick()
     var planner = PreemptionPlanner()
+    var pace = PaceOrigin()
     var meter: LinkMeter
     /// When it last had a transfer or a command that waits.
     var lastUsed: Int64

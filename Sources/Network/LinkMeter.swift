@@ -84,6 +84,7 @@ struct LinkMeter: Sendable {
         tick.flowing = view.flowing(since: openedAt)
         tick.stalled = view.stalled
         tick.isSteered = view.isSteered
+        tick.isAtMaxRate = view.isAtMaxRate
         tick.srtt = Self.median(view.srtts)
         tick.minRTT = view.leastRTT
         tick.timeToFirstByte = Self.median(view.firstBytes)

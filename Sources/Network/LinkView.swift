@@ -10,6 +10,7 @@ struct LinkView: Sendable {
     var counts = [0, 0, 0]
     var stalled = 0
     var isSteered = false
+    var isAtMaxRate = false
     var srtts: [Int64] = []
     var firstBytes: [Int64] = []
     var leastRTT: Double?
@@ -17,13 +18,18 @@ struct LinkView: Sendable {
 
     private static let shortestStall: Int64 = 2_000_000_000
 
-    mutating func add(_ transfer: TrackedTransfer, now: Int64) {
+    /// - Parameter isAtMaxRate: what paces it, where something does, is a person's `maxRate`.
+    mutating func add(_ transfer: TrackedTransfer, isAtMaxRate: Bool = false, now: Int64) {
         let sample = transfer.sample
         transfers.append(sample)
         workers.insert(transfer.worker)
         counts[sample.qos.serviceClass.rawValue] += 1
         if sample.qos.serviceClass == .high { highInFlight += 1 } else { inFlight += 1 }
-        if sample.state != .running { isSteered = true }
+        switch sample.state {
+        case .running: break
+        case .throttled where isAtMaxRate: self.isAtMaxRate = true
+        case .throttled, .paused: isSteered = true
+        }
         if let since = transfer.flowingSince {
             flowingSince.append(since)
             if now - transfer.progressAt > max(Self.shortestStall, 4 * (sample.srtt ?? 0)) { stalled += 1 }

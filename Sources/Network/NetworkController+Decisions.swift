@@ -288,7 +288,11 @@ extension NetworkController {
             case .low: above = tick.highRate + middle
             }
             let share = max(Double(most) - above, Double(most) * Double(policy.floorPercent) / 100)
-            rates.append(share / Double(max(view.counts[qos.serviceClass.rawValue], 1)))
+            let own = share / Double(max(view.counts[qos.serviceClass.rawValue], 1))
+            links[link.key]?.pace.set(qos, isMaxRate: own < rates.min() ?? .infinity, now: now)
+            rates.append(own)
+        } else {
+            links[link.key]?.pace.set(qos, isMaxRate: false, now: now)
         }
         return rates.min()
     }

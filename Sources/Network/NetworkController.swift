@@ -416,7 +416,11 @@ package struct NetworkController: Sendable {
         views = [:]
         for transfer in transfers.values {
             guard let worker = workers[transfer.worker], now - worker.at <= Self.workerPatience else { continue }
-            for key in chain(transfer.sample.key) { views[key, default: LinkView()].add(transfer, now: now) }
+            let sample = transfer.sample
+            let isAtMaxRate = links[sample.key]?.pace.isMaxRate(sample.qos, now: now) ?? false
+            for key in chain(sample.key) {
+                views[key, default: LinkView()].add(transfer, isAtMaxRate: isAtMaxRate, now: now)
+            }
         }
     }
 

@@ -106,6 +106,22 @@ import Testing
         }
     }
 
+    @Test func `a rate that a person set does not hold the climb back`() {
+        var scenario = Simulation.Scenario(name: "64 kB files, answers after 0.4 s", duration: 40)
+        scenario.servers[0].fileSize = 64_000
+        scenario.servers[0].responseTime = 0.4
+        scenario.weather = { _ in Weather(capacity: 200 * Self.megabit) }
+        let free = run(scenario).map(\.meanLimit)
+        scenario.name += ", 100 Mbit/s set"
+        let server = Destination(scheme: "http", host: "server0", port: 80)
+        scenario.policy.destinations[server] = DestinationLimits(maxRate: Int64(100 * Self.megabit))
+        let paced = run(scenario)
+        show("mean limit", paced.map(\.meanLimit))
+        #expect(median(paced.map(\.meanLimit)) >= 0.8 * median(free))
+        scenario.policy.destinations[server] = DestinationLimits(maxRate: Int64(8 * Self.megabit))
+        #expect(median(run(scenario).map { $0.moved / 40 / Self.megabit }) >= 7)
+    }
+
     @Test func `loss is no reason for fewer`() {
         var scenario = Simulation.Scenario(name: "loss 0 to 5 %", duration: 45)
         scenario.weather = { Weather(loss: $0 > 15 ? 0.05 : 0) }
