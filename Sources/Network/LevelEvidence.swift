@@ -12,6 +12,8 @@ package enum LevelEvidence: Sendable, Equatable {
     case queue(measured: Double, threshold: Double)
     /// The first byte is late and the round trip is not: the server's doing, and no reason for a worse level.
     case slowServer(timeToFirstByte: Double, srtt: Double)
+    /// Receivers have closed their TCP windows: their doing as well.
+    case receiver(count: Int)
     /// An uplink in which nobody waits, in bytes per second.
     case unloaded(measured: Double)
     /// In the words of the coordinator before this one.
@@ -32,6 +34,9 @@ package enum LevelEvidence: Sendable, Equatable {
             } else {
                 "goodput \(MeasureText.rate(measured)), at least \(MeasureText.rate(threshold)) is good"
             }
+        case .receiver(let count):
+            "the receiver pauses \(count) transfer\(count == 1 ? "" : "s"): \(count == 1 ? "its" : "their") TCP "
+                + "window\(count == 1 ? " is" : "s are") closed"
         case .unloaded(let measured): "\(MeasureText.rate(measured)), and nobody waits in a queue"
         case .stalled(let count, let all, let threshold):
             "\(count) of \(all) transfers make no progress, \(MeasureText.percent(threshold)) are too many"

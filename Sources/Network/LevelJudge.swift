@@ -48,7 +48,7 @@ package struct LevelJudge: Sendable {
             return "fewer than \(MeasureText.percent(threshold / thresholds.leaveFactor)) of failures for \(time)"
         case .roundTrip(_, let threshold), .queue(_, let threshold):
             return "less than \(MeasureText.time(threshold / thresholds.leaveFactor)) for \(time)"
-        case .none, .slowServer, .unloaded, .recalled: return "better measurements for \(time)"
+        case .none, .slowServer, .receiver, .unloaded, .recalled: return "better measurements for \(time)"
         }
     }
 
@@ -166,7 +166,8 @@ package struct LevelJudge: Sendable {
             return (isPoor ? .poor : .degraded, .errors(share: errors, threshold: threshold))
         }
         guard tick.flowing > 0 else {
-            return latency(tick, factor: factor) ?? passed(tick, expected: expected, factor: factor)
+            return latency(tick, factor: factor) ?? paused(tick)
+                ?? passed(tick, expected: expected, factor: factor)
         }
         // Silence is for the probe to judge: where it is short, nothing has happened.
         guard tick.rate > 0 else { return nil }
@@ -208,6 +209,11 @@ package struct LevelJudge: Sendable {
         let poor = Double(thresholds.poorRate)
         guard level == .poor, tick.rate >= poor * factor else { return nil }
         return (.degraded, .goodput(measured: tick.rate, threshold: poor, reference: nil))
+    }
+
+    /// A closed TCP window says nothing against the link, and no more for it than that probes of the window are answered.
+    private func paused(_ tick: LinkTick) -> (level: LinkLevel, evidence: LevelEvidence)? {
+        tick.heldByReceiver > 0 && level <= .good ? (.good, .receiver(count: tick.heldByReceiver)) : nil
     }
 
     /// Of small requests only the round trip says something of the network; the first byte is the server's.

@@ -19,6 +19,8 @@ package struct LinkController: Sendable {
     /// Its limit is given and there is nothing to find out: no network lies between, or the policy says so.
     let isFixed: Bool
     private var forcedSince: Int64 = 0
+    /// Transfers whose receivers have closed their TCP windows, where no other has bytes to send.
+    private var pausedByReceiver = 0
 
     /// Nanoseconds for which a change is worth a word.
     private static let recent: Int64 = 60_000_000_000
@@ -91,6 +93,9 @@ package struct LinkController: Sendable {
         lastTick = tick
     }
 
+    /// Takes in which of the transfers that run the receiver pauses.
+    mutating func follow(_ view: LinkView) { pausedByReceiver = view.hasFlow ? 0 : view.heldByReceiver }
+
     /// The transfers by whose share a tick is judged. On a link that got worse the limit went down with the goodput: where
     /// others wait, fewer are our own doing, and 5 of 50 Mbit/s is no more of a recovery because one transfer has it all.
     private func judgedFlows(_ tick: LinkTick, highest: Int) -> Int {
@@ -153,6 +158,9 @@ package struct LinkController: Sendable {
                 probe.reason ?? "offline", "a probe that succeeds" + (isProbing ? "; one is under way" : ""),
                 probe.since
             )
+        }
+        if pausedByReceiver > 0, judge.level <= .good {
+            return (LevelEvidence.receiver(count: pausedByReceiver).sentence, nil, judge.since)
         }
         if isFixed, judge.level == .unknown {
             return ("so many transfers as were set or this machine takes, whatever the goodput", nil, judge.since)

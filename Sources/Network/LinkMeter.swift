@@ -85,6 +85,7 @@ struct LinkMeter: Sendable {
         tick.stalled = view.stalled
         tick.isSteered = view.isSteered
         tick.isAtMaxRate = view.isAtMaxRate
+        tick.heldByReceiver = view.heldByReceiver
         tick.srtt = Self.median(view.srtts)
         tick.minRTT = view.leastRTT
         tick.timeToFirstByte = Self.median(view.firstBytes)

@@ -11,6 +11,7 @@ struct LinkView: Sendable {
     var stalled = 0
     var isSteered = false
     var isAtMaxRate = false
+    var heldByReceiver = 0
     var srtts: [Int64] = []
     var firstBytes: [Int64] = []
     var leastRTT: Double?
@@ -30,6 +31,7 @@ struct LinkView: Sendable {
         case .throttled where isAtMaxRate: self.isAtMaxRate = true
         case .throttled, .paused: isSteered = true
         }
+        if sample.isHeldByReceiver { heldByReceiver += 1 }
         if let since = transfer.flowingSince {
             flowingSince.append(since)
             if now - transfer.progressAt > max(Self.shortestStall, 4 * (sample.srtt ?? 0)) { stalled += 1 }

@@ -329,6 +329,7 @@ package struct NetworkController: Sendable {
     private mutating func advance(_ key: LinkKey, _ members: [LinkKey: Members], now: Int64) {
         guard var link = links.removeValue(forKey: key) else { return }
         let view = views[key] ?? LinkView()
+        link.follow(view)
         if !view.transfers.isEmpty || waiting[key] != nil { link.lastUsed = now }
         if now - link.lastUsed > Self.memory, isForgettable(link) {
             remove(key)

@@ -4,7 +4,7 @@ internal import Commands
 struct TrackedTransfer: Sendable {
     private(set) var sample: TransferSample
     let worker: Int64
-    /// Since when it has had bytes to send and was held back by nothing of ours.
+    /// Since when it has had bytes to send and was held back neither by this host nor by the receiver.
     private(set) var flowingSince: Int64?
     private(set) var progressAt: Int64
 
@@ -19,7 +19,8 @@ struct TrackedTransfer: Sendable {
     mutating func update(_ sample: TransferSample, now: Int64) -> (gained: Int64, resent: Int64) {
         let resent = max(sample.retransmitted - self.sample.retransmitted, 0)
         let gained = max(sample.acknowledged - self.sample.acknowledged, 0)
-        if gained > 0 || self.sample.state != .running { progressAt = now }
+        // What this host or the receiver held back makes progress from now on.
+        if gained > 0 || self.sample.state != .running || self.sample.isHeldByReceiver { progressAt = now }
         if !sample.isFlowing { flowingSince = nil } else if flowingSince == nil { flowingSince = now }
         self.sample = sample
         return (gained, resent)

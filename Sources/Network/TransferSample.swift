@@ -26,6 +26,9 @@ package struct TransferSample: Sendable, Equatable {
     package var minRTT: Int64?
     /// Nanoseconds from the request to the first byte of the response; nil before it came.
     package var timeToFirstByte: Int64?
+    /// The receiver has closed its TCP window, so that no byte may be sent (RFC 9293, section 3.8.6.1), and the receiver's
+    /// host still answers probes of the window.
+    package var isWindowClosed = false
     /// It continues elsewhere from its durable offset.
     package var isResumable = false
     /// It may be executed again after an ambiguous end. What may not is never cut.
@@ -43,6 +46,9 @@ package struct TransferSample: Sendable, Equatable {
     /// Bytes that a cut sends twice, but for what no destination has made durable yet.
     package var waste: Int64 { isResumable ? 0 : acknowledged }
 
-    /// It has bytes to send and nothing of ours holds it back: what it gets is what the link gives.
-    package var isFlowing: Bool { state == .running && acknowledged > 0 && remaining != 0 }
+    /// It has bytes to send, and neither this host nor the receiver holds it back: what it gets is what the link gives.
+    package var isFlowing: Bool { state == .running && !isWindowClosed && acknowledged > 0 && remaining != 0 }
+
+    /// It has bytes to send and waits for the receiver: neither the link's doing nor a silence.
+    package var isHeldByReceiver: Bool { state == .running && isWindowClosed && remaining != 0 }
 }

@@ -50,6 +50,8 @@ package struct Transfers: Sendable, Equatable {
         package var isIdempotent = false
         /// Something of it is new since the last report: monitors hear of it.
         package var hasMoved = false
+        /// The receiver has closed its TCP window.
+        package var isWindowClosed = false
         package var offset: Int64 = 0
         /// 0: not known.
         package var total: Int64 = 0
@@ -135,10 +137,11 @@ extension Transfers.Transfer {
     private static let resumableBit: UInt8 = 4
     private static let idempotentBit: UInt8 = 8
     private static let movedBit: UInt8 = 16
+    private static let closedBit: UInt8 = 32
 
     fileprivate var flags: UInt8 {
         pacing.rawValue | (isResumable ? Self.resumableBit : 0) | (isIdempotent ? Self.idempotentBit : 0)
-            | (hasMoved ? Self.movedBit : 0)
+            | (hasMoved ? Self.movedBit : 0) | (isWindowClosed ? Self.closedBit : 0)
     }
 
     fileprivate init(from reader: inout ByteReader) throws(WireError) {
@@ -155,6 +158,7 @@ extension Transfers.Transfer {
         isResumable = flags & Self.resumableBit != 0
         isIdempotent = flags & Self.idempotentBit != 0
         hasMoved = flags & Self.movedBit != 0
+        isWindowClosed = flags & Self.closedBit != 0
         offset = try reader.count64("offset")
         total = try reader.count64("total")
         rate = try reader.count64("rate")

@@ -94,6 +94,7 @@ extension Running {
         transfer.roundTrip = reading.connection.roundTrip
         transfer.leastRoundTrip = reading.connection.leastRoundTrip
         transfer.firstByte = reading.connection.firstByte
+        transfer.isWindowClosed = reading.connection.isWindowClosed
         return transfer
     }
 }

@@ -26,6 +26,8 @@ package final class TransferMeter: Sendable {
         package var leastRoundTrip: Int64 = 0
         /// From the end of the request to the first byte of the response; while it is waited for, the wait so far.
         package var firstByte: Int64 = 0
+        /// The receiver has closed its TCP window.
+        package var isWindowClosed = false
 
         package init() {}
     }

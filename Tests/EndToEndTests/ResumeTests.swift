@@ -56,6 +56,34 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a tus server that pauses for 5 s after each 4 MB is sent everything once, over one request`()
+            async throws
+        {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                let bytes = [UInt8](repeating: 7, count: 16 << 20)
+                receiver.on("/files", .answer(201, headers: ["Location": "/files/1"]))
+                let answer = "answer 204 header \"Upload-Offset: \(bytes.count)\""
+                receiver.on("/files/1", try Behaviour("read 4M; wait 5s; read 8M; wait 5s; read; \(answer)"))
+                _ = try await installation.coordinator()
+                _ = try await installation.worker()
+                let file = try installation.place.file("a.bin", bytes)
+                let id = try await installation.sluice(
+                    "put", file, "--to", "\(receiver.origin)/files", "--protocol", "tus"
+                ).ids[0]
+                try await until("the word that the receiver pauses") {
+                    try await installation.sluice("network", "--json").lines.contains {
+                        $0.contains(receiver.origin) && $0.contains("the receiver pauses 1 transfer")
+                    }
+                }
+                let store = try installation.store()
+                let command = try await installation.await(id, .success, in: store)
+                #expect(command.claim == 1 && command.retries == 0)
+                #expect(receiver.requests(to: "/files/1").map(\.method) == ["PATCH"])
+                #expect(receiver.requests(to: "/files/1").map(\.bytes) == [bytes.count])
+            }
+        }
+
         @Test func `an upload that was cut goes on where it was in another worker`() async throws {
             try await Installation.with { installation in
                 let (receiver, _, file) = try await Self.half(of: installation)

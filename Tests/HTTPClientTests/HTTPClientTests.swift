@@ -1,3 +1,4 @@
+import Dispatch
 import NIOCore
 import NIOHTTP1
 import Synchronization
@@ -15,6 +16,8 @@ final class TestExchange: HTTPExchange, Sendable {
         var end: HTTPExchangeEnd?
         var http: NIOLoopBound<HTTPConnection>?
         var bodyBegan: NIODeadline?
+        /// Whether the peer's window was closed, at each measurement.
+        var closedWindows: [Bool] = []
     }
 
     let seen = Mutex(Seen())
@@ -58,7 +61,9 @@ final class TestExchange: HTTPExchange, Sendable {
             })
     }
 
-    func measured(_ now: TCPInfo, since before: TCPInfo) {}
+    func measured(_ now: TCPInfo, since before: TCPInfo) {
+        seen.withLock { $0.closedWindows.append(now.isWindowClosed(since: before)) }
+    }
     func ended(_ end: HTTPExchangeEnd) { seen.withLock { $0.end = end } }
 }
 
@@ -75,6 +80,31 @@ final class TestExchange: HTTPExchange, Sendable {
 
     private func origin(_ port: Int, host: String = "127.0.0.1") -> HTTPOrigin {
         HTTPOrigin(isEncrypted: false, host: host, port: port)
+    }
+
+    @Test func `a peer that does not read has closed its window for as long as that lasts`() async throws {
+        let size = 30_000_000
+        let gate = DispatchSemaphore(value: 0)
+        let server = try await RawServer { connection in
+            _ = connection.readHead()
+            gate.wait()
+            let count = connection.read(size)
+            connection.write("HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
+            return count
+        }
+        let client = HTTPClient(configuration: HTTPClientConfiguration())
+        let exchange = TestExchange(size: size)
+        let request = HTTPRequest(.PUT, origin(server.port), target: "/", headers: [:], bodyLength: Int64(size))
+        client.call(request, exchange).start()
+        // Also a second later: the peer's host answers the probes of its window.
+        try await until("a window that stays closed") {
+            exchange.seen.withLock { $0.closedWindows.suffix(6) == [true, true, true, true, true, true] }
+        }
+        gate.signal()
+        try await until("its end") { exchange.seen.withLock { $0.end != nil } }
+        let seen = exchange.seen.withLock { ($0.status, $0.end?.error) }
+        #expect(seen.0 == 201 && seen.1 == nil)
+        await server.stop()
     }
 
     @Test func `a paused response holds the peer back, and goes on when it is resumed`() async throws {

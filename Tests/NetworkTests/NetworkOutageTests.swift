@@ -88,6 +88,37 @@ import Testing
         #expect(rig.network.level(of: key("a")) == .offline)
     }
 
+    // MARK: A receiver that pauses
+
+    @Test func `a closed TCP window is neither silence nor a stall`() {
+        var rig = NetworkRig()
+        rig.transfers = [sample(1), sample(2)]
+        rig.run(3, ["a": 100 * megabit])
+        let reference = rig.network.links[key("a")]?.estimator.reference(now: rig.now)
+        for index in rig.transfers.indices { rig.transfers[index].isWindowClosed = true }
+        for _ in 0..<80 {
+            #expect(rig.run(0.25, ["a": 0]).orders.isEmpty)
+            #expect(rig.network.level(of: key("a")) == .good)
+        }
+        let state = rig.network.state(of: key("a"), now: rig.now)
+        #expect(state?.reason.hasPrefix("the receiver pauses 2 transfers: their TCP windows are closed") == true)
+        #expect(rig.network.links[key("a")]?.estimator.reference(now: rig.now) ?? 0 >= 0.9 * (reference ?? 1))
+        // From the moment on in which it is open again, silence counts.
+        for index in rig.transfers.indices { rig.transfers[index].isWindowClosed = false }
+        rig.run(2.75, ["a": 0])
+        #expect(rig.network.level(of: key("a")) == .good)
+        rig.run(1, ["a": 0])
+        #expect(rig.network.level(of: key("a")) == .offline)
+    }
+
+    @Test func `one transfer that flows beside a paused one is judged by itself`() {
+        var rig = NetworkRig()
+        rig.transfers = [sample(1), sample(2)]
+        rig.transfers[0].isWindowClosed = true
+        rig.run(10, ["a": 0])
+        #expect(rig.network.level(of: key("a")) == .offline)
+    }
+
     // MARK: Workers and restarts
 
     @Test func `files are local and begin at the limit, others at four`() {

@@ -85,6 +85,7 @@ enum Samples {
                 transfer.isResumable = random.chance(0.5)
                 transfer.isIdempotent = random.chance(0.5)
                 transfer.hasMoved = random.chance(0.5)
+                transfer.isWindowClosed = random.chance(0.5)
                 transfer.offset = number(&random)
                 transfer.total = number(&random)
                 transfer.rate = number(&random)

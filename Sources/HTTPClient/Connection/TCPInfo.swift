@@ -1,7 +1,7 @@
-/// The first 216 bytes of the kernel's `struct tcp_info` (linux/tcp.h), read by offset: it only ever grows at its end, and
-/// glibc's own declaration ends before most of these fields.
+/// The first 232 bytes of the kernel's `struct tcp_info` (linux/tcp.h), read by offset: it only ever grows at its end, and
+/// glibc's own declaration ends before most of these fields. What an older kernel does not write is 0.
 package struct TCPInfo: Sendable {
-    private var bytes = InlineArray<27, UInt64>(repeating: 0)
+    private var bytes = InlineArray<29, UInt64>(repeating: 0)
 
     init() {}
 
@@ -26,8 +26,20 @@ package struct TCPInfo: Sendable {
         let value: UInt32 = field(148)
         return value == .max ? 0 : Int64(value)
     }
+    /// tcpi_snd_wnd: bytes that the peer has room for beyond what it has acknowledged; 0 before Linux 5.4.
+    package var sendWindow: Int64 { Int64(field(228) as UInt32) }
+    /// tcpi_probes: probes of a closed window that the peer has not answered yet.
+    package var unansweredProbes: Int { Int(field(3) as UInt8) }
     /// tcpi_bytes_retrans.
     package var retransmitted: Int64 { Int64(clamping: field(208) as UInt64) }
+
+    /// The peer has closed its window, so that the kernel may not send what it has: its process does not read. The peer's
+    /// host answers the probes of the window; where it leaves three unanswered, the connection is silent like any other.
+    /// - Parameter start: of the same connection, earlier. It tells whether this kernel knows the window.
+    package func isWindowClosed(since start: TCPInfo) -> Bool {
+        guard unacknowledged == 0, unsent > 0, unansweredProbes < 3 else { return false }
+        return unansweredProbes > 0 || start.sendWindow > 0 && sendWindow < max(segment, 1)
+    }
 
     private func field<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int) -> Value {
         bytes.span.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: Value.self)

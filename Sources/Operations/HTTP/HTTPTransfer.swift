@@ -153,6 +153,7 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
         measures.roundTrip = now.roundTrip
         measures.leastRoundTrip = now.leastRoundTrip
         measures.retransmitted = now.retransmitted - before.retransmitted
+        measures.isWindowClosed = now.isWindowClosed(since: before)
         if let requestEnded, record.head == nil { measures.firstByte = Self.wait(since: requestEnded) }
         execution.observed(measures)
         // A slow pace goes on over several looks.
