@@ -28,7 +28,9 @@ extension NetworkController {
             proven.append(destination)
         }
         links[key]?.hasAnswered = true
-        if links[key]?.probe.answered(id, now: now) == .opened { links[key]?.reopened(now: now) }
+        for key in chain(key) where links[key]?.probe.answered(id, now: now) == .opened {
+            links[key]?.reopened(now: now)
+        }
     }
 
     private mutating func unreachable(_ id: CommandID, _ key: LinkKey, _ reason: String, now: Int64) {

@@ -33,7 +33,9 @@ extension NetworkController {
         case .uplink(let name): return lostUplinks[name]
         case .destination(let destination):
             switch route(of: destination) {
-            case .uplink(let name): return lostUplinks[name]
+            case .uplink(let name):
+                let uplink = LinkKey(.uplink(name), key.direction)
+                return links[uplink]?.probe.contradictsTable == true ? nil : lostUplinks[name]
             case .local: return nil
             case .missing(let reason): return reason
             }

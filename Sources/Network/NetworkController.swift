@@ -147,13 +147,17 @@ package struct NetworkController: Sendable {
             (gained, resent) = transfer.update(sample, now: now)
         }
         transfers[sample.id] = transfer
-        for key in chain(sample.key) { links[key]?.meter.sent(gained, again: resent) }
-        guard gained > 0 else { return }
-        if links[sample.key]?.hasAnswered == false { proven.append(sample.destination) }
-        links[sample.key]?.hasAnswered = true
-        if links[sample.key]?.probe.progressed(gained, now: now) == .opened {
-            links[sample.key]?.reopened(now: now)
-            proven.append(sample.destination)
+        for key in chain(sample.key) {
+            links[key]?.meter.sent(gained, again: resent)
+            guard gained > 0 else { continue }
+            if key == sample.key, links[key]?.hasAnswered == false {
+                links[key]?.hasAnswered = true
+                proven.append(sample.destination)
+            }
+            if links[key]?.probe.progressed(gained, now: now) == .opened {
+                links[key]?.reopened(now: now)
+                proven.append(sample.destination)
+            }
         }
     }
 

@@ -5,6 +5,8 @@ package import Commands
 /// A destination that cannot be reached is a link at the level `offline`, so that there is one reason, one schedule of probes
 /// and one event. Three different commands that fail for the link with no answer between close it: one command alone says
 /// nothing, because its own URL may be what fails. So do silence while bytes are in flight, and the kernel's word about routes.
+/// Bytes and answers outweigh the kernel's word: they open the link, and it stays open until the kernel says so anew and
+/// nothing comes through.
 /// Destinations that refuse every command are ``DestinationCircuitBreaker``'s: the link is well there.
 ///
 /// ```
@@ -26,6 +28,11 @@ package struct OfflineProbe: Sendable, Equatable {
         case halfOpen
     }
 
+    private struct Word: Sendable, Equatable {
+        var reason: String
+        var at: Int64
+    }
+
     package enum Event: Sendable, Equatable {
         case closed
         case opened
@@ -40,6 +47,11 @@ package struct OfflineProbe: Sendable, Equatable {
     private var failed: Set<CommandID> = []
     /// When the kernel said that there is no route; nil where it has one, or has not spoken.
     private var routeLostAt: Int64?
+    /// Bytes or answers came through although the kernel had said that there is no route: its table is not the one that
+    /// the workers send by. Until it names a route again, its word alone closes nothing.
+    package private(set) var contradictsTable = false
+    /// What the kernel said since, and when; it counts unless something comes through within ``shortestSilence``.
+    private var doubted: Word?
     private var permit = ProbePermit(dueAt: 0)
     /// Probes that have heard nothing and still wait for their connect.
     private var former: Set<CommandID> = []
@@ -109,6 +121,7 @@ package struct OfflineProbe: Sendable, Equatable {
     /// The destination answered, whatever it said.
     package mutating func answered(_ id: CommandID?, now: Int64) -> Event? {
         failed = []
+        refute(now: now)
         if let id {
             former.remove(id)
             _ = permit.giveBack(id)
@@ -120,6 +133,10 @@ package struct OfflineProbe: Sendable, Equatable {
     /// Workers tell what happened up to a quarter of a second ago, and more where they are busy: what they say right after
     /// the kernel took the route away is of the time before.
     private func isOfBefore(_ now: Int64) -> Bool { routeLostAt.map { now - $0 < Self.reportsLag } ?? false }
+
+    private mutating func refute(now: Int64) {
+        if let doubted, now - doubted.at >= Self.reportsLag { self.doubted = nil }
+    }
 
     /// The command failed for the link.
     /// - Parameter chance: in 0..<1, decides the jitter.
@@ -153,8 +170,13 @@ package struct OfflineProbe: Sendable, Equatable {
         return .closed
     }
 
-    /// The kernel has no route or the interface is down: nobody waits for a time-out.
+    /// The kernel has no route or the interface is down: no command waits for a timeout. Bytes that flow outweigh it: where
+    /// they came through in spite of it before, it counts only after a silence.
     package mutating func routeLost(_ reason: String, chance: Double, now: Int64) -> Event? {
+        if contradictsTable {
+            doubted = Word(reason: reason, at: now)
+            return nil
+        }
         routeLostAt = now
         guard state == .open else {
             self.reason = reason
@@ -167,6 +189,8 @@ package struct OfflineProbe: Sendable, Equatable {
     /// The kernel has a route again, or another one: probe now.
     package mutating func routeFound(now: Int64) {
         routeLostAt = nil
+        contradictsTable = false
+        doubted = nil
         guard state != .open else { return }
         permit = ProbePermit(dueAt: now)
     }
@@ -174,6 +198,7 @@ package struct OfflineProbe: Sendable, Equatable {
     /// Bytes were acknowledged, the probe's or those of a transfer that sat the outage out.
     package mutating func progressed(_ bytes: Int64, now: Int64) -> Event? {
         failed = []
+        if bytes > 0 { refute(now: now) }
         guard bytes > 0, state != .open, !isOfBefore(now) else { return nil }
         if state == .closed {
             state = .halfOpen
@@ -187,6 +212,11 @@ package struct OfflineProbe: Sendable, Equatable {
 
     /// Ends half-open by time, because a link that is merely slow is not offline; and the turn of a probe that hears nothing.
     package mutating func tick(chance: Double, now: Int64) -> Event? {
+        if let doubted, state == .open, now - doubted.at > Self.shortestSilence {
+            contradictsTable = false
+            self.doubted = nil
+            return routeLost(doubted.reason, chance: chance, now: now)
+        }
         if state == .closed, let holder = permit.holder, now - permit.takenAt >= Self.patience {
             undecided(holder, chance: chance, now: now)
             former.insert(holder)
@@ -215,7 +245,9 @@ package struct OfflineProbe: Sendable, Equatable {
 
     private mutating func open() -> Event? {
         guard state != .open else { return nil }
+        let contradictsTable = contradictsTable || routeLostAt != nil
         self = OfflineProbe()
+        self.contradictsTable = contradictsTable
         return .opened
     }
 

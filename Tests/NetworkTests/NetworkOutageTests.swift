@@ -119,6 +119,45 @@ import Testing
         #expect(rig.network.level(of: key("a")) == .offline)
     }
 
+    // MARK: Routes of another network namespace
+
+    @Test func `bytes that flow outweigh a route that the kernel does not have`() {
+        var rig = NetworkRig()
+        rig.network.uplinkLost("", reason: "no default route", now: 0)
+        rig.network.setWaiting([.utility: 1], for: key("a"), now: 0)
+        rig.run(1.5, [:])
+        #expect(rig.network.level(of: key("a")) == .offline)
+        rig.network.offered(id(1), to: key("a"), now: rig.now)
+        rig.transfers = [sample(1, acknowledged: 0)]
+        rig.run(1, ["a": 1 * megabit])
+        rig.transfers.append(sample(2, acknowledged: 0))
+        for _ in 0..<40 { #expect(rig.run(0.25, ["a": 1 * megabit]).orders.isEmpty) }
+        #expect(rig.network.level(of: key("a")) <= .good)
+        // So it is for another destination behind the same uplink.
+        rig.network.setWaiting([.utility: 1], for: key("b"), now: rig.now)
+        rig.run(0.25, ["a": 1 * megabit])
+        #expect(rig.network.level(of: key("b")) <= .good)
+        #expect(rig.network.admits(.utility, to: key("b"), now: rig.now))
+    }
+
+    @Test func `another word of the kernel counts once nothing has come through for three seconds`() {
+        var rig = NetworkRig()
+        rig.network.uplinkLost("", reason: "no default route", now: 0)
+        rig.transfers = [sample(1, acknowledged: 0)]
+        rig.run(3, ["a": 10 * megabit])
+        #expect(rig.network.level(of: key("a")) <= .good)
+        rig.network.uplinkLost("", reason: "the interface is down", now: rig.now)
+        rig.run(10, ["a": 10 * megabit])
+        #expect(rig.network.level(of: key("a")) <= .good)
+        rig.network.uplinkLost("", reason: "no default route", now: rig.now)
+        rig.transfers = []
+        rig.run(3, [:])
+        #expect(rig.network.level(of: key("a")) <= .good)
+        rig.run(0.5, [:])
+        #expect(rig.network.level(of: key("a")) == .offline)
+        #expect(rig.network.state(of: key("a"), now: rig.now)?.reason.contains("no default route") == true)
+    }
+
     // MARK: Workers and restarts
 
     @Test func `files are local and begin at the limit, others at four`() {
