@@ -72,6 +72,7 @@ package struct LinkGovernors: Sendable {
         // What was decided while it was offline says nothing of the moment in which it is back.
         load.allowance =
             allowances[destination].flatMap { $0.level == .offline ? nil : $0 } ?? controller.firstAllowance(of: key)
+        load.allowance.pushback = controller.serverLimit(of: key, now: now)
         load.isProven = controller.isProven(key)
         load.isFailing = controller.isFailing(key) || load.passage == .probe
         return load
@@ -125,7 +126,8 @@ package struct LinkGovernors: Sendable {
         let reason = event.transition.reason ?? ""
         let outcome: TransferOutcome
         switch (event.transition.status, report.fault) {
-        case _ where report.isPushback: outcome = .pushedBack(reason: reason)
+        case _ where report.isPushback:
+            outcome = .pushedBack(reason: reason, othersAreAnswered: report.fault == .command)
         case (_, .credential): outcome = .refused(.credential, reason: reason, isAnswer: report.isAnswer)
         case (_, .destination): outcome = .refused(.destination, reason: reason, isAnswer: report.isAnswer)
         case _ where report.failedForLink: outcome = .unreachable(reason: reason)

@@ -64,18 +64,6 @@ package struct ConcurrencyController: Sendable {
     private var triesUp = true
     private var settling = 0.0
     private var window = LinkWork()
-    private var barrier: Barrier?
-
-    /// A limit at which the destination pushed back (429, 503).
-    private struct Barrier: Sendable {
-        var limit: Int
-        var at: Int64
-        var lasts: Int64
-    }
-
-    private static let pause: Int64 = 250_000_000
-    private static let shortestBarrier: Int64 = 30_000_000_000
-    private static let longestBarrier: Int64 = 120_000_000_000
 
     package init(tuning: Tuning = Tuning(), initial: Int? = nil) {
         self.tuning = tuning
@@ -86,7 +74,7 @@ package struct ConcurrencyController: Sendable {
 
     /// Takes a tick in.
     /// - Parameters:
-    ///   - highest: what the level and the policy allow.
+    ///   - highest: what the level, the policy and the server allow.
     ///   - baseRTT: least round trip in seconds.
     ///   - isLossy: what holds transfers back is loss, so a fall is answered with more.
     ///   - mayRise: false where a queue has grown so long that more transfers would only lengthen it.
@@ -94,7 +82,7 @@ package struct ConcurrencyController: Sendable {
     @discardableResult package mutating func add(
         _ tick: LinkTick, highest: Int, baseRTT: Double?, isLossy: Bool = false, mayRise: Bool = true, now: Int64
     ) -> LinkChange? {
-        let highest = max(min(highest, open(now: now)), 1)
+        let highest = max(highest, 1)
         if limit > highest {
             remembered = max(remembered, limit)
             cappedAt = highest
@@ -109,7 +97,7 @@ package struct ConcurrencyController: Sendable {
             let isKnown = remembered > limit
             move(to: min(max(remembered, limit), highest))
             // Who was held back from the first second on knows no better limit.
-            phase = isKnown || barrier != nil ? .hold(left: holdTime) : .slowStart(base: nil)
+            phase = isKnown ? .hold(left: holdTime) : .slowStart(base: nil)
             return nil
         }
         if tick.hasHigh || tick.highRate > 0 || tick.isSteered {
@@ -143,26 +131,6 @@ package struct ConcurrencyController: Sendable {
         decide(work, highest: mayRise ? highest : min(highest, limit), hasLoss: tick.hasLoss)
         return change
     }
-
-    /// The destination said 429 or 503: less at once, and not so many again for 30 s, which doubles to 2 min.
-    package mutating func pushedBack(now: Int64) {
-        var lasts = Self.shortestBarrier
-        if let barrier {
-            // Others that were under way then.
-            if now - barrier.at < Self.pause { return }
-            lasts = limit >= barrier.limit ? min(barrier.lasts * 2, Self.longestBarrier) : barrier.lasts
-        }
-        barrier = Barrier(limit: limit, at: now, lasts: lasts)
-        remembered = 0
-        cappedAt = nil
-        backOff()
-    }
-
-    /// The destination pushed back a moment ago: what it refused is not sent again at once.
-    package func isPausing(now: Int64) -> Bool { barrier.map { now - $0.at < Self.pause } ?? false }
-
-    /// It pushed back lately, so the limit is what it takes and not one more.
-    package func isBarred(now: Int64) -> Bool { open(now: now) < .max }
 
     /// Back to what worked, where this was a trial; else to seven tenths.
     package mutating func backOff() {
@@ -209,12 +177,6 @@ package struct ConcurrencyController: Sendable {
         case .back, .down: true
         case .hold, .slowStart, .up: false
         }
-    }
-
-    /// The highest that no push-back forbids.
-    private func open(now: Int64) -> Int {
-        guard let barrier, now - barrier.at < barrier.lasts else { return .max }
-        return max(barrier.limit - 1, 1)
     }
 
     /// Whether the tick shows less than usual, and not through the link's doing.
@@ -292,8 +254,7 @@ package struct ConcurrencyController: Sendable {
 
     private mutating func tryAnother(highest: Int, doubted: Int?, hasLoss: Bool) {
         guard let usual = detector.usual?.throughput else { return }
-        // Who has refused before refuses each one beyond.
-        let step = barrier == nil ? max(1, (limit + 2) / 4) : 1
+        let step = max(1, (limit + 2) / 4)
         previous = limit
         if let before = doubted, before < limit {
             phase = .back(base: usual)

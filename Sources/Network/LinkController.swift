@@ -1,10 +1,12 @@
-internal import Commands
+package import Commands
 
 /// One link: what it carries, how many transfers it should have, its level, and whether it is there. Pure.
 package struct LinkController: Sendable {
     package let key: LinkKey
     package private(set) var estimator = GoodputEstimator()
     package private(set) var concurrency: ConcurrencyController
+    /// What the server takes at once.
+    package private(set) var pushback = PushbackLimit()
     package private(set) var judge: LevelJudge
     package var probe = OfflineProbe()
     package var isForcedOffline = false
@@ -77,7 +79,10 @@ package struct LinkController: Sendable {
         let expected = estimator.expected(flows: judgedFlows(tick, highest: highest), now: now)
         let before = estimator.estimate
         estimator.add(tick, now: now)
-        if isFixed && concurrency.limit >= highest && judge.level <= .good {
+        // Before a refusal the climb is not held back: what is admitted is bounded by the server's limit all the same,
+        // which doubles in a round.
+        let server = pushback.isBarred ? pushback.limit : .max
+        if isFixed && min(concurrency.limit, server) >= highest && judge.level <= .good {
             lastTick = tick
             return
         }
@@ -86,15 +91,12 @@ package struct LinkController: Sendable {
             queueDelay: queueDelay, now: now)
         let isQueueLong = queueDelay.map { $0 > judge.longestQueue } ?? false
         let change = concurrency.add(
-            tick, highest: highest, baseRTT: estimator.baseRTT, isLossy: tick.isLossy(queueDelay: queueDelay),
-            mayRise: mayRise && !isQueueLong, now: now)
+            tick, highest: min(highest, server), baseRTT: estimator.baseRTT,
+            isLossy: tick.isLossy(queueDelay: queueDelay), mayRise: mayRise && !isQueueLong, now: now)
         if case .demand = change { estimator.forgetReference() }
         if tick.failed >= 2, tick.failed > tick.completed { concurrency.backOff() }
         lastTick = tick
     }
-
-    /// Takes in which of the transfers that run the receiver pauses.
-    mutating func follow(_ view: LinkView) { pausedByReceiver = view.hasFlow ? 0 : view.heldByReceiver }
 
     /// The transfers by whose share a tick is judged. On a link that got worse the limit went down with the goodput: where
     /// others wait, fewer are our own doing, and 5 of 50 Mbit/s is no more of a recovery because one transfer has it all.
@@ -116,11 +118,39 @@ package struct LinkController: Sendable {
     package mutating func rerouted(now: Int64) {
         estimator = GoodputEstimator()
         concurrency.restart()
+        pushback.restart()
         judge.reset(now: now)
         meter = LinkMeter(now: now)
     }
 
-    package mutating func pushedBack(now: Int64) { concurrency.pushedBack(now: now) }
+    // MARK: Push-back
+
+    /// A request goes out.
+    package mutating func sent(_ id: CommandID, now: Int64) { pushback.sent(id, now: now) }
+
+    /// The server answered a request, or a request has made progress for a second.
+    /// - Parameter inFlight: requests of all classes at the destination, this one included.
+    package mutating func accepted(_ id: CommandID, inFlight: Int, hasEnded: Bool = true, now: Int64) {
+        pushback.accepted(id, inFlight: inFlight, hasEnded: hasEnded, now: now)
+    }
+
+    /// The server refused a request for the number of them, or so it says (429, 503).
+    package mutating func refused(_ id: CommandID, inFlight: Int, now: Int64) {
+        pushback.refused(id, inFlight: inFlight, now: now)
+    }
+
+    /// A request ended, and that says nothing of the number.
+    package mutating func ended(_ id: CommandID) { pushback.ended(id) }
+
+    /// Takes in what runs: which transfers have made progress for long enough to count as accepted, and which the
+    /// receiver pauses.
+    mutating func follow(_ view: LinkView, now: Int64) {
+        pausedByReceiver = view.hasFlow ? 0 : view.heldByReceiver
+        pushback.keep(Set(view.transfers.map(\.id)))
+        for id in view.accepted {
+            accepted(id, inFlight: max(pushback.inFlight, 1), hasEnded: false, now: now)
+        }
+    }
 
     package mutating func force(offline: Bool, now: Int64) {
         guard offline != isForcedOffline else { return }
@@ -142,6 +172,7 @@ package struct LinkController: Sendable {
     package mutating func restore(_ memory: LinkMemory, now: Int64) {
         if memory.reference > 0 { estimator.restore(reference: memory.reference, flows: memory.flows, now: now) }
         concurrency.restore(limit: memory.limit)
+        pushback.restore(limit: memory.limit)
         // An uplink is closed by the kernel's word alone, which it has for each coordinator anew.
         if let reason = memory.offline, key.destination != nil { probe = OfflineProbe(closedFor: reason, now: now) }
         if let level = memory.level { judge.restore(level, reason: memory.reason ?? "as it was", now: now) }

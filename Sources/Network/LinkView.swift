@@ -15,9 +15,12 @@ struct LinkView: Sendable {
     var srtts: [Int64] = []
     var firstBytes: [Int64] = []
     var leastRTT: Double?
+    /// Transfers that have made progress for a second: the server has accepted them.
+    var accepted: [CommandID] = []
     private var flowingSince: [Int64] = []
 
     private static let shortestStall: Int64 = 2_000_000_000
+    private static let acceptance: Int64 = 1_000_000_000
 
     /// - Parameter isAtMaxRate: what paces it, where something does, is a person's `maxRate`.
     mutating func add(_ transfer: TrackedTransfer, isAtMaxRate: Bool = false, now: Int64) {
@@ -35,6 +38,9 @@ struct LinkView: Sendable {
         if let since = transfer.flowingSince {
             flowingSince.append(since)
             if now - transfer.progressAt > max(Self.shortestStall, 4 * (sample.srtt ?? 0)) { stalled += 1 }
+        }
+        if let began = transfer.beganProgress, transfer.progressAt - began >= Self.acceptance {
+            accepted.append(sample.id)
         }
         if let srtt = sample.srtt { srtts.append(srtt) }
         if let first = sample.timeToFirstByte { firstBytes.append(first) }

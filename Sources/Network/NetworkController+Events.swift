@@ -9,21 +9,34 @@ extension NetworkController {
         if let destination = key.destination { follow(outcome, of: id, at: destination, now: now) }
         switch outcome {
         case .unreachable(let reason): unreachable(id, key, reason, now: now)
-        case .withdrawn: links[key]?.probe.withdrawn(id, now: now)
+        case .withdrawn:
+            links[key]?.ended(id)
+            links[key]?.probe.withdrawn(id, now: now)
         case .undecided, .refused(_, _, isAnswer: false):
+            links[key]?.ended(id)
             links[key]?.probe.undecided(id, chance: jitter.chance(), now: now)
-        case .pushedBack(let reason):
-            let isLast = links[key].map { $0.level == .offline || $0.concurrency.limit <= 1 } ?? false
-            if isLast { return unreachable(id, key, reason, now: now) }
-            links[key]?.pushedBack(now: now)
+        case .pushedBack(let reason, let othersAreAnswered):
+            links[key]?.refused(id, inFlight: inFlight(at: key), now: now)
+            // Where the server answers no others, it is not there.
+            guard othersAreAnswered else { return unreachable(id, key, reason, now: now) }
+            links[key]?.probe.undecided(id, chance: jitter.chance(), now: now)
+        case .answered, .refused(_, _, isAnswer: true):
+            let inFlight = inFlight(at: key)
+            links[key]?.accepted(id, inFlight: inFlight, now: now)
+            links[key]?.meter.completed += 1
             answered(id, key, now: now)
-        case .answered, .refused(_, _, isAnswer: true): answered(id, key, now: now)
         }
+    }
+
+    /// Requests of all classes at a destination, the one that has just ended included.
+    private func inFlight(at key: LinkKey) -> Int {
+        // Reports tell for a quarter of a second of what has ended.
+        let known = links[key]?.pushback.inFlight ?? 0
+        return known > 0 ? known : max(views[key]?.transfers.count ?? 0, 1)
     }
 
     private mutating func answered(_ id: CommandID, _ key: LinkKey, now: Int64) {
         restarts[id] = nil
-        links[key]?.meter.completed += 1
         if links[key]?.hasAnswered == false || links[key]?.probe.isFailing == true, let destination = key.destination {
             proven.append(destination)
         }
@@ -34,6 +47,7 @@ extension NetworkController {
     }
 
     private mutating func unreachable(_ id: CommandID, _ key: LinkKey, _ reason: String, now: Int64) {
+        links[key]?.ended(id)
         links[key]?.meter.failed += 1
         _ = links[key]?.probe.failed(id, reason: reason, chance: jitter.chance(), now: now)
     }

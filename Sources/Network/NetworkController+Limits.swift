@@ -6,7 +6,8 @@ extension NetworkController {
     /// controller decides nothing: its links share what its level allows.
     func limit(of link: LinkController) -> Int {
         if link.level == .offline { return 0 }
-        return link.key.destination == nil ? highest(link) : min(link.concurrency.limit, highest(link))
+        if link.key.destination == nil { return highest(link) }
+        return min(link.concurrency.limit, highest(link), link.pushback.isBarred ? link.pushback.limit : .max)
     }
 
     /// What all links of an uplink share; nil where it bounds none of them.
@@ -19,7 +20,7 @@ extension NetworkController {
     /// short, a few more are offered than are to run, so that slots are not empty meanwhile: of 32, 28 were busy with
     /// files of 200 kB that took 0.4 s (measured).
     func ahead(_ key: LinkKey, limit: Int, now: Int64) -> Int {
-        guard let link = links[key], !link.isFixed, !link.concurrency.isBarred(now: now),
+        guard let link = links[key], !link.isFixed, !link.pushback.isBarred,
             key.destination.map({ policy.destinations[$0]?.maxConcurrency == nil }) ?? true
         else { return 0 }
         let endings = Double(link.lastTick.completed) / max(link.lastTick.duration, 0.1)

@@ -236,6 +236,12 @@ package struct NetworkController: Sendable {
     /// The last attempts to reach the destination failed.
     package func isFailing(_ key: LinkKey) -> Bool { links[key]?.probe.isFailing ?? false }
 
+    /// Requests of all classes at once that the server takes, as far as is known: 0 for a moment after a refusal.
+    package func serverLimit(of key: LinkKey, now: Int64) -> Int {
+        let pushback = links[key]?.pushback ?? PushbackLimit()
+        return pushback.isPausing(now: now) ? 0 : pushback.limit
+    }
+
     /// What a link may have of which nothing is known yet.
     package func firstAllowance(of key: LinkKey) -> LinkAllowance {
         let isLocal = key.destination.map { route(of: $0) == .local } ?? false
@@ -263,6 +269,8 @@ package struct NetworkController: Sendable {
 
     /// It goes out; where a gate is closed it is the probe.
     package mutating func offered(_ id: CommandID, to key: LinkKey, now: Int64) {
+        _ = touch(key, now: now)
+        links[key]?.sent(id, now: now)
         links[key]?.probe.offered(id, now: now)
         if let destination = key.destination { circuitBreakers[destination]?.offered(id, now: now) }
     }
@@ -333,7 +341,7 @@ package struct NetworkController: Sendable {
     private mutating func advance(_ key: LinkKey, _ members: [LinkKey: Members], now: Int64) {
         guard var link = links.removeValue(forKey: key) else { return }
         let view = views[key] ?? LinkView()
-        link.follow(view)
+        link.follow(view, now: now)
         if !view.transfers.isEmpty || waiting[key] != nil { link.lastUsed = now }
         if now - link.lastUsed > Self.memory, isForgettable(link) {
             remove(key)

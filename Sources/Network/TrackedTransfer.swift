@@ -7,12 +7,15 @@ struct TrackedTransfer: Sendable {
     /// Since when it has had bytes to send and was held back neither by this host nor by the receiver.
     private(set) var flowingSince: Int64?
     private(set) var progressAt: Int64
+    /// When its first bytes were acknowledged.
+    private(set) var beganProgress: Int64?
 
     init(_ sample: TransferSample, worker: Int64, now: Int64) {
         self.sample = sample
         self.worker = worker
         flowingSince = sample.isFlowing ? now : nil
         progressAt = now
+        beganProgress = sample.acknowledged > 0 ? now : nil
     }
 
     /// - Returns: bytes acknowledged and bytes sent again since the last sample.
@@ -21,6 +24,7 @@ struct TrackedTransfer: Sendable {
         let gained = max(sample.acknowledged - self.sample.acknowledged, 0)
         // What this host or the receiver held back makes progress from now on.
         if gained > 0 || self.sample.state != .running || self.sample.isHeldByReceiver { progressAt = now }
+        if sample.acknowledged > 0 { beganProgress = beganProgress ?? now }
         if !sample.isFlowing { flowingSince = nil } else if flowingSince == nil { flowingSince = now }
         self.sample = sample
         return (gained, resent)

@@ -397,7 +397,7 @@ import Testing
         #expect(controller.limit == 6)
         run(&controller, seconds: 5, from: 20, highest: 6) { tick(Double($0) * 20, transfers: $0) }
         #expect(controller.limit == 6)
-        controller.pushedBack(now: 25 * second)
+        controller.backOff()
         #expect(controller.limit == 4)
         run(&controller, seconds: 4, from: 25, highest: 6) { tick(Double($0) * 20, transfers: $0) }
         #expect(controller.limit == 4)
@@ -439,23 +439,6 @@ import Testing
         #expect(controller.phase == .back(base: 100))
         run(&controller, seconds: 4, from: 31) { tick(70, transfers: $0) }
         #expect(controller.limit == 8)
-    }
-
-    @Test func `a destination that pushes back gets fewer at once, and not as many for longer each time`() {
-        var controller = ConcurrencyController()
-        run(&controller, seconds: 2) { tick(Double($0) * 10, transfers: $0) }
-        #expect(controller.limit == 8)
-        controller.pushedBack(now: 2 * second)
-        #expect(controller.limit == 4)
-        #expect(controller.isPausing(now: 2 * second + 1))
-        controller.pushedBack(now: 2 * second + 1)
-        #expect(controller.limit == 4, "the others that were under way")
-        var most = 0
-        run(&controller, seconds: 29, from: 2.25) {
-            most = max(most, $0)
-            return tick(Double($0) * 10, transfers: $0)
-        }
-        #expect(most <= 7)
     }
 
     @Test func `a long queue keeps it from rising`() {

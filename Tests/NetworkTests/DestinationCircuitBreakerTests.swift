@@ -200,7 +200,7 @@ import Testing
         Outcome(testDescription: "answered", outcome: .answered, closes: true, isAnswer: true),
         Outcome(testDescription: "undecided", outcome: .undecided),
         Outcome(testDescription: "unreachable", outcome: .unreachable(reason: "refused")),
-        Outcome(testDescription: "503", outcome: .pushedBack(reason: "503"), isAnswer: true),
+        Outcome(testDescription: "503", outcome: .pushedBack(reason: "503")),
         Outcome(testDescription: "507", outcome: .refused(.destination, reason: "507"), isAnswer: true),
         Outcome(
             testDescription: "no file of the credential",

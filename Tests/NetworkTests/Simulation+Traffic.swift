@@ -20,8 +20,10 @@ extension Simulation {
                 let low = fluid.flows.count { $0.server == server && $0.qos.serviceClass == .low }
                 guard isOffline || allowance.admits(qos, others: others, low: low) else { break }
                 if isOffline { figures.probes.append(now) }
+                let rejected = figures.rejected
                 begin(server, qos, weather)
-                if isOffline { break }
+                // What was refused is not sent again in the same moment.
+                if isOffline || figures.rejected > rejected { break }
             }
         }
     }

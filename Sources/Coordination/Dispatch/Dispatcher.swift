@@ -74,6 +74,8 @@ package struct Dispatcher: Sendable {
     /// An attempt that has neither failed nor been answered by then executes something: it is no probe any more. The connect
     /// timeout is 10 s.
     private static let probeTime: Int64 = 15_000_000_000
+    /// How long a server that refused for the number is sent nothing new, in nanoseconds.
+    private static let pushbackPause: Int64 = 260_000_000
     /// Probes that become due in one round.
     private static let maxDueProbes = 64
 
@@ -244,6 +246,8 @@ package struct Dispatcher: Sendable {
             if let hand = inHand[id], isCounted(hand.grant.destination) { releasedAt[hand.group] = now }
         }
         links.ended(report, now: now)
+        // For a moment nothing new is sent there.
+        if report.isPushback { schedule.wake(report.event.destination, at: now + Self.pushbackPause) }
         letGo(id, isAnswered: report.isAnswer || report.event.transition.status == .success, now: now)
         follow(report.event.destination, now: now)
     }
@@ -329,6 +333,7 @@ package struct Dispatcher: Sendable {
     /// Takes in what has become due: probes, and the ends of waits after a failure of the link.
     mutating func takeDue(now: Int64) {
         wanted += admission.failureWaits.takeDue(now: now)
+        for destination in schedule.takeWakes(now: now) { wake(destination) }
         for destination in schedule.takeDue(now: now, maxCount: Self.maxDueProbes) {
             if links.isProbeDue(at: destination, now: now) { dueProbes.insert(destination) }
             wake(destination)

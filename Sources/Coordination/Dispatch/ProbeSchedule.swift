@@ -14,6 +14,8 @@ struct ProbeSchedule: Sendable {
 
     private var dues = Heap<Due>()
     private var times: [Destination: Int64] = [:]
+    /// Destinations of which admission is to be asked again, and when.
+    private var wakes: [Destination: Int64] = [:]
 
     /// - Parameter at: nanoseconds of the monotonic clock; nil: no probe is needed.
     mutating func set(_ destination: Destination, at: Int64?) {
@@ -38,5 +40,15 @@ struct ProbeSchedule: Sendable {
         return found
     }
 
-    var next: Int64? { dues.min?.at }
+    /// Admission is to be asked again for the destination at that time.
+    mutating func wake(_ destination: Destination, at: Int64) { wakes[destination] = at }
+
+    mutating func takeWakes(now: Int64) -> [Destination] {
+        if wakes.isEmpty { return [] }
+        let due = wakes.filter { $0.value <= now }.map(\.key)
+        for destination in due { wakes[destination] = nil }
+        return due
+    }
+
+    var next: Int64? { [dues.min?.at, wakes.values.min()].compactMap { $0 }.min() }
 }

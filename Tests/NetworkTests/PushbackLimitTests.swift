@@ -1,0 +1,234 @@
+import Commands
+import TestSupport
+import Testing
+
+@testable import NetworkControl
+
+@Suite struct PushbackLimitTests {
+    /// Sends requests and has them accepted one after another, each after a tenth of a second.
+    private func accept(_ limit: inout PushbackLimit, _ numbers: ClosedRange<UInt64>, inFlight: Int, from now: Int64) {
+        for number in numbers { limit.sent(id(number), now: now) }
+        for number in numbers { limit.accepted(id(number), inFlight: inFlight, now: now + second / 10) }
+    }
+
+    @Test func `the limit doubles in a round for as long as everything is accepted`() {
+        var limit = PushbackLimit()
+        #expect(limit.limit == 4)
+        accept(&limit, 1...4, inFlight: 4, from: 0)
+        #expect(limit.limit == 8)
+        accept(&limit, 5...12, inFlight: 8, from: second)
+        #expect(limit.limit == 16)
+        #expect(!limit.isBarred)
+    }
+
+    @Test func `the limit does not grow beyond twice what was in flight`() {
+        var limit = PushbackLimit()
+        for number in UInt64(1)...100 { accept(&limit, number...number, inFlight: 3, from: Int64(number) * second) }
+        #expect(limit.limit == 6)
+    }
+
+    @Test func `a request that makes progress counts once`() {
+        var limit = PushbackLimit()
+        limit.sent(id(1), now: 0)
+        for step in Int64(1)...10 { limit.accepted(id(1), inFlight: 4, hasEnded: false, now: step * second) }
+        #expect(limit.limit == 5)
+        limit.accepted(id(1), inFlight: 4, now: 11 * second)
+        #expect(limit.limit == 5)
+    }
+
+    @Test func `a refusal lowers the limit to what was accepted beside it and pauses the destination`() {
+        var limit = PushbackLimit()
+        accept(&limit, 1...4, inFlight: 4, from: 0)
+        for number in UInt64(5)...12 { limit.sent(id(number), now: second) }
+        limit.refused(id(12), inFlight: 8, now: second + 1)
+        limit.refused(id(11), inFlight: 7, now: second + 2)
+        #expect(limit.limit == 6 && limit.isBarred)
+        #expect(limit.isPausing(now: second + 3) && limit.isPausing(now: second + quarter))
+        #expect(!limit.isPausing(now: second + 2 + quarter))
+    }
+
+    @Test func `a number that was refused is tried after a second, twice, and then after 30, 60 and 120 s`() {
+        var limit = PushbackLimit()
+        limit.restore(limit: 7)
+        var number: UInt64 = 0
+        var tries: [Int64] = []
+        var refusedAt: Int64?
+        for step in Int64(1)...6000 {
+            let now = step * second / 10
+            guard !limit.isPausing(now: now) else { continue }
+            // Six take half of that each; a seventh is refused.
+            var ids = (0..<limit.limit).map { id(number + UInt64($0)) }
+            number += UInt64(ids.count)
+            for id in ids { limit.sent(id, now: now) }
+            if ids.count > 6, let last = ids.popLast() {
+                if let refusedAt { tries.append((now - refusedAt) / second) }
+                refusedAt = now
+                limit.refused(last, inFlight: 7, now: now + second / 100)
+            }
+            for id in ids { limit.accepted(id, inFlight: 6, now: now + second / 20) }
+        }
+        #expect(tries == [1, 1, 30, 60, 120, 120, 120, 120])
+    }
+
+    @Test func `a refusal below what the server accepts at once lowers nothing`() {
+        var limit = PushbackLimit()
+        accept(&limit, 1...4, inFlight: 4, from: 0)
+        accept(&limit, 5...12, inFlight: 8, from: second)
+        for number in UInt64(100)..<200 {
+            let now = Int64(number) * second / 10
+            limit.sent(id(number), now: now)
+            limit.refused(id(number), inFlight: 5, now: now + 1)
+            #expect(limit.limit >= 16 && !limit.isPausing(now: now + 2))
+            accept(&limit, number + 1000...number + 1000, inFlight: 8, from: now + 2)
+        }
+    }
+
+    @Test func `a count is not certain before those in flight are decided`() {
+        var limit = PushbackLimit()
+        limit.restore(limit: 7)
+        for number in UInt64(1)...7 { limit.sent(id(number), now: 0) }
+        // The first answer comes before the refusal of the seventh.
+        limit.accepted(id(1), inFlight: 7, now: second)
+        limit.sent(id(8), now: second)
+        limit.refused(id(7), inFlight: 7, now: second + 1)
+        #expect(limit.limit == 6)
+    }
+
+    @Test func `three refusals in a row mean that the server takes fewer than before`() {
+        var limit = PushbackLimit()
+        accept(&limit, 1...4, inFlight: 4, from: 0)
+        accept(&limit, 5...12, inFlight: 8, from: second)
+        accept(&limit, 13...28, inFlight: 16, from: 2 * second)
+        for number in UInt64(40)...43 {
+            limit.sent(id(number), now: 3 * second)
+            limit.refused(id(number), inFlight: 7 - Int(number - 40), now: 3 * second + 1)
+        }
+        #expect(limit.limit == 3, "the third had five in flight, the fourth four")
+    }
+
+    @Test func `what was accepted is forgotten after a minute`() {
+        var limit = PushbackLimit()
+        accept(&limit, 1...4, inFlight: 4, from: 0)
+        limit.sent(id(9), now: 59 * second)
+        limit.refused(id(9), inFlight: 4, now: 59 * second)
+        #expect(limit.limit == 8)
+        limit.sent(id(10), now: 62 * second)
+        limit.accepted(id(11), inFlight: 1, now: 62 * second)
+        limit.refused(id(10), inFlight: 4, now: 62 * second)
+        #expect(limit.limit == 3)
+    }
+
+    @Test func `a request that is refused alone says nothing of the number`() {
+        var limit = PushbackLimit()
+        for number in UInt64(1)...20 { limit.refused(id(number), inFlight: 1, now: Int64(number) * second) }
+        #expect(limit == value(PushbackLimit()) || limit.limit == 4)
+        #expect(!limit.isBarred)
+    }
+
+    @Test func `another path starts anew, and another coordinator goes on`() {
+        var limit = PushbackLimit()
+        limit.restore(limit: 20)
+        #expect(limit.limit == 20)
+        limit.refused(id(1), inFlight: 9, now: 0)
+        limit.restart()
+        #expect(limit == PushbackLimit())
+    }
+
+    // MARK: Simulation
+
+    /// A server, a dispatcher that sends as many as the limit allows, and the time between them.
+    private struct Rig {
+        var limit = PushbackLimit()
+        var random: SeededRandom
+        var now = 0.0
+        var number: UInt64 = 0
+        /// What the server has accepted, and when each ends.
+        var running: [(id: CommandID, ends: Double)] = []
+        /// What it has refused, and when the answer arrives.
+        var refusing: [(id: CommandID, arrives: Double)] = []
+        var accepted = 0
+        var refused = 0
+        /// Requests of the healthy kind, times their seconds.
+        var inFlight = 0.0
+
+        var clock: Int64 { Int64(now * 1e9) }
+
+        init(seed: UInt64) { random = SeededRandom(seed: seed) }
+
+        /// Moves on by 20 ms.
+        /// - Parameters:
+        ///   - capacity: requests that the server takes at once.
+        ///   - most: what others allow.
+        ///   - waiting: requests that are still to be sent; a refused one waits again.
+        ///   - isBad: the next one is refused whatever the number.
+        mutating func step(
+            capacity: Int, most: Int = .max, waiting: inout Int,
+            isBad: (inout SeededRandom) -> Bool = { _ in false }
+        ) {
+            now += 0.02
+            for one in running where one.ends <= now {
+                limit.accepted(one.id, inFlight: running.count + refusing.count, now: clock)
+                running.removeAll { $0.id == one.id }
+                accepted += 1
+            }
+            for one in refusing where one.arrives <= now {
+                limit.refused(one.id, inFlight: running.count + refusing.count, now: clock)
+                refusing.removeAll { $0.id == one.id }
+                refused += 1
+            }
+            while waiting > 0, running.count + refusing.count < min(limit.limit, most), !limit.isPausing(now: clock) {
+                waiting -= 1
+                number += 1
+                limit.sent(id(number), now: clock)
+                if isBad(&random) {
+                    refusing.append((id(number), now + 0.05))
+                } else if running.count >= capacity {
+                    refusing.append((id(number), now + 0.05))
+                    waiting += 1
+                } else {
+                    running.append((id(number), now + 0.1 + 0.6 * random.fraction()))
+                }
+            }
+            inFlight += Double(running.count) * 0.02
+        }
+    }
+
+    @Test(arguments: UInt64(1)...50)
+    func `a server that takes six, then twenty, then six refuses few and is kept busy`(seed: UInt64) {
+        var rig = Rig(seed: seed)
+        for (phase, capacity) in [6, 20, 6].enumerated() {
+            rig.accepted = 0
+            rig.refused = 0
+            var (busy, seconds) = (0.0, 0.0)
+            for burst in 0..<24 {
+                var waiting = 120
+                let before = (rig.inFlight, rig.now)
+                while waiting > 0 || !rig.running.isEmpty || !rig.refusing.isEmpty {
+                    rig.step(capacity: capacity, waiting: &waiting)
+                    guard rig.now - before.1 < 120 else { break }
+                }
+                // Half of the bursts find the number out.
+                if burst >= 12 {
+                    busy += rig.inFlight - before.0
+                    seconds += rig.now - before.1
+                }
+                rig.now += 5
+            }
+            let share = Double(rig.refused) / Double(rig.accepted + rig.refused)
+            #expect(share <= 0.05, "seed \(seed), phase \(phase): \(rig.refused) of \(rig.accepted + rig.refused)")
+            #expect(busy / seconds >= (capacity == 6 ? 5 : 12), "seed \(seed), phase \(phase): \(busy / seconds)")
+        }
+    }
+
+    @Test(arguments: UInt64(1)...50, [0.002, 0.01, 0.05])
+    func `URLs that are always refused lower nothing for those beside them`(seed: UInt64, share: Double) {
+        var rig = Rig(seed: seed)
+        var (waiting, lowest) = (1_000_000, Int.max)
+        // The link carries forty. Their refusals also come while the limit still grows.
+        for step in 0..<4000 {
+            rig.step(capacity: .max, most: 40, waiting: &waiting) { $0.chance(share) }
+            if step > 2500 { lowest = min(lowest, rig.limit.limit) }
+        }
+        #expect(lowest >= 38, "seed \(seed)")
+    }
+}
