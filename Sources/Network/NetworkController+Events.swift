@@ -16,7 +16,8 @@ extension NetworkController {
             links[key]?.ended(id)
             links[key]?.probe.undecided(id, chance: jitter.chance(), now: now)
         case .pushedBack(let reason, let othersAreAnswered):
-            links[key]?.refused(id, inFlight: inFlight(at: key), now: now)
+            let inFlight = inFlight(at: key)
+            links[key]?.refused(id, inFlight: inFlight, now: now)
             // Where the server answers no others, it is not there.
             guard othersAreAnswered else { return unreachable(id, key, reason, now: now) }
             links[key]?.probe.undecided(id, chance: jitter.chance(), now: now)
