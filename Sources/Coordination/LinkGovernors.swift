@@ -72,7 +72,7 @@ package struct LinkGovernors: Sendable {
         // What was decided while it was offline says nothing of the moment in which it is back.
         load.allowance =
             allowances[destination].flatMap { $0.level == .offline ? nil : $0 } ?? controller.firstAllowance(of: key)
-        load.allowance.pushback = controller.serverLimit(of: key, now: now)
+        controller.fill(&load.allowance, of: key, now: now)
         load.isProven = controller.isProven(key)
         load.isFailing = controller.isFailing(key) || load.passage == .probe
         return load

@@ -79,9 +79,7 @@ package struct LinkController: Sendable {
         let expected = estimator.expected(flows: judgedFlows(tick, highest: highest), now: now)
         let before = estimator.estimate
         estimator.add(tick, now: now)
-        // Before a refusal the climb is not held back: what is admitted is bounded by the server's limit all the same,
-        // which doubles in a round.
-        let server = pushback.isBarred ? pushback.limit : .max
+        let server = serverLimit
         if isFixed && min(concurrency.limit, server) >= highest && judge.level <= .good {
             lastTick = tick
             return
@@ -124,6 +122,13 @@ package struct LinkController: Sendable {
     }
 
     // MARK: Push-back
+
+    /// Transfers of middle and low quality that may run: what the link carries and the server takes.
+    package var limit: Int { min(concurrency.limit, serverLimit) }
+
+    /// What the server takes, where it has refused. Before that it holds no climb back: what is admitted is bounded
+    /// by ``PushbackLimit/limit`` all the same, which doubles in a round.
+    private var serverLimit: Int { pushback.isBarred ? pushback.limit : .max }
 
     /// A request goes out.
     package mutating func sent(_ id: CommandID, now: Int64) { pushback.sent(id, now: now) }

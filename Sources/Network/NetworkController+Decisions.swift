@@ -190,7 +190,7 @@ extension NetworkController {
         let limitAndAhead = limit + (link.isFree ? ahead(link.key, limit: limit, now: now) : 0)
         var allowance = LinkAllowance(level: link.level, limit: limitAndAhead, lowLimit: limitAndAhead)
         allowance.maxConcurrency = link.key.destination.flatMap { policy.destinations[$0]?.maxConcurrency }
-        allowance.pushback = links[link.key]?.pushback.limit
+        fill(&allowance, of: link.key, now: now)
         allowance.uplink = uplink(of: link.key)
         allowance.uplinkLimit = sharedLimit(of: allowance.uplink)
         if link.isLowClosed { allowance.lowLimit = 0 }

@@ -7,7 +7,7 @@ extension NetworkController {
     func limit(of link: LinkController) -> Int {
         if link.level == .offline { return 0 }
         if link.key.destination == nil { return highest(link) }
-        return min(link.concurrency.limit, highest(link), link.pushback.isBarred ? link.pushback.limit : .max)
+        return min(link.limit, highest(link))
     }
 
     /// What all links of an uplink share; nil where it bounds none of them.

@@ -236,10 +236,13 @@ package struct NetworkController: Sendable {
     /// The last attempts to reach the destination failed.
     package func isFailing(_ key: LinkKey) -> Bool { links[key]?.probe.isFailing ?? false }
 
-    /// Requests of all classes at once that the server takes, as far as is known: 0 for a moment after a refusal.
-    package func serverLimit(of key: LinkKey, now: Int64) -> Int {
+    /// Writes into an allowance what the server takes at once, as it is known at this moment.
+    package func fill(_ allowance: inout LinkAllowance, of key: LinkKey, now: Int64) {
+        // Files are written by as many threads as their file system has.
+        guard key.destination != .file else { return }
         let pushback = links[key]?.pushback ?? PushbackLimit()
-        return pushback.isPausing(now: now) ? 0 : pushback.limit
+        allowance.pushback = pushback.isPausing(now: now) ? 0 : pushback.isBarred ? pushback.limit : nil
+        allowance.slowStart = pushback.limit
     }
 
     /// What a link may have of which nothing is known yet.

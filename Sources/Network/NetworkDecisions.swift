@@ -24,8 +24,10 @@ package struct LinkAllowance: Sendable, Equatable {
     package var limit: Int
     /// Of these, low ones at most.
     package var lowLimit: Int
-    /// Requests of all classes at once that the server takes; nil while none is known.
+    /// Requests of all classes at once that the server takes; nil while it has refused none.
     package var pushback: Int?
+    /// Until the server has refused one: commands of high QoS at once, and as many of the others. It doubles in a round.
+    package var slowStart = Int.max
     /// A person's limit of all classes; nil: none.
     package var maxConcurrency: Int?
     /// Qualities of service that begin nothing now.

@@ -118,6 +118,9 @@ package struct Admission: Sendable {
         if load.allowance.closed.contains(.userInitiated), load.allowance.closed.contains(.userInteractive) {
             return .waits(Wait(.level))
         }
+        if load.held.high >= load.allowance.slowStart {
+            return .waits(Wait(.slowStart, load.held.high, of: load.allowance.slowStart))
+        }
         if load.isLinked, host.linkedHigh >= host.maxTransfers, load.held.high > 0 {
             return .waits(Wait(.slots, host.linkedHigh, of: host.maxTransfers))
         }
@@ -132,6 +135,9 @@ package struct Admission: Sendable {
         if allowance.closed.contains(qos) { return Wait(.level) }
         if qos.serviceClass == .low, load.held.low >= allowance.lowLimit {
             return Wait(.linkLimit, load.held.low, of: allowance.lowLimit)
+        }
+        if load.held.others >= allowance.slowStart {
+            return Wait(.slowStart, load.held.others, of: allowance.slowStart)
         }
         if load.held.others >= allowance.limit { return Wait(.linkLimit, load.held.others, of: allowance.limit) }
         if let limit = allowance.uplinkLimit, load.heldByUplink >= limit {

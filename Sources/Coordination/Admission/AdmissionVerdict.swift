@@ -46,6 +46,8 @@ extension Admission {
         case maxConcurrency
         /// The server takes no more at once (429, 503).
         case pushback
+        /// The server has refused nothing yet, and has not shown that it takes more at once.
+        case slowStart
         /// The controller's limit of the link.
         case linkLimit
         /// The limit that all links of an uplink share.

@@ -65,6 +65,15 @@ import Testing
         #expect(verdict(qos, load(high: 4, middle: 1, limit: 64) { $0.allowance.pushback = 6 }) == .admitted(.ordinary))
     }
 
+    @Test func `a server that has refused nothing is tried with more and more, by high and by the others apart`() {
+        let first = load(high: 4, middle: 3, limit: 64) { $0.allowance.slowStart = 4 }
+        #expect(verdict(.userInitiated, first) == waits(.slowStart, 4, of: 4))
+        #expect(verdict(.default, first) == .admitted(.ordinary))
+        #expect(
+            verdict(.default, load(middle: 4, limit: 64) { $0.allowance.slowStart = 4 }) == waits(.slowStart, 4, of: 4))
+        #expect(verdict(.userInitiated, load(middle: 4) { $0.allowance.slowStart = 4 }) == .admitted(.ordinary))
+    }
+
     @Test func `what the link can carry binds middle and low only`() {
         let full = load(high: 9, middle: 3, low: 1)
         #expect(verdict(.default, full) == waits(.linkLimit, 4, of: 4))

@@ -38,6 +38,8 @@ struct FairnessSimulation: DispatcherFixtures {
     var resolved = [0, 0]
     var offered = 0
     var middleSince: Int64?
+    /// Since when something waits although there is room for it.
+    var roomSince: Int64?
     var complaints: [String] = []
 
     init(seed: UInt64) {
@@ -182,7 +184,10 @@ struct FairnessSimulation: DispatcherFixtures {
         // Nothing stands idle: where a slot is free, what waits is of a destination that has its share, or has not answered.
         let both = Self.concurrency * 2
         let hasRoom = (0..<Self.workers).contains { seat in running.values.count { $0.seat == seat } < both - 2 }
-        if others < slots * 3 / 4, hasRoom, let idle = waiting.values.first(where: { mayBegin($0, held, slots) }) {
+        let idle = others < slots * 3 / 4 && hasRoom ? waiting.values.first { mayBegin($0, held, slots) } : nil
+        roomSince = idle == nil ? nil : roomSince ?? now
+        // A decision of this moment shows in the next.
+        if let idle, let since = roomSince, now - since > 3 * Self.step {
             complain("\(slots - others) slots are free, and a \(idle.qos) command of \(idle.destination) waits")
         }
         checkShares(slots)
@@ -198,7 +203,9 @@ struct FairnessSimulation: DispatcherFixtures {
     private func mayBegin(_ command: ReadyCommand, _ held: [Destination: [Running]], _ slots: Int) -> Bool {
         guard command.qos.serviceClass != .high, !isClosed(command) else { return false }
         let own = held[command.destination]?.count { $0.command.qos.serviceClass != .high } ?? 0
-        return own < slots * 3 / 4
+        let key = ReadyKey(destination: command.destination, qos: command.qos)
+        let slowStart = dispatcher.admission.load(key, dispatcher.links, now: now).allowance.slowStart
+        return own < min(slots * 3 / 4, slowStart)
     }
 
     /// Middle QoS has half of the slots 5 s after it needs them, where low QoS can be cut.
