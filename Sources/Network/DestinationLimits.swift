@@ -1,6 +1,6 @@
 /// What a person allows one destination.
 package struct DestinationLimits: Sendable, Equatable {
-    /// Transfers of middle and low quality at once; nil: as measured.
+    /// Transfers of all classes at once, high QoS first; nil: as measured.
     package var maxConcurrency: Int?
     /// Bytes per second of all transfers together; nil: as the link can.
     package var maxRate: Int64?

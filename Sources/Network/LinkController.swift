@@ -152,6 +152,7 @@ package struct LinkController: Sendable {
     mutating func follow(_ view: LinkView, now: Int64) {
         pausedByReceiver = view.hasFlow ? 0 : view.heldByReceiver
         pushback.keep(Set(view.transfers.map(\.id)))
+        pushback.outlast(now: now)
         for id in view.accepted {
             accepted(id, inFlight: max(pushback.inFlight, 1), hasEnded: false, now: now)
         }

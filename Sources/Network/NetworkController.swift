@@ -227,10 +227,10 @@ package struct NetworkController: Sendable {
         return circuitBreakers[destination]?.isClosed ?? true
     }
 
-    /// The destination has answered or taken bytes, and has not failed since. Of a destination without a network between
-    /// nothing has to be proved.
+    /// The destination has answered or taken bytes, and has not failed since. Files are there.
     package func isProven(_ key: LinkKey) -> Bool {
-        links[key].map { $0.hasAnswered && !$0.probe.isFailing } ?? false
+        guard let link = links[key] else { return key.destination == .file }
+        return (link.hasAnswered || key.destination == .file) && !link.probe.isFailing
     }
 
     /// The last attempts to reach the destination failed.

@@ -15,7 +15,7 @@ package struct NetworkPolicy: Sendable, Equatable {
         .run, .run, .throttle(percent: 25), .throttle(percent: 10), .throttle(percent: 10), limit: 64)
     package var thresholds = LevelThresholds()
     package var preemption = PreemptionRules()
-    /// Transfers at once over all links. High quality may have them all; each link then keeps one for the others.
+    /// Transfers of middle and low QoS at once over all links; and of high QoS as many again.
     package var globalLimit = 64
     /// Share of the link, in percent, that a class keeps which nothing else would let run.
     package var floorPercent = 5

@@ -49,6 +49,8 @@ package struct PushbackLimit: Sendable, Equatable {
     private var refusedLast: Int64?
     /// Requests that were sent and have shown nothing yet, and when they were sent.
     private var undecided: [CommandID: Int64] = [:]
+    /// Of these, such as have outlasted ``outlastTime``.
+    private var outlasted: Set<CommandID> = []
     /// Requests in flight that have counted as accepted.
     private var accepted: Set<CommandID> = []
     /// Counts that a refusal may still correct, in the order of time.
@@ -70,6 +72,7 @@ package struct PushbackLimit: Sendable, Equatable {
     private var interval = 0.0
 
     private static let pause: Int64 = 250_000_000
+    private static let outlastTime: Int64 = 1_000_000_000
     private static let firstBarrier: Int64 = 1_000_000_000
     private static let secondBarrier: Int64 = 30_000_000_000
     private static let longestBarrier: Int64 = 120_000_000_000
@@ -139,6 +142,16 @@ package struct PushbackLimit: Sendable, Equatable {
         recent.append(Count(requests: inFlight, at: now))
         settle(now: now)
         if isNew { grow(inFlight: inFlight, now: now) }
+    }
+
+    /// Requests that the server has not refused within a second let more go, while it has refused none: one that waits for its
+    /// response, or for a source that hangs, shows nothing else. Call it now and then.
+    package mutating func outlast(now: Int64) {
+        guard barrier == nil, !undecided.isEmpty else { return }
+        outlasted = outlasted.filter { undecided[$0] != nil }
+        for (id, sent) in undecided where now - sent >= Self.outlastTime && outlasted.insert(id).inserted {
+            if limit < 2 * inFlight { limit += 1 }
+        }
     }
 
     /// The server has refused a request, by 429 or 503.

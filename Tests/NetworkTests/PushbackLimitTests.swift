@@ -5,6 +5,21 @@ import Testing
 @testable import NetworkControl
 
 @Suite struct PushbackLimitTests {
+    @Test func `requests that are not refused within a second let more go, while none was refused`() {
+        var pushback = PushbackLimit()
+        for number in UInt64(1)...4 { pushback.sent(id(number), now: 0) }
+        pushback.outlast(now: second - 1)
+        #expect(pushback.limit == 4)
+        for _ in 0..<3 { pushback.outlast(now: second) }
+        #expect(pushback.limit == 8, "each once")
+        for number in UInt64(5)...8 { pushback.sent(id(number), now: second) }
+        pushback.outlast(now: 2 * second)
+        #expect(pushback.limit == 12)
+        pushback.refused(id(8), inFlight: 8, now: 2 * second)
+        pushback.outlast(now: 9 * second)
+        #expect(pushback.limit == 7)
+    }
+
     /// Sends requests and has them accepted one after another, each after a tenth of a second.
     private func accept(_ limit: inout PushbackLimit, _ numbers: ClosedRange<UInt64>, inFlight: Int, from now: Int64) {
         for number in numbers { limit.sent(id(number), now: now) }

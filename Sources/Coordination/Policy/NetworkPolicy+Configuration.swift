@@ -18,7 +18,7 @@ extension NetworkPolicy {
     /// | `network.threshold.leaveFactor` | 1.3 | a level is left at so many times the threshold |
     /// | `network.threshold.enterAfter`, `.leaveAfter` | 1, 3 | seconds that a worse, a better level must last |
     /// | `network.threshold.unknownAfter` | 60 | seconds without evidence after which a level is forgotten |
-    /// | `network.maxTransfers` | 64 | transfers at once over all links; high quality may have them all |
+    /// | `network.maxTransfers` | 64 | transfers of middle and low quality at once over all links; and of high quality as many again |
     /// | `network.floor` | 5% | share of the link that a class keeps which nothing else would let run |
     /// | `network.longestStandstill` | 60 | seconds that a low transfer may stand still: a class that waits gets its floor a sixth of that time before |
     /// | `network.agingStep` | 60 | seconds of waiting that count as one step of quality within a class |
@@ -26,7 +26,7 @@ extension NetworkPolicy {
     /// | `network.preemption` | true | whether low quality makes way for high |
     /// | `network.fixedConcurrency` | none | so many transfers to each destination, without measuring, levels or preemption |
     /// | `destination.<name>.origin` | – | scheme, host and port, as in `https://media.example.com` |
-    /// | `destination.<name>.maxConcurrency` | as measured | transfers of middle and low quality at once |
+    /// | `destination.<name>.maxConcurrency` | as measured | transfers of all qualities at once, high ones first |
     /// | `destination.<name>.maxRate` | as the link can | of all transfers together |
     /// | `destination.<name>.backgroundHours` | always | when `background` may begin, local time: `22:00-06:00` |
     ///
