@@ -114,6 +114,7 @@ package struct ReadyQueue: Sendable {
     private var classCounts = [0, 0, 0]
     /// Groups that wait until a probe may go, in the order in which they were parked.
     private var awaitingProbe: Deque<Group> = []
+    private var isAwaitingProbe: Set<Group> = []
     private var takesNewest = false
     /// Where ``oldest(_:)`` goes on.
     private var cursor = 0
@@ -305,6 +306,7 @@ package struct ReadyQueue: Sendable {
     /// Everything is asked again: what bounds all of them has changed.
     package mutating func wakeAll() {
         awaitingProbe = []
+        isAwaitingProbe = []
         for group in groupNumbers.values where groups[group].ticket == 0 { enqueue(group, held: 0) }
     }
 
@@ -313,9 +315,9 @@ package struct ReadyQueue: Sendable {
     package mutating func wakeForProbe(_ count: Int) {
         for _ in 0..<min(count, awaitingProbe.count) {
             takesNewest.toggle()
-            guard let group = takesNewest ? awaitingProbe.popLast() : awaitingProbe.popFirst(),
-                let number = groupNumbers[group], groups[number].ticket == 0
-            else { continue }
+            guard let group = takesNewest ? awaitingProbe.popLast() : awaitingProbe.popFirst() else { return }
+            isAwaitingProbe.remove(group)
+            guard let number = groupNumbers[group], groups[number].ticket == 0 else { continue }
             enqueue(number, held: 0)
         }
     }
@@ -370,7 +372,7 @@ package struct ReadyQueue: Sendable {
             case .refused(.isShared): passedOver.append(turn)
             case .refused(.awaitsProbe):
                 park(turn.group)
-                awaitingProbe.append(group)
+                if isAwaitingProbe.insert(group).inserted { awaitingProbe.append(group) }
             case .refused(.isBlocked): park(turn.group)
             }
         }

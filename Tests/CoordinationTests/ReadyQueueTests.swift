@@ -1,0 +1,76 @@
+import Commands
+import Store
+import Testing
+
+@testable import Coordination
+
+@Suite struct ReadyQueueTests: DispatcherFixtures {
+    private func host(_ number: Int) -> Destination { Destination(scheme: "http", host: "h\(number)", port: 80) }
+
+    private func take(
+        _ queue: inout ReadyQueue, held: (Destination) -> Int = { _ in 0 },
+        _ verdict: (ReadyKey) -> Admission.Verdict = { _ in .admitted(.ordinary) }
+    ) -> UInt64? {
+        queue.take(.middle, held: held, verdict: { key, _ in verdict(key) }, accepts: { _ in true })?.command.id.high
+    }
+
+    @Test func `the destination that holds the fewest slots is next, and equals take turns`() {
+        var queue = ReadyQueue(shardCount: 8)
+        for number in Int64(1)...3 { _ = queue.insert(ready(number, to: host(1))) }
+        for number in Int64(11)...13 { _ = queue.insert(ready(number, to: host(2))) }
+        var held = [host(1): 5, host(2): 3]
+        var order: [UInt64] = []
+        while let next = take(&queue, held: { held[$0] ?? 0 }) {
+            order.append(next)
+            held[next < 10 ? host(1) : host(2), default: 0] += 1
+        }
+        #expect(order == [11, 12, 13, 1, 2, 3])
+        for number in Int64(1)...3 { _ = queue.insert(ready(number, to: host(1))) }
+        for number in Int64(11)...13 { _ = queue.insert(ready(number, to: host(2))) }
+        #expect((0..<6).compactMap { _ in take(&queue) }.map { $0 / 10 } == [0, 1, 0, 1, 0, 1])
+    }
+
+    @Test func `a destination that is refused is not asked again before it is woken`() {
+        var queue = ReadyQueue(shardCount: 8)
+        for number in 1...1000 { _ = queue.insert(ready(Int64(number), to: host(number))) }
+        var asked = 0
+        let refuse: (ReadyKey) -> Admission.Verdict = { _ in
+            asked += 1
+            return .waits(Admission.Wait(.linkLimit))
+        }
+        #expect(take(&queue, refuse) == nil && asked == 1000)
+        #expect(take(&queue, refuse) == nil && asked == 1000)
+        queue.wake(host(7)) { _ in 0 }
+        #expect(take(&queue) == 7)
+        #expect(take(&queue) == nil)
+        queue.wakeAll()
+        #expect((0..<999).compactMap { _ in take(&queue) }.count == 999)
+    }
+
+    @Test func `of destinations that wait for a probe the oldest and the newest are asked in turn, each once`() {
+        var queue = ReadyQueue(shardCount: 8)
+        for number in 1...6 { _ = queue.insert(ready(Int64(number), to: host(number))) }
+        let refuse: (ReadyKey) -> Admission.Verdict = { _ in .waits(Admission.Wait(.probes)) }
+        for _ in 0..<5 {
+            #expect(take(&queue, refuse) == nil)
+            for number in 1...6 { queue.wake(host(number)) { _ in 0 } }
+        }
+        #expect(take(&queue, refuse) == nil)
+        var order: [UInt64] = []
+        while queue.awaitsProbe {
+            queue.wakeForProbe(1)
+            if let next = take(&queue) { order.append(next) }
+        }
+        #expect(order == [6, 1, 5, 2, 4, 3])
+    }
+
+    @Test func `where the window of a quality is full, the last makes way`() {
+        var queue = ReadyQueue(shardCount: 8, limit: 2)
+        #expect(queue.insert(ready(1)) == nil && queue.insert(ready(3)) == nil)
+        #expect(queue.insert(ready(2))?.id.high == 3)
+        #expect(queue.insert(ready(4))?.id.high == 4)
+        #expect(queue.insert(ready(5, .utility)) == nil, "of another quality")
+        queue.remove(shards: [0])
+        #expect(queue.count == 0 && !queue.holds(.middle) && !queue.holds(.low))
+    }
+}
