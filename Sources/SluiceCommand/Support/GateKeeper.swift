@@ -111,6 +111,8 @@ struct GateKeeper {
         if gates.allSatisfy(\.isPace) {
             if let full = limit(command) {
                 gates.append(full)
+            } else if let wait = linkWait(command) {
+                gates.append(wait)
             } else {
                 gates.append(try places(command, workers: alive.count))
             }
@@ -251,6 +253,20 @@ struct GateKeeper {
             value: "\(command.destination) is \(link.level) and has \(running) transfers of middle and low quality",
             threshold: "fewer than its limit of \(limit)", opens: "It begins when one of them ends or the limit rises")
     }
+
+    /// It was released lately. After a failure of its link it waits before it is offered again.
+    private func linkWait(_ command: Command) -> Gate? {
+        let age = now - command.updatedAt
+        guard command.status == .new, command.claim > 0, command.destination != .none, surroundings.coordinator.isHeld,
+            let reason = command.reason, age < Self.maxLinkWait
+        else { return nil }
+        return Gate(
+            name: "linkWait", value: "it was released \(age.shortText) ago: \(reason)",
+            threshold: "after a failure of the link a pause of 1 s, which doubles to a minute",
+            opens: "It is offered again then, and sooner where \(command.destination) answers another command")
+    }
+
+    private static let maxLinkWait: Duration = .seconds(75)
 
     private func places(_ command: Command, workers: Int) throws(StoreError) -> Gate {
         let ahead = try ahead(of: command)

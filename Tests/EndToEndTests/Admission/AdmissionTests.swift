@@ -100,6 +100,23 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `explain says why a command whose link failed waits, and how long`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.up()
+                let file = try installation.place.file("a.bin", [1])
+                let put = try await installation.sluice("put", file, "--to", "http://127.0.0.1:\(try freePort())/x")
+                let id = try #require(put.ids.first, "\(put.errors)")
+                let store = try installation.store()
+                try await until("two failures") {
+                    let command = try store.command(id)
+                    return command?.claim ?? 0 >= 2 && command?.status == .new
+                }
+                let explained = try await installation.sluice("explain", "\(id)").output
+                #expect(explained.contains("linkWait: it was released") && explained.contains("refuses connections"))
+                #expect(try store.command(id)?.retries == 0, "nothing is charged")
+            }
+        }
+
         @Test(arguments: ["tus", "put"])
         func `commands of an idle destination start at once where another holds all slots`(transport: String)
             async throws
