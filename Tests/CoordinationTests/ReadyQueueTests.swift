@@ -24,7 +24,7 @@ import Testing
             order.append(next)
             held[next < 10 ? host(1) : host(2), default: 0] += 1
         }
-        #expect(order == [11, 12, 13, 1, 2, 3])
+        #expect(order == [11, 12, 1, 13, 2, 3])
         for number in Int64(1)...3 { _ = queue.insert(ready(number, to: host(1))) }
         for number in Int64(11)...13 { _ = queue.insert(ready(number, to: host(2))) }
         #expect((0..<6).compactMap { _ in take(&queue) }.map { $0 / 10 } == [0, 1, 0, 1, 0, 1])

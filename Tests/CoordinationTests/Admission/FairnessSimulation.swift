@@ -214,7 +214,9 @@ struct FairnessSimulation: DispatcherFixtures {
         let hasLow = running.values.contains {
             $0.command.qos.serviceClass == .low && !dispatcher.holdsExtra($0.command.id)
         }
-        let waits = hasLow && waiting.values.contains { $0.qos.serviceClass == .middle }
+        let held = Dictionary(grouping: running.values, by: \.command.destination)
+        let waits =
+            hasLow && waiting.values.contains { $0.qos.serviceClass == .middle && mayBegin($0, held, slots) }
         middleSince = waits && middle < slots / 2 ? middleSince ?? now : nil
         if let since = middleSince, now - since > 5_000_000_000 {
             complain("middle has had \(middle) of \(slots) slots for \(Double(now - since) / 1e9) s")
