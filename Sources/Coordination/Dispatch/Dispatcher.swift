@@ -117,7 +117,7 @@ package struct Dispatcher: Sendable {
             let count = shardCount
             queue.remove(shards: added)
             backlog.remove(shards: added)
-            // Who was offered one of them has refused it, or will.
+            // Workers have refused what they were offered of these shards, or will.
             letGo(now: now) { $1.offeredAt != nil && added.contains($0.shard(of: count)) }
         }
         return before.subtracting(locked)
@@ -380,7 +380,7 @@ package struct Dispatcher: Sendable {
     package mutating func reconcileFailed(shard: Int) { movedSince[shard] = nil }
 
     /// What the store says is claimed: the truth behind lost reports.
-    /// - Returns: what nobody has any more; the store knows whether it is ready.
+    /// - Returns: what no worker holds any more; the store knows whether it is ready.
     package mutating func reconcile(_ rows: [ClaimedRow], shard: Int, now: Int64) -> [CommandID] {
         let moved = movedSince.removeValue(forKey: shard) ?? []
         let claimed = Set(rows.map(\.id))
@@ -395,7 +395,7 @@ package struct Dispatcher: Sendable {
         return lost
     }
 
-    /// Forgets offers that nobody claimed. - Returns: their ids; the store knows whether they are ready still.
+    /// Forgets offers that no worker has claimed. - Returns: their ids; the store knows whether they are ready still.
     package mutating func forgotten(now: Int64) -> [CommandID] {
         letGo(now: now) { $1.offeredAt.map { now - $0 > Self.patience } ?? false }
     }
