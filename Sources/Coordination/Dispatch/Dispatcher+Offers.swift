@@ -58,18 +58,19 @@ extension Dispatcher {
         dispatchProbes(to: &candidates, now: now)
         dispatchHigh(to: &candidates, now: now)
         fillExtras(.high, of: &candidates, now: now)
+        var host = host(isFull: false, freeExtras: 0, now: now)
         for serviceClass in [ServiceClass.middle, .low] where queue.holds(serviceClass) {
             // A worker executes one suspect at a time, so all help with them in turn, whatever their shard.
             for _ in 0..<SeatRecord.mostSuspects {
                 for index in candidates.indices where queue.suspects > 0 {
-                    takeOne(serviceClass, for: &candidates, index, now: now) { $0.suspect }
+                    takeOne(serviceClass, for: &candidates, index, &host, now: now) { $0.suspect }
                 }
             }
-            fillSlots(serviceClass, of: &candidates, now: now)
+            fillSlots(serviceClass, of: &candidates, &host, now: now)
             // What waits in windows is for the slots that end next, and goes by shard alone.
             for index in candidates.indices {
                 let own = stride(from: index, to: shardCount, by: candidates.count)
-                while takeOne(serviceClass, for: &candidates, index, shards: own, now: now) {}
+                while takeOne(serviceClass, for: &candidates, index, &host, shards: own, now: now) {}
             }
             fillExtras(serviceClass, of: &candidates, now: now)
         }
@@ -135,12 +136,14 @@ extension Dispatcher {
 
     /// While slots are free, the next command goes to the worker whose shard it is in. Shards are preferred, not owned: where
     /// another has more slots free, it goes there, so that no worker stands idle beside one that has many.
-    private mutating func fillSlots(_ serviceClass: ServiceClass, of candidates: inout [Candidate], now: Int64) {
-        var host = host(isFull: false, freeExtras: 0, now: now)
+    private mutating func fillSlots(
+        _ serviceClass: ServiceClass, of candidates: inout [Candidate], _ host: inout Admission.Host, now: Int64
+    ) {
         while queue.holds(serviceClass) {
             let idle = candidates.indices.filter { candidates[$0].isIdle && candidates[$0].room(serviceClass) > 0 }
             if idle.isEmpty { return }
             let records = idle.map { candidates[$0].record }
+            admission.fill(&host, now: now)
             let next = take(serviceClass, host, now: now) { lane in
                 !lane.suspect && records.contains { $0.types.contains(lane.type) }
             }
@@ -152,7 +155,6 @@ extension Dispatcher {
                 able.contains(owner)
                 && candidates[owner].freeSlots + Self.preference >= candidates[roomiest].freeSlots
             offer(next.command, next.slot, to: &candidates[isOwners ? owner : roomiest], now: now)
-            admission.fill(&host, now: now)
         }
     }
 
@@ -164,20 +166,21 @@ extension Dispatcher {
         blockedHigh = []
         guard queue.holds(.high) else { return }
         var able = Array(candidates.indices)
+        var host = host(isFull: false, freeExtras: 0, now: now)
         while let roomiest = able.max(by: { candidates[$0].room(.high) < candidates[$1].room(.high) }) {
-            if !takeOne(.high, for: &candidates, roomiest, now: now) { able.removeAll { $0 == roomiest } }
+            if !takeOne(.high, for: &candidates, roomiest, &host, now: now) { able.removeAll { $0 == roomiest } }
         }
     }
 
     /// Offers the next command of a class to a seat. - Returns: false where it has no room, or nothing is there for it.
     @discardableResult
     private mutating func takeOne(
-        _ serviceClass: ServiceClass, for candidates: inout [Candidate], _ index: Int, shards: StrideTo<Int>? = nil,
-        now: Int64, where isMeant: (ReadyQueue.Lane) -> Bool = { _ in true }
+        _ serviceClass: ServiceClass, for candidates: inout [Candidate], _ index: Int, _ host: inout Admission.Host,
+        shards: StrideTo<Int>? = nil, now: Int64, where isMeant: (ReadyQueue.Lane) -> Bool = { _ in true }
     ) -> Bool {
         let candidate = candidates[index]
         guard candidate.room(serviceClass) > 0, queue.holds(serviceClass) else { return false }
-        let host = host(isFull: false, freeExtras: 0, now: now)
+        admission.fill(&host, now: now)
         let next = take(serviceClass, shards: shards, host, now: now) { candidate.takes($0) && isMeant($0) }
         guard let next else { return false }
         offer(next.command, next.slot, to: &candidates[index], now: now)
