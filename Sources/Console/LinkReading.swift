@@ -35,12 +35,41 @@ package struct LinkReading: Sendable, Equatable {
     package var history: [Double] = []
     /// Why a quality of service waits, by its name; those that may go are not there.
     package var gates: [String: String] = [:]
+    /// Which rule of admission would hold back the next command of a quality of service, by its name.
+    package var waits: [String: Wait] = [:]
     /// Of the destination, on its way up; nil where commands flow.
     package var circuitBreaker: CircuitBreakerReading?
 
     package init(destination: String, level: String) {
         self.destination = destination
         self.level = level
+    }
+
+    /// A rule of admission, what it measures, and what that must be below.
+    package struct Wait: Sendable, Equatable {
+        /// `pushback`, `fairShare`, `slots` and others; PROTOCOL.md lists them.
+        package var rule: String
+        package var measured: Int64?
+        package var limit: Int64?
+
+        package init(_ rule: String, _ measured: Int64? = nil, of limit: Int64? = nil) {
+            self.rule = rule
+            self.measured = measured
+            self.limit = limit
+        }
+
+        /// - Returns: nil for a value without a rule.
+        init?(_ value: JSONValue) {
+            guard let rule = value["rule"]?.string else { return nil }
+            self.init(rule, value["measured"]?.whole, of: value["limit"]?.whole)
+        }
+
+        var json: JSONValue {
+            func number(_ value: Int64?) -> JSONValue { value.map { .integer($0) } ?? .null }
+            return .object([
+                .init("rule", .string(rule)), .init("measured", number(measured)), .init("limit", number(limit)),
+            ])
+        }
     }
 
     /// Seconds that the history goes back.
@@ -67,6 +96,7 @@ package struct LinkReading: Sendable, Equatable {
         at = body["at"]?.time
         history = (body["history"]?.elements ?? []).suffix(Self.historyLength).map { max($0.double ?? 0, 0) }
         for member in body["gates"]?.members ?? [] { gates[member.name] = member.value.string }
+        for member in body["waits"]?.members ?? [] { waits[member.name] = Wait(member.value) }
         circuitBreaker = body["circuitBreaker"].flatMap { CircuitBreakerReading($0) }
     }
 
@@ -85,6 +115,7 @@ package struct LinkReading: Sendable, Equatable {
             .init("maxRate", number(maxRate)), .init("at", text(at?.description)),
             .init("history", .array(history.map { .integer($0 < 1e18 ? Int64($0.rounded()) : .max) })),
             .init("gates", .object(QualityOfService.allCases.map { .init($0.name, text(gates[$0.name])) })),
+            .init("waits", .object(QualityOfService.allCases.map { .init($0.name, waits[$0.name]?.json ?? .null) })),
             .init("circuitBreaker", circuitBreaker?.json ?? .null),
         ])
     }

@@ -127,8 +127,10 @@ extension Coordinator {
     ) -> LinkReport {
         var gates: [QualityOfService: LinkGate] = [:]
         for qos in QualityOfService.allCases { gates[qos] = controller.gate(of: qos, to: state.key, now: now) }
+        let destination = state.key.direction == .up ? state.key.destination : nil
         return LinkReport(
-            state, gates: gates, maxRate: controller.maxRate(of: state.key),
+            state, gates: gates, waits: destination.map { dispatcher.waits(at: $0, now: now) } ?? [:],
+            maxRate: controller.maxRate(of: state.key),
             history: withHistory ? linkLog.history(of: state.key) : nil,
             since: state.level == .offline && !state.isForced ? linkLog.offlineSince[state.key] : nil
         ) { wallTime(of: $0, now: now) }

@@ -1,6 +1,6 @@
 package import Commands
 package import NetworkControl
-package import Store
+internal import Store
 package import Wire
 
 /// The network as the dispatcher sees it: which destinations take one more command, and what workers are to be told. Pure.

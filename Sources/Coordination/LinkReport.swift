@@ -21,11 +21,13 @@ package struct LinkReport {
 
     /// - Parameters:
     ///   - gates: what holds each quality back; nil where nothing does.
+    ///   - waits: which rule of admission would hold back the next command of each quality.
     ///   - history: goodput of the last seconds, the oldest first.
     ///   - since: since when the level is what it is, where that is longer than this coordinator knows.
     ///   - clock: what the wall clock says at an instant of the monotonic one.
     init(
-        _ state: LinkState, gates: [QualityOfService: LinkGate], maxRate: Int64?, history: [Double]? = nil,
+        _ state: LinkState, gates: [QualityOfService: LinkGate],
+        waits: [QualityOfService: Admission.Wait] = [:], maxRate: Int64?, history: [Double]? = nil,
         since: Timestamp? = nil, clock: (Int64) -> Timestamp
     ) {
         func number(_ value: Double?) -> JSONValue {
@@ -54,6 +56,7 @@ package struct LinkReport {
             .init("forced", .bool(state.isForced)), .init("maxRate", maxRate.map { .integer($0) } ?? .null),
             .init(
                 "gates", .object(QualityOfService.allCases.map { .init($0.name, text(gates[$0].map(sentence))) })),
+            .init("waits", .object(QualityOfService.allCases.map { .init($0.name, waits[$0]?.json ?? .null) })),
             .init("circuitBreaker", state.circuitBreaker.map { StoredCircuitBreaker.json($0, time: time) } ?? .null),
         ]
         if let history { members.append(.init("history", .array(history.map { number($0) }))) }
@@ -63,8 +66,10 @@ package struct LinkReport {
     /// As a setting, with what the next coordinator should know of the link.
     func setting(_ memory: LinkMemory?) -> String {
         // A number is what the next coordinator reads back without a parser of dates.
-        var members = members.map { member in
+        var members: [JSONValue.Member] = members.compactMap { member in
             switch member.name {
+            // Slots that are held now say nothing to the next coordinator.
+            case "waits": nil
             case "since": JSONValue.Member("since", .integer(since.milliseconds))
             case "circuitBreaker": JSONValue.Member("circuitBreaker", circuitBreaker)
             default: member
@@ -77,6 +82,15 @@ package struct LinkReport {
         }
         members.append(.init("writtenAt", .integer(Timestamp.now.milliseconds)))
         return JSONValue.object(members).text
+    }
+}
+
+extension Admission.Wait {
+    var json: JSONValue {
+        func number(_ value: Int?) -> JSONValue { value.map { .integer(Int64($0)) } ?? .null }
+        return .object([
+            .init("rule", .string(rule.rawValue)), .init("measured", number(measured)), .init("limit", number(limit)),
+        ])
     }
 }
 

@@ -19,7 +19,7 @@ import Wire
 
     /// The one probe that goes at this time; nil where none does.
     private func probe(_ dispatcher: inout Dispatcher, now: Int64) -> UInt64? {
-        _ = dispatcher.networkTick(minuteOfDay: 0, now: now)
+        dispatcher.networkTick(minuteOfDay: 0, now: now)
         let offered = numbers(dispatcher.dispatch(at: at, now: now))
         #expect(offered.count <= 1)
         return offered.first

@@ -22,7 +22,7 @@ import Wire
         #expect(level(dispatcher) == .offline)
         fail(commands[3], now: 0)
         dispatcher.insert(Array(commands.prefix(4)))
-        _ = dispatcher.networkTick(minuteOfDay: 0, now: 1)
+        dispatcher.networkTick(minuteOfDay: 0, now: 1)
         #expect(value(dispatcher.dispatch(at: at, now: 1)).isEmpty)
         let firstProbe = value(dispatcher.nextProbe(of: host) ?? 0)
         #expect((800_000_000...1_200_000_000).contains(firstProbe), "a second later, give or take a fifth")
@@ -350,7 +350,7 @@ import Wire
                     return transfer
                 }
                 dispatcher.links.report(Transfers(links: [link], transfers: transfers), worker: 1, now: now)
-                _ = dispatcher.networkTick(minuteOfDay: 0, now: now)
+                dispatcher.networkTick(minuteOfDay: 0, now: now)
             }
         }
     }

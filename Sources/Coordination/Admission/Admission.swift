@@ -1,4 +1,4 @@
-package import Commands
+internal import Commands
 internal import NetworkControl
 internal import Store
 
@@ -35,6 +35,9 @@ package struct Admission: Sendable {
         var slots = 64
         /// Offers that workers hold ahead of their slots count as well, where operations are short.
         var window = 64
+        /// Held by middle and low QoS, and by high QoS, wherever they go.
+        var held = 0
+        var heldHigh = 0
         /// Of middle and low QoS in flight to destinations with a link; and of high QoS.
         var linked = 0
         var linkedHigh = 0
@@ -86,14 +89,15 @@ package struct Admission: Sendable {
         case .circuitBreaker: return .waits(Wait(.circuitBreaker))
         case .probe:
             guard host.mayProbe else { return .waits(Wait(.probes)) }
-            return host.isFull && serviceClass != .high ? extra(load, host) : .admitted(.ordinary)
+            guard host.isFull, serviceClass != .high else { return .admitted(.ordinary) }
+            return extra(load, host) ? .admitted(.extra) : .waits(Wait(.slots, host.held, of: host.slots))
         }
         if let wait = serverLimit(load) { return .waits(wait) }
         if serviceClass == .high { return high(load, host) }
         if !request.isFloor, let wait = linkLimit(request.qos, load) { return .waits(wait) }
         if !load.isProven, load.isFailing ? !host.mayProbe : !host.mayTryNew { return .waits(Wait(.probes)) }
         if request.isFloor { return .admitted(host.isFull ? .extra : .ordinary) }
-        if host.isFull || load.isLinked && host.linked >= host.maxTransfers { return extra(load, host) }
+        if let wait = hostLimit(load, host) { return extra(load, host) ? .admitted(.extra) : .waits(wait) }
         let share = max((load.isLinked ? min(host.window, host.maxTransfers) : host.window) * 3 / 4, 1)
         if request.isContested, load.held.others >= share {
             return .waits(Wait(.fairShare, load.held.others, of: share))
@@ -122,11 +126,11 @@ package struct Admission: Sendable {
             return .waits(Wait(.slowStart, load.held.high, of: load.allowance.slowStart))
         }
         if load.isLinked, host.linkedHigh >= host.maxTransfers, load.held.high > 0 {
-            return .waits(Wait(.slots, host.linkedHigh, of: host.maxTransfers))
+            return .waits(Wait(.maxTransfers, host.linkedHigh, of: host.maxTransfers))
         }
         guard host.isFull else { return .admitted(.ordinary) }
         if load.held.all == 0, host.freeExtras > 0 { return .admitted(.extra) }
-        return .waits(Wait(.slots, host.linkedHigh, of: host.slots))
+        return .waits(Wait(.slots, host.heldHigh, of: host.slots))
     }
 
     /// Binds middle and low QoS.
@@ -146,12 +150,18 @@ package struct Admission: Sendable {
         return nil
     }
 
-    /// All ordinary slots are taken.
-    private static func extra(_ load: Load, _ host: Host) -> Verdict {
-        if load.held.all == 0, host.freeExtras > 0 { return .admitted(.extra) }
-        let isFree = host.freeExtras > keptExtras * host.workers && load.held.extra < maxExtras
-        if load.held.ordinary == 0, isFree { return .admitted(.extra) }
-        return .waits(Wait(.slots, host.linked, of: host.slots))
+    /// All ordinary slots that middle and low QoS may have are taken.
+    private static func hostLimit(_ load: Load, _ host: Host) -> Wait? {
+        if host.isFull { return Wait(.slots, host.held, of: host.slots) }
+        guard load.isLinked, host.linked >= host.maxTransfers else { return nil }
+        return Wait(.maxTransfers, host.linked, of: host.maxTransfers)
+    }
+
+    /// An extra slot is free for the destination.
+    private static func extra(_ load: Load, _ host: Host) -> Bool {
+        if load.held.all == 0 { return host.freeExtras > 0 }
+        return load.held.ordinary == 0 && load.held.extra < maxExtras
+            && host.freeExtras > keptExtras * host.workers
     }
 
     // MARK: What is in flight

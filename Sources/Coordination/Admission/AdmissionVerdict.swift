@@ -1,4 +1,4 @@
-package import Commands
+internal import Commands
 
 extension Admission {
     /// What a command that may start takes up.
@@ -56,7 +56,9 @@ extension Admission {
         case probes
         /// The destination holds three quarters of all slots, and others have ready work.
         case fairShare
-        /// All slots are taken.
+        /// All slots of the workers are taken.
         case slots
+        /// A person's `network.maxTransfers`.
+        case maxTransfers
     }
 }

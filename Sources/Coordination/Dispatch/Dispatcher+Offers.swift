@@ -88,22 +88,7 @@ extension Dispatcher {
 
     // MARK: Admission
 
-    /// The slots of this host.
-    /// - Parameter isFull: no seat has an ordinary slot free.
-    private func host(isFull: Bool, freeExtras: Int, now: Int64) -> Admission.Host {
-        let ready = seats.values.filter { $0.state.phase == .ready }
-        var host = Admission.Host()
-        host.slots = ready.reduce(0) { $0 + $1.concurrency }
-        host.window = ready.reduce(0) { $0 + $1.window }
-        host.workers = ready.count
-        host.maxTransfers = links.policy.globalLimit
-        host.isFull = isFull
-        host.freeExtras = freeExtras
-        admission.fill(&host, now: now)
-        return host
-    }
-
-    private func load(_ key: ReadyKey, now: Int64) -> Admission.Load { admission.load(key, links, now: now) }
+    func load(_ key: ReadyKey, now: Int64) -> Admission.Load { admission.load(key, links, now: now) }
 
     private mutating func take(
         _ serviceClass: ServiceClass, shards: StrideTo<Int>? = nil, _ host: Admission.Host, now: Int64,
@@ -360,39 +345,4 @@ extension ReadyQueue.Lane {
         self.init(
             destination: command.destination, qos: command.qos, type: command.type, suspect: command.suspect)
     }
-}
-
-extension Admission {
-    /// What is in flight, and what the budget of probes lets go.
-    func fill(_ host: inout Host, now: Int64) {
-        host.linked = counts.linked.others
-        host.linkedHigh = counts.linked.high
-        host.mayProbe = probes.admits(isFailing: true, slots: host.slots, now: now)
-        host.mayTryNew = probes.admits(isFailing: false, slots: host.slots, now: now)
-    }
-
-    /// What bounds commands of one destination and quality of service.
-    func load(_ key: ReadyKey, _ links: borrowing LinkGovernors, now: Int64) -> Load {
-        guard key.destination != .none else {
-            var load = Load()
-            load.isLinked = false
-            load.held = counts[.none]
-            load.isPaused = pauses.covers(key.destination, key.qos)
-            return load
-        }
-        var load = links.load(key.destination, key.qos, now: now)
-        load.held = counts[key.destination]
-        load.isPaused = pauses.covers(key.destination, key.qos)
-        if load.allowance.uplinkLimit != nil, let uplink = load.allowance.uplink {
-            load.heldByUplink = counts.destinations.reduce(0) {
-                $0 + (links.uplink(of: $1.key) == uplink ? $1.value.others : 0)
-            }
-        }
-        return load
-    }
-}
-
-extension Admission.Wait {
-    /// It binds every class.
-    var isServerLimit: Bool { rule == .maxConcurrency || rule == .pushback }
 }

@@ -325,7 +325,7 @@ package struct ReadyQueue: Sendable {
     package var awaitsProbe: Bool { !awaitingProbe.isEmpty }
 
     /// Other destinations have middle or low commands that admission has not refused.
-    private func isContested(_ group: Group) -> Bool {
+    func isContested(_ group: Group) -> Bool {
         if rotating[ServiceClass.middle.rawValue] + rotating[ServiceClass.low.rawValue] == 0 { return false }
         let own = [ServiceClass.middle, .low].count { serviceClass in
             groupNumbers[Group(destination: group.destination, serviceClass: serviceClass)]

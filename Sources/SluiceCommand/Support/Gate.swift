@@ -3,7 +3,9 @@ internal import Commands
 /// Something that holds a command back, or the state that makes the question idle.
 struct Gate: Equatable {
     /// A word that scripts can rely on: `coordinator`, `worker`, `type`, `pause`, `notBefore`, `backoff`, `link`,
-    /// `linkWait`, `circuitBreaker`, `shard`, `suspect`, `cancel`, `dependencies`, `doubt`, `places`, `running`, `ended`.
+    /// `linkWait`, `circuitBreaker`, `shard`, `suspect`, `cancel`, `dependencies`, `doubt`, `places`, `running`, `ended`,
+    /// and the rules of admission: `maxConcurrency`, `pushback`, `slowStart`, `linkLimit`, `uplinkLimit`, `probes`,
+    /// `fairShare`, `slots`, `maxTransfers`.
     var name: String
     /// What it reads now.
     var value: String

@@ -109,8 +109,8 @@ struct GateKeeper {
         if let gate = try suspicion(command, alive) { gates.append(gate) }
         // Who is only made slower waits for something else.
         if gates.allSatisfy(\.isPace) {
-            if let full = limit(command) {
-                gates.append(full)
+            if let wait = admission(command) {
+                gates.append(wait)
             } else if let wait = linkWait(command) {
                 gates.append(wait)
             } else {
@@ -240,18 +240,6 @@ struct GateKeeper {
                 ? "every running worker is draining and takes nothing new"
                 : "no running worker executes “\(command.type)”; they execute \(types.sorted().joined(separator: ", "))",
             threshold: "one that does", opens: "It begins when such a worker joins")
-    }
-
-    /// The link has as many transfers as it may.
-    private func limit(_ command: Command) -> Gate? {
-        guard command.qos.serviceClass != .high, surroundings.coordinator.isHeld,
-            let link = links.first(where: { $0.destination == command.destination.text && $0.direction == "up" }),
-            let limit = link.limit, let running = link.inFlight, limit > 0, running >= limit
-        else { return nil }
-        return Gate(
-            name: "link",
-            value: "\(command.destination) is \(link.level) and has \(running) transfers of middle and low quality",
-            threshold: "fewer than its limit of \(limit)", opens: "It begins when one of them ends or the limit rises")
     }
 
     /// It was released lately. After a failure of its link it waits before it is offered again.

@@ -134,33 +134,33 @@ import Testing
     @Test func `a destination without a slot takes an extra one where all are taken`() {
         let full = host { host in
             host.isFull = true
-            host.linked = 64
+            (host.held, host.heldHigh, host.linked) = (64, 9, 64)
         }
         #expect(verdict(.default, load(), full) == .admitted(.extra))
         #expect(verdict(.background, load(), full) == .admitted(.extra))
         #expect(verdict(.userInitiated, load(), full) == .admitted(.extra))
-        #expect(verdict(.userInitiated, load(middle: 1), full) == waits(.slots, 0, of: 64))
-        #expect(verdict(.userInitiated, load(high: 1), full) == waits(.slots, 0, of: 64))
+        #expect(verdict(.userInitiated, load(middle: 1), full) == waits(.slots, 9, of: 64))
+        #expect(verdict(.userInitiated, load(high: 1), full) == waits(.slots, 9, of: 64))
         #expect(verdict(.default, load(middle: 1), full) == waits(.slots, 64, of: 64), "it holds an ordinary one")
         // A second to fourth one, while each worker keeps two for destinations that hold none.
         #expect(verdict(.default, load(middle: 3, extra: 3), full) == .admitted(.extra))
         #expect(verdict(.default, load(middle: 4, extra: 4, limit: 64), full) == waits(.slots, 64, of: 64))
         let few = host { host in
-            (host.isFull, host.linked, host.freeExtras) = (true, 64, 4)
+            (host.isFull, host.held, host.freeExtras) = (true, 64, 4)
         }
         #expect(verdict(.default, load(middle: 1, extra: 1), few) == waits(.slots, 64, of: 64))
         #expect(verdict(.default, load(), few) == .admitted(.extra))
         #expect(
-            verdict(.default, load(), host { ($0.isFull, $0.linked, $0.freeExtras) = (true, 64, 0) })
+            verdict(.default, load(), host { ($0.isFull, $0.held, $0.freeExtras) = (true, 64, 0) })
                 == waits(.slots, 64, of: 64))
     }
 
     @Test func `more destinations than slots have no more than there are, and high has as many of its own`() {
         let full = host { ($0.linked, $0.maxTransfers, $0.freeExtras) = (8, 8, 0) }
-        #expect(verdict(.default, load(), full) == waits(.slots, 8, of: 64))
+        #expect(verdict(.default, load(), full) == waits(.maxTransfers, 8, of: 8))
         #expect(verdict(.userInitiated, load(high: 3), full) == .admitted(.ordinary))
         let high = host { ($0.linkedHigh, $0.maxTransfers) = (8, 8) }
-        #expect(verdict(.userInitiated, load(high: 3), high) == waits(.slots, 8, of: 8))
+        #expect(verdict(.userInitiated, load(high: 3), high) == waits(.maxTransfers, 8, of: 8))
         #expect(verdict(.userInitiated, load(), high) == .admitted(.ordinary), "each destination has one")
         let unlinked = load(high: 3) { $0.isLinked = false }
         #expect(verdict(.userInitiated, unlinked, high) == .admitted(.ordinary))

@@ -117,6 +117,47 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `explain names the rule of admission, what it measures, and its limit`() async throws {
+            try await Installation.with { installation in
+                let server = try await installation.receiver(hashes: false)
+                try server.run("PUT /a/0 : read; answer 201\nPUT * : read; wait 60s; answer 201")
+                _ = try await installation.up(
+                    workers: 2, "--concurrency", "2",
+                    environment: [
+                        "SLUICE_DESTINATIONS": "two", "SLUICE_DESTINATION_TWO_ORIGIN": server.origin,
+                        "SLUICE_DESTINATION_TWO_MAX_CONCURRENCY": "2",
+                    ])
+                let file = try installation.place.file("a.bin", [1])
+                let limited = try await submit(3, of: file, to: "\(server.origin)/b/", .default, installation)
+                try await until("both slots to be taken") { server.active == 2 }
+                try await explains(
+                    limited, "maxConcurrency: \(server.origin) holds 2 slots (needs: fewer than 2", installation)
+
+                let other = try await installation.receiver(hashes: false)
+                try other.run("PUT * : read; wait 60s; answer 201")
+                let many = try await submit(6, of: file, to: "\(other.origin)/b/", .default, installation)
+                try await until("the other slots to be taken") { other.active >= 2 }
+                try await explains(many, "slots: all 4 slots of middle and low", installation)
+                let link = try await installation.sluice("network", "--json").json()["links"]?.elements?
+                    .first { $0["destination"]?.string == other.origin }
+                let wait = link?["waits"]?["default"]
+                #expect(wait?["rule"]?.string == "slots" && wait?["limit"]?.integer == 4, "\(String(describing: link))")
+            }
+        }
+
+        /// Waits until `explain` says so of one of these.
+        private func explains(_ ids: [CommandID], _ text: String, _ installation: Installation) async throws {
+            let store = try installation.store()
+            var said = ""
+            do {
+                try await until("“\(text)”") {
+                    guard let id = try ids.last(where: { try store.command($0)?.status == .new }) else { return false }
+                    said = try await installation.sluice("explain", "\(id)").output
+                    return said.hasPrefix(text)
+                }
+            } catch { throw Missed("\(error); it says: \(said)") }
+        }
+
         @Test(arguments: ["tus", "put"])
         func `commands of an idle destination start at once where another holds all slots`(transport: String)
             async throws

@@ -1,0 +1,40 @@
+internal import Commands
+internal import NetworkControl
+internal import Store
+
+extension Admission {
+    /// What is in flight, and what the budget of probes lets go.
+    func fill(_ host: inout Host, now: Int64) {
+        host.held = counts.total.others
+        host.heldHigh = counts.total.high
+        host.linked = counts.linked.others
+        host.linkedHigh = counts.linked.high
+        host.mayProbe = probes.admits(isFailing: true, slots: host.slots, now: now)
+        host.mayTryNew = probes.admits(isFailing: false, slots: host.slots, now: now)
+    }
+
+    /// What bounds commands of one destination and quality of service.
+    func load(_ key: ReadyKey, _ links: borrowing LinkGovernors, now: Int64) -> Load {
+        guard key.destination != .none else {
+            var load = Load()
+            load.isLinked = false
+            load.held = counts[.none]
+            load.isPaused = pauses.covers(key.destination, key.qos)
+            return load
+        }
+        var load = links.load(key.destination, key.qos, now: now)
+        load.held = counts[key.destination]
+        load.isPaused = pauses.covers(key.destination, key.qos)
+        if load.allowance.uplinkLimit != nil, let uplink = load.allowance.uplink {
+            load.heldByUplink = counts.destinations.reduce(0) {
+                $0 + (links.uplink(of: $1.key) == uplink ? $1.value.others : 0)
+            }
+        }
+        return load
+    }
+}
+
+extension Admission.Wait {
+    /// It binds every class.
+    var isServerLimit: Bool { rule == .maxConcurrency || rule == .pushback }
+}

@@ -1,0 +1,60 @@
+internal import Commands
+internal import Console
+internal import Coordination
+internal import Store
+
+extension GateKeeper {
+    /// The rule of admission that holds the command back, while a coordinator says so. What else has a gate is left to that.
+    func admission(_ command: Command) -> Gate? {
+        let destination = command.destination
+        guard surroundings.coordinator.isHeld,
+            let link = links.first(where: { $0.destination == destination.text && $0.direction == "up" }),
+            let wait = link.waits[command.qos.name], let rule = Admission.Rule(rawValue: wait.rule)
+        else { return nil }
+        let held = wait.measured.map { "\($0) \($0 == 1 ? "slot" : "slots")" } ?? "slots"
+        let limit = wait.limit ?? 0
+        let others = "of middle and low quality of service"
+        let (value, threshold, opens): (String, String, String)
+        switch rule {
+        case .maxConcurrency:
+            (value, threshold) = ("\(destination) holds \(held)", "fewer than \(limit), its “maxConcurrency”")
+            opens = "It begins when one of its commands ends"
+        case .pushback where limit == 0:
+            (value, threshold) = ("\(destination) refused a command a moment ago (429, 503)", "0.25 s without one")
+            opens = "It begins then"
+        case .pushback:
+            value = "\(destination) holds \(held), and refuses more at once (429, 503)"
+            threshold = "fewer than \(limit), as many as it has accepted"
+            opens = "It begins when one of its commands ends; one more is tried now and then"
+        case .slowStart:
+            value = "\(destination) holds \(held), and has not shown yet that it accepts more at once"
+            threshold = "fewer than \(limit), twice what it has accepted"
+            opens = "It begins when one of its commands is answered, or none has been refused for a second"
+        case .linkLimit:
+            value = "\(destination) holds \(held) \(others)"
+            threshold = "fewer than \(limit), the limit of its link"
+            opens = "It begins when one of its commands ends, or when the limit rises"
+        case .uplinkLimit:
+            value = "the destinations behind its uplink hold \(held) \(others)"
+            threshold = "fewer than \(limit), the limit of the uplink"
+            opens = "It begins when one of those commands ends, or when the limit rises"
+        case .probes:
+            value = "\(destination) has not answered, and such destinations hold as many slots as they may, together"
+            (threshold, opens) = ("a free one", "It begins when one of them has answered or failed, and its turn comes")
+        case .fairShare:
+            value = "\(destination) holds \(held) \(others), and other destinations have commands ready"
+            threshold = "fewer than \(limit), three quarters of all"
+            opens = "It begins when one of its commands ends, or when no other destination has one ready"
+        case .slots:
+            let whose = command.qos.serviceClass == .high ? "of high quality of service" : others
+            (value, threshold) = ("all \(limit) slots \(whose) are taken", "a free one and its turn")
+            opens = "It begins when one of those commands ends; more workers add slots"
+        case .maxTransfers:
+            (value, threshold) = ("\(held) are held by transfers", "fewer than \(limit), “network.maxTransfers”")
+            opens = "It begins when one of them ends and its turn comes"
+        // These have gates of their own.
+        case .pause, .heldOffline, .hours, .offline, .circuitBreaker, .level: return nil
+        }
+        return Gate(name: wait.rule, value: value, threshold: threshold, opens: opens)
+    }
+}
