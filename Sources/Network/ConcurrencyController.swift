@@ -61,6 +61,8 @@ package struct ConcurrencyController: Sendable {
     private var holdTime: Double
     /// Where the level or the policy held it last, although more were good; it goes back when they let it.
     private var cappedAt: Int?
+    /// Slow start had found no limit yet when it was held.
+    private var wasStarting = false
     private var triesUp = true
     private var settling = 0.0
     private var window = LinkWork()
@@ -86,6 +88,7 @@ package struct ConcurrencyController: Sendable {
         if limit > highest {
             remembered = max(remembered, limit)
             cappedAt = highest
+            wasStarting = wasStarting || isStarting
             detector.forget()
             move(to: highest)
             hold(for: holdTime)
@@ -94,9 +97,10 @@ package struct ConcurrencyController: Sendable {
         if isSaturated, let at = cappedAt, highest > at {
             cappedAt = remembered > highest ? highest : nil
             detector.forget()
-            let isKnown = remembered > limit
+            let isKnown = remembered > limit && !wasStarting
+            wasStarting = false
             move(to: min(max(remembered, limit), highest))
-            // Who was held back from the first second on knows no better limit.
+            // What was held back before slow start had ended knows no better limit.
             phase = isKnown ? .hold(left: holdTime) : .slowStart(base: nil)
             return nil
         }

@@ -126,9 +126,9 @@ package struct LinkController: Sendable {
     /// Transfers of middle and low quality that may run: what the link carries and the server takes.
     package var limit: Int { min(concurrency.limit, serverLimit) }
 
-    /// What the server takes, where it has refused. Before that it holds no climb back: what is admitted is bounded
-    /// by ``PushbackLimit/limit`` all the same, which doubles in a round.
-    private var serverLimit: Int { pushback.isBarred ? pushback.limit : .max }
+    /// What the server takes, where it has refused more than once. Before that it holds no climb back: what is admitted is
+    /// bounded by ``PushbackLimit/limit`` all the same, which doubles in a round.
+    private var serverLimit: Int { pushback.isConfirmed ? pushback.limit : .max }
 
     /// A request goes out.
     package mutating func sent(_ id: CommandID, now: Int64) { pushback.sent(id, now: now) }

@@ -4,9 +4,10 @@ package import Commands
 /// (429, 503). Pure.
 ///
 /// The limit doubles in a round for as long as everything is accepted. A refusal lowers it to what the server
-/// had accepted beside the refused request, and pauses the destination for a moment. What was refused at that
-/// number is tried again after a second, twice; then after 30 s, 60 s and 2 min, and from then on the limit
-/// grows by one at a time.
+/// had accepted beside the refused request. One refusal may be the doing of one URL, so the number is tried again
+/// as soon as others are accepted. A second refusal there pauses the destination for a moment; the number is
+/// tried again after a second, then after 30 s, 60 s and 2 min, and from then on the limit grows by one at a
+/// time.
 ///
 /// A refusal that does not depend on the number changes nothing: the server has lately had as many requests
 /// at once and accepted all of them, and it answers others. Three refusals in a row do, because then the
@@ -37,7 +38,8 @@ package struct PushbackLimit: Sendable, Equatable {
         /// Nanoseconds until the number is tried again.
         var lasts: Int64 {
             switch strikes {
-            case ...2: PushbackLimit.firstBarrier
+            case 1: 0
+            case 2: PushbackLimit.firstBarrier
             default: min(PushbackLimit.secondBarrier << min(strikes - 3, 8), PushbackLimit.longestBarrier)
             }
         }
@@ -100,6 +102,9 @@ package struct PushbackLimit: Sendable, Equatable {
 
     /// The server has refused for the number, so the limit is what it takes and not one more.
     package var isBarred: Bool { barrier != nil }
+
+    /// It has refused at that number more than once: one refusal may be the doing of one URL.
+    package var isConfirmed: Bool { barrier.map { $0.strikes > 1 } ?? false }
 
     /// Requests in flight that it knows of.
     package var inFlight: Int { undecided.count + accepted.count }
@@ -183,7 +188,7 @@ package struct PushbackLimit: Sendable, Equatable {
             guard doubts >= neededDoubts else { return }
         }
         forgetDoubts()
-        lower(inFlight: inFlight, now: now)
+        lower(inFlight: inFlight, sent: began, now: now)
     }
 
     /// Another path, and maybe another server behind it.
@@ -216,20 +221,20 @@ package struct PushbackLimit: Sendable, Equatable {
         otherShare < Self.manyOthers ? barrier.lasts : Self.firstBarrier
     }
 
-    private mutating func lower(inFlight: Int, now: Int64) {
+    private mutating func lower(inFlight: Int, sent: Int64, now: Int64) {
         limit = min(limit, max(inFlight - 1, 1))
-        if var barrier {
-            // Others that were under way then.
-            if !isPausing(now: now) {
-                barrier.strikes += 1
-                barrier.at = now
-            }
-            barrier.refusedAt = min(barrier.refusedAt, inFlight)
-            self.barrier = barrier
-        } else {
+        guard var barrier else {
             barrier = Barrier(refusedAt: inFlight, at: now)
+            return
         }
-        refusedLast = now
+        // Others were under way then.
+        if sent > barrier.at {
+            barrier.strikes += 1
+            barrier.at = now
+            refusedLast = now
+        }
+        barrier.refusedAt = min(barrier.refusedAt, inFlight)
+        self.barrier = barrier
     }
 
     // MARK: What was accepted at once

@@ -121,17 +121,15 @@ import Wire
         var governors = LinkGovernors()
         let low = (0..<4).map { _ in CommandID() }
         let now = busy(&governors, low, seconds: 8)
-        let before = governors.controller.state(of: LinkKey(host, .up), now: now)?.limit ?? 0
+        #expect(governors.load(host, .utility, now: now).allowance.pushback == nil)
         let event = StatusEvent(
             transition: Transition(
                 seq: 1, id: low[0], status: .new, at: .zero, seat: 0, claim: 7, reason: "answered 503"),
             type: "upload", qos: .utility, destination: host, retries: 0, shard: 0)
         governors.ended(StatusReport(event: event, fault: .link, isPushback: true), now: now)
         governors.tick(waiting: [:], minuteOfDay: 0, now: now)
-        let after = governors.controller.state(of: LinkKey(host, .up), now: now)
-        #expect(before > 1)
-        #expect(after?.limit ?? .max < before)
-        #expect(after?.level == .good)
+        #expect(governors.load(host, .utility, now: now).allowance.pushback == 3, "four were in flight")
+        #expect(governors.controller.state(of: LinkKey(host, .up), now: now)?.level == .good)
     }
 
     @Test func `what a setting keeps of an offline link comes back`() throws {

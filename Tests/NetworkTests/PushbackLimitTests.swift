@@ -51,18 +51,22 @@ import Testing
         #expect(limit.limit == 5)
     }
 
-    @Test func `a refusal lowers the limit to what was accepted beside it and pauses the destination`() {
+    @Test func `a refusal lowers the limit to what was accepted beside it, and a second one pauses the destination`() {
         var limit = PushbackLimit()
         accept(&limit, 1...4, inFlight: 4, from: 0)
         for number in UInt64(5)...12 { limit.sent(id(number), now: second) }
         limit.refused(id(12), inFlight: 8, now: second + 1)
         limit.refused(id(11), inFlight: 7, now: second + 2)
-        #expect(limit.limit == 6 && limit.isBarred)
-        #expect(limit.isPausing(now: second + 3) && limit.isPausing(now: second + quarter))
-        #expect(!limit.isPausing(now: second + 2 + quarter))
+        #expect(limit.limit == 6 && limit.isBarred && !limit.isConfirmed)
+        #expect(!limit.isPausing(now: second + 3), "one refusal may be the doing of one URL")
+        limit.sent(id(20), now: second + 4)
+        limit.refused(id(20), inFlight: 7, now: second + 5)
+        #expect(limit.limit == 6 && limit.isConfirmed)
+        #expect(limit.isPausing(now: second + 6) && limit.isPausing(now: second + 4 + quarter))
+        #expect(!limit.isPausing(now: second + 5 + quarter))
     }
 
-    @Test func `a number that was refused is tried after a second, twice, and then after 30, 60 and 120 s`() {
+    @Test func `a number that was refused is tried at once, after a second, and then after 30, 60 and 120 s`() {
         var limit = PushbackLimit()
         limit.restore(limit: 7)
         var number: UInt64 = 0
@@ -82,7 +86,7 @@ import Testing
             }
             for id in ids { limit.accepted(id, inFlight: 6, now: now + second / 20) }
         }
-        #expect(tries == [1, 1, 30, 60, 120, 120, 120, 120])
+        #expect(tries == [0, 1, 30, 60, 120, 120, 120, 120])
     }
 
     @Test func `a refusal below what the server accepts at once lowers nothing`() {
@@ -233,6 +237,26 @@ import Testing
             #expect(share <= 0.05, "seed \(seed), phase \(phase): \(rig.refused) of \(rig.accepted + rig.refused)")
             #expect(busy / seconds >= (capacity == 6 ? 5 : 12), "seed \(seed), phase \(phase): \(busy / seconds)")
         }
+    }
+
+    @Test func `a URL that is refused from the first moment on costs those beside it next to nothing`() {
+        /// Files that are accepted in 20 s; the link carries fifteen at once.
+        func accepted(refusals: [Double]) -> Double {
+            var rig = Rig(seed: 1)
+            var (waiting, due) = (100_000, refusals[...])
+            for _ in 0..<1000 {
+                let now = rig.now + 0.02
+                rig.step(capacity: .max, most: 15, waiting: &waiting) { _ in
+                    guard let next = due.first, next <= now else { return false }
+                    due.removeFirst()
+                    return true
+                }
+            }
+            return Double(rig.accepted)
+        }
+        // A second after the first, and then with the backoff of its own failures.
+        let share = accepted(refusals: [0, 1.1, 6, 21]) / accepted(refusals: [])
+        #expect(share >= 0.97, "\(share)")
     }
 
     @Test(arguments: UInt64(1)...50, [0.002, 0.01, 0.05])
