@@ -1,31 +1,21 @@
 package import Commands
 
-/// How many requests of all classes a server takes at once, found by what it accepts and what it refuses
-/// (429, 503). Pure.
+/// How many requests of all classes a server takes at once, found by what it accepts and what it refuses (429, 503). Pure.
 ///
-/// The limit doubles in a round for as long as everything is accepted. A refusal lowers it to what the server
-/// had accepted beside the refused request. One refusal may be the doing of one URL, so the number is tried again
-/// as soon as others are accepted. A second refusal there pauses the destination for a moment; the number is
-/// tried again after a second, then after 30 s, 60 s and 2 min, and from then on the limit grows by one at a
-/// time.
+/// The limit doubles in a round for as long as everything is accepted. A refusal lowers it to what was in flight beside the
+/// refused request, unless it is the doing of one URL:
+/// * The command was refused before. What a server refused for the number it accepts later.
+/// * Most commands that were sent again after a refusal were refused again.
+/// * The server refuses little of what is sent at that number or above it, or as much below it. One count of what it accepted
+///   at once shows nothing: of seven requests in flight a server that takes six has six most of the time, because an answer
+///   takes half a round trip to arrive, and it refuses one of ten (simulated).
 ///
-/// A refusal that does not depend on the number changes nothing: the server has lately had as many requests
-/// at once and accepted all of them, and it answers others. Three refusals in a row do, because then the
-/// server takes less than before.
+/// The number is tried again as soon as others are accepted, and then after 1, 4, 15, 60 and 120 s. From the second refusal
+/// on the destination pauses for a moment.
 ///
-/// A request in flight may still be refused. So a count of what was accepted at once is certain when every
-/// request that was in flight then has ended, made progress, or outlived twice the time that a refusal takes;
-/// and a refusal takes one off all counts since that request was sent. The number at which a server refused
-/// is corrected alike: requests that it refuses take no slot there. Where many are refused whatever the
-/// number, one more counts for less.
+/// Where everything is refused, or eight in a row, the server takes less than before, whatever it has accepted until then.
 package struct PushbackLimit: Sendable, Equatable {
     package private(set) var limit = 4
-
-    /// Requests that were accepted at once, and when.
-    private struct Count: Sendable, Equatable {
-        var requests: Int
-        var at: Int64
-    }
 
     /// A number of requests at which the server refused one.
     private struct Barrier: Sendable, Equatable {
@@ -34,20 +24,16 @@ package struct PushbackLimit: Sendable, Equatable {
         var at: Int64
         /// How often it did, but for those that were under way then.
         var strikes = 1
+        /// Requests that were accepted at the number, or above it, since.
+        var accepted = 0
+        /// So many were accepted that the limit passes it. Where the server refuses near it again, this goes on.
+        var isPassed = false
 
         /// Nanoseconds until the number is tried again.
-        var lasts: Int64 {
-            switch strikes {
-            case 1: 0
-            case 2: PushbackLimit.firstBarrier
-            default: min(PushbackLimit.secondBarrier << min(strikes - 3, 8), PushbackLimit.longestBarrier)
-            }
-        }
-        /// The number may still be a chance: a refusal of another cause that came while the limit rose.
-        var isDoubtful: Bool { strikes <= 3 }
+        var lasts: Int64 { PushbackLimit.waits[min(strikes, PushbackLimit.waits.count) - 1] }
     }
 
-    private var barrier: Barrier?
+    private var lastBarrier: Barrier?
     private var refusedLast: Int64?
     /// Requests that were sent and have shown nothing yet, and when they were sent.
     private var undecided: [CommandID: Int64] = [:]
@@ -55,45 +41,37 @@ package struct PushbackLimit: Sendable, Equatable {
     private var outlasted: Set<CommandID> = []
     /// Requests in flight that have counted as accepted.
     private var accepted: Set<CommandID> = []
-    /// Counts that a refusal may still correct, in the order of time.
-    private var recent: [Count] = []
-    /// Certain ones, each lower and later than the one before.
-    private var certain: [Count] = []
+    private var tally = RefusalTally()
+    /// Commands that were refused and have not been accepted since.
+    private var refusedBefore: Set<CommandID> = []
+    /// Share of the last eight or so commands sent again after a refusal that were refused again.
+    private var againShare = 0.0
     /// Commands that were refused since the last acceptance.
     private var refusedInARow: Set<CommandID> = []
     private var acceptedLast: Int64?
-    /// Share of the last 32 or so requests that were refused at a number that the server accepts.
-    private var otherShare = 0.0
-    /// Nanoseconds that a refusal takes.
-    private var refusalTime: Double?
-    /// Refusals since one that counted, at numbers that the server is not certain to accept, and the least of
-    /// these.
-    private var doubts = 0
-    private var doubtedAt = Int.max
     /// Nanoseconds from one acceptance to the next, a tenth of it of the last one.
     private var interval = 0.0
 
     private static let pause: Int64 = 250_000_000
     private static let outlastTime: Int64 = 1_000_000_000
-    private static let firstBarrier: Int64 = 1_000_000_000
-    private static let secondBarrier: Int64 = 30_000_000_000
-    private static let longestBarrier: Int64 = 120_000_000_000
-    private static let memory: Int64 = 60_000_000_000
+    /// By strikes.
+    private static let waits: [Int64] = [0, 1, 4, 15, 60, 120].map { $0 * 1_000_000_000 }
     private static let refusalsInARow = 3
     /// So many are no chance at all.
     private static let certainInARow = 8
-    /// Usual intervals without an acceptance that three refusals in a row need: at 75 acceptances a second
-    /// they are chance.
+    /// Usual intervals without an acceptance that three refusals in a row need: at 75 acceptances a second they are chance.
     private static let silentIntervals = 2.0
     private static let longestInterval = 1e9
-    /// A server that refuses for the number does so sooner, in nanoseconds.
-    private static let decision = 50_000_000...10_000_000_000.0
-    private static let shareWeight = 1.0 / 32
-    private static let manyOthers = 0.05
-    private static let maxRecent = 512
+    private static let againWeight = 0.125
+    private static let maxRefused = 4096
+    /// A number near a barrier, from so long ago, is that barrier's.
+    private static let memory: Int64 = 60_000_000_000
     private static let maxUndecided = 1024
+    private static let undecidedTime: Int64 = 10_000_000_000
 
     package init() {}
+
+    private var barrier: Barrier? { lastBarrier.flatMap { $0.isPassed ? nil : $0 } }
 
     // MARK: Whether a request may go
 
@@ -114,9 +92,7 @@ package struct PushbackLimit: Sendable, Equatable {
     /// A request goes out.
     package mutating func sent(_ id: CommandID, now: Int64) {
         // Ends that were never told.
-        if undecided.count >= Self.maxUndecided {
-            undecided = undecided.filter { Double(now - $0.value) < Self.decision.upperBound }
-        }
+        if undecided.count >= Self.maxUndecided { undecided = undecided.filter { now - $0.value < Self.undecidedTime } }
         undecided[id] = now
     }
 
@@ -140,12 +116,11 @@ package struct PushbackLimit: Sendable, Equatable {
         undecided[id] = nil
         if hasEnded { accepted.remove(id) } else { accepted.insert(id) }
         refusedInARow = []
-        if isNew { otherShare -= otherShare * Self.shareWeight }
         if let acceptedLast { interval += 0.1 * (min(Double(now - acceptedLast), Self.longestInterval) - interval) }
         acceptedLast = now
-        if recent.count >= Self.maxRecent { recent.removeFirst(Self.maxRecent / 2) }
-        recent.append(Count(requests: inFlight, at: now))
-        settle(now: now)
+        tally.add(inFlight, isRefused: false, now: now)
+        if refusedBefore.remove(id) != nil { againShare -= againShare * Self.againWeight }
+        passBarrier(inFlight: inFlight)
         if isNew { grow(inFlight: inFlight, now: now) }
     }
 
@@ -164,31 +139,18 @@ package struct PushbackLimit: Sendable, Equatable {
     package mutating func refused(_ id: CommandID, inFlight: Int, now: Int64) {
         let sent = undecided.removeValue(forKey: id)
         accepted.remove(id)
-        if let sent {
-            let time = Double(now - sent)
-            refusalTime = refusalTime.map { $0 + 0.25 * (time - $0) } ?? time
-        }
-        let began = sent ?? recent.first?.at ?? now
-        for index in recent.indices where recent[index].at >= began { recent[index].requests -= 1 }
-        if let barrier, began <= barrier.at { self.barrier?.refusedAt = max(barrier.refusedAt - 1, 2) }
-        settle(now: now)
+        tally.add(inFlight, isRefused: true, now: now)
         refusedInARow.insert(id)
+        let isAgain = isRefusedAgain(id)
         // Alone it was not one too many.
         guard inFlight > 1 else { return }
         let inARow = refusedInARow.count
         if inARow >= Self.certainInARow || inARow >= Self.refusalsInARow && isSilent(now: now) {
-            recent = []
-            certain = []
-        } else if mostAccepted(now: now) >= inFlight {
-            otherShare += (1 - otherShare) * Self.shareWeight
+            tally = RefusalTally()
+        } else if isOfOneURL(isAgain: isAgain, inFlight: inFlight) {
             return
-        } else {
-            doubts += 1
-            doubtedAt = min(doubtedAt, inFlight)
-            guard doubts >= neededDoubts else { return }
         }
-        forgetDoubts()
-        lower(inFlight: inFlight, sent: began, now: now)
+        lower(inFlight: inFlight, sent: sent, now: now)
     }
 
     /// Another path, and maybe another server behind it.
@@ -211,72 +173,63 @@ package struct PushbackLimit: Sendable, Equatable {
         }
         if limit < barrier.refusedAt - 1 {
             if limit < 2 * inFlight { limit += 1 }
-        } else if limit < barrier.refusedAt, inFlight >= limit, now - barrier.at >= lasts(barrier) {
+        } else if limit < barrier.refusedAt, inFlight >= limit, now - barrier.at >= barrier.lasts {
             limit = barrier.refusedAt
         }
     }
 
-    /// Where other causes refuse as well, each refusal at the barrier may be one of theirs.
-    private func lasts(_ barrier: Barrier) -> Int64 {
-        otherShare < Self.manyOthers ? barrier.lasts : Self.firstBarrier
+    /// A round of acceptances at the number of the barrier opens it where it was refused once, and moves it by one otherwise.
+    private mutating func passBarrier(inFlight: Int) {
+        guard var barrier, inFlight >= barrier.refusedAt else { return }
+        barrier.accepted += 1
+        if barrier.accepted >= barrier.refusedAt {
+            barrier.accepted = 0
+            if barrier.strikes == 1 {
+                barrier.isPassed = true
+            } else if tally.isSuffered(at: barrier.refusedAt) {
+                barrier.refusedAt += 1
+            }
+        }
+        lastBarrier = barrier
     }
 
-    private mutating func lower(inFlight: Int, sent: Int64, now: Int64) {
+    private mutating func lower(inFlight: Int, sent: Int64?, now: Int64) {
         limit = min(limit, max(inFlight - 1, 1))
-        guard var barrier else {
-            barrier = Barrier(refusedAt: inFlight, at: now)
+        guard var barrier = lastBarrier,
+            !barrier.isPassed || now - barrier.at < Self.memory && inFlight <= barrier.refusedAt + 1
+        else {
+            lastBarrier = Barrier(refusedAt: inFlight, at: now)
             return
         }
         // Others were under way then.
-        if sent > barrier.at {
+        if let sent, sent > barrier.at {
             barrier.strikes += 1
             barrier.at = now
             refusedLast = now
         }
+        barrier.isPassed = false
+        barrier.accepted = 0
         barrier.refusedAt = min(barrier.refusedAt, inFlight)
-        self.barrier = barrier
+        lastBarrier = barrier
     }
 
-    // MARK: What was accepted at once
+    // MARK: Whose doing a refusal is
+
+    private mutating func isRefusedAgain(_ id: CommandID) -> Bool {
+        if refusedBefore.count >= Self.maxRefused { refusedBefore = [] }
+        guard !refusedBefore.insert(id).inserted else { return false }
+        againShare += (1 - againShare) * Self.againWeight
+        if isRefusedAgainUsually { lastBarrier = nil }
+        return true
+    }
+
+    private var isRefusedAgainUsually: Bool { againShare > 0.5 }
+
+    private func isOfOneURL(isAgain: Bool, inFlight: Int) -> Bool {
+        isAgain || isRefusedAgainUsually || tally.isSuffered(at: inFlight)
+    }
 
     private func isSilent(now: Int64) -> Bool {
         acceptedLast.map { Double(now - $0) >= Self.silentIntervals * interval } ?? true
-    }
-
-    /// Refusals at one number that show its doing and not another cause. The number refuses nine of ten
-    /// requests; the other cause, as many as lately.
-    private var neededDoubts: Int {
-        switch otherShare {
-        case ..<Self.manyOthers: 1
-        case ..<0.15: 2
-        case ..<0.3: 3
-        default: 4
-        }
-    }
-
-    private mutating func forgetDoubts() { (doubts, doubtedAt) = (0, .max) }
-
-    private func mostAccepted(now: Int64) -> Int { certain.first { now - $0.at <= Self.memory }?.requests ?? 0 }
-
-    private mutating func settle(now: Int64) {
-        let limits = Self.decision
-        let decision = refusalTime.map { min(max(2 * $0, limits.lowerBound), limits.upperBound) }
-        let earliest = now - Int64(decision ?? limits.upperBound)
-        let oldest = undecided.values.filter { $0 > earliest }.min() ?? .max
-        let settled = recent.prefix { $0.at < oldest }
-        guard !settled.isEmpty else { return }
-        for count in settled {
-            while let last = certain.last, last.requests <= count.requests { certain.removeLast() }
-            certain.append(count)
-        }
-        recent.removeFirst(settled.count)
-        certain.removeAll { now - $0.at > Self.memory }
-        let shown = mostAccepted(now: now)
-        if shown >= doubtedAt { forgetDoubts() }
-        guard let barrier else { return }
-        // It was another cause, or the server takes more now.
-        guard shown >= barrier.refusedAt else { return }
-        let isDoubtful = barrier.isDoubtful || otherShare >= Self.manyOthers
-        if isDoubtful { self.barrier = nil } else { self.barrier?.refusedAt = shown + 1 }
     }
 }

@@ -1,0 +1,58 @@
+/// What a server accepted and refused, by the number of requests in flight. Counts lose half of their weight in 30 s. Pure.
+struct RefusalTally: Sendable, Equatable {
+    private var accepted: [Double] = []
+    private var refused: [Double] = []
+    private var agedAt: Int64?
+
+    /// The share of refused requests that a number may have more than those below it.
+    private static let suffered = 0.05
+    private static let step: Int64 = 1_000_000_000
+    /// What a second leaves of a count: half in 30 s.
+    private static let keptPerStep = 0.977
+    /// After so many nothing is left.
+    private static let maxSteps: Int64 = 600
+    private static let maxNumber = 256
+
+    mutating func add(_ number: Int, isRefused: Bool, now: Int64) {
+        age(now: now)
+        let index = min(max(number, 0), Self.maxNumber)
+        if index >= accepted.count {
+            let missing = [Double](repeating: 0, count: index + 1 - accepted.count)
+            accepted += missing
+            refused += missing
+        }
+        if isRefused { refused[index] += 1 } else { accepted[index] += 1 }
+    }
+
+    /// Shares of refused requests below a number, and from it on; 0 where there were none.
+    func shares(at number: Int) -> (below: Double, above: Double) {
+        let number = min(max(number, 0), accepted.count)
+        func share(_ numbers: Range<Int>) -> Double {
+            let (accepted, refused) = (accepted[numbers].reduce(0, +), refused[numbers].reduce(0, +))
+            return refused > 0 ? refused / (accepted + refused) : 0
+        }
+        return (share(0..<number), share(number..<accepted.count))
+    }
+
+    /// From this number on hardly more is refused than below it.
+    func isSuffered(at number: Int) -> Bool {
+        let shares = shares(at: number)
+        return shares.above <= shares.below + Self.suffered
+    }
+
+    private mutating func age(now: Int64) {
+        guard let agedAt else {
+            self.agedAt = now
+            return
+        }
+        let steps = (now - agedAt) / Self.step
+        guard steps > 0 else { return }
+        self.agedAt = agedAt + steps * Self.step
+        var factor = 1.0
+        for _ in 0..<min(steps, Self.maxSteps) { factor *= Self.keptPerStep }
+        for index in accepted.indices {
+            accepted[index] *= factor
+            refused[index] *= factor
+        }
+    }
+}
