@@ -7,7 +7,9 @@ struct LinkView: Sendable {
     /// Of middle and low quality.
     var inFlight = 0
     var highInFlight = 0
+    /// By class; and of these, such as have bytes to send.
     var counts = [0, 0, 0]
+    private var sending = [0, 0, 0]
     var stalled = 0
     var isSteered = false
     var isAtMaxRate = false
@@ -28,6 +30,7 @@ struct LinkView: Sendable {
         transfers.append(sample)
         workers.insert(transfer.worker)
         counts[sample.qos.serviceClass.rawValue] += 1
+        if sample.remaining != 0 { sending[sample.qos.serviceClass.rawValue] += 1 }
         if sample.qos.serviceClass == .high { highInFlight += 1 } else { inFlight += 1 }
         switch sample.state {
         case .running: break
@@ -45,6 +48,13 @@ struct LinkView: Sendable {
         if let srtt = sample.srtt { srtts.append(srtt) }
         if let first = sample.timeToFirstByte { firstBytes.append(first) }
         if let rtt = sample.minRTT?.seconds { leastRTT = min(leastRTT ?? rtt, rtt) }
+    }
+
+    /// Transfers of a class that share a rate: those that have bytes to send, and at least a quarter of all, because others
+    /// may begin before the next report. What waits for its response needs none of the rate: 64 files of 64 kB, answered after
+    /// 0.4 s, went at 63 % of the rate that they reached without a limit above it (measured).
+    func sharers(of serviceClass: ServiceClass) -> Int {
+        max(sending[serviceClass.rawValue], (counts[serviceClass.rawValue] + 3) / 4, 1)
     }
 
     /// Transfers that have had bytes to send since then.

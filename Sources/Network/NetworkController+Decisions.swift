@@ -289,7 +289,7 @@ extension NetworkController {
             case .low: above = tick.highRate + middle
             }
             let share = max(Double(most) - above, Double(most) * Double(policy.floorPercent) / 100)
-            let own = share / Double(max(view.counts[qos.serviceClass.rawValue], 1))
+            let own = share / Double(view.sharers(of: qos.serviceClass))
             links[link.key]?.pace.set(qos, isMaxRate: own < rates.min() ?? .infinity, now: now)
             rates.append(own)
         } else {
