@@ -1,6 +1,7 @@
 /// Scheme, host and port that a command talks to: the unit of network control. Empty for commands that talk to nobody.
 public struct Destination: Hashable, Sendable {
-    /// `scheme://host:port`, lower case, the port always there (`file://localhost` has none); or the empty string.
+    /// `scheme://host:port`, lower case, the port always there; `file://localhost` and a mount point for files; or the empty
+    /// string.
     public let text: String
 
     package init(unchecked text: String) { self.text = text }
@@ -8,8 +9,21 @@ public struct Destination: Hashable, Sendable {
     /// The destination of commands that talk to nobody, such as `noop`.
     public static let none = Destination(unchecked: "")
 
-    /// Local files: `file:` URLs of any host are this one.
+    /// Local files: those of the root file system, and `file:` URLs of which nothing more is known.
     public static let file = Destination(unchecked: "file://localhost")
+
+    /// Local files of one file system, each of which may be slow or hang by itself.
+    /// - Parameter mountPoint: an absolute path; every byte of it that a URL may not hold is percent-encoded.
+    package static func file(mountPoint: String) -> Destination {
+        let path = mountPoint.utf8.map { byte in
+            byte.isPathCharacter ? String(Unicode.Scalar(byte)) : (byte < 16 ? "%0" : "%") + String(byte, radix: 16)
+        }
+        let text = path.joined()
+        return text == "/" ? .file : Destination(unchecked: file.text + text)
+    }
+
+    /// Whether it is a file system of this host, and no network lies between.
+    package var isFile: Bool { text.hasPrefix(Self.file.text) }
 
     /// Joins the parts as they are, in lower case; ``init(_:)`` reads and checks a text. For files there is ``file``.
     /// - Parameters:
@@ -22,6 +36,7 @@ public struct Destination: Hashable, Sendable {
     }
 
     /// Reads an origin or a URL and keeps scheme, host and port. The port may be left out for http and https.
+    /// Files have no port; `file://localhost` keeps its path, which is a mount point, and any other `file:` URL is ``file``.
     /// - Returns: nil where there is no scheme, no host, or no port to be known.
     public init?(_ text: some StringProtocol) {
         let text = String(text)
@@ -32,7 +47,9 @@ public struct Destination: Hashable, Sendable {
             scheme.utf8.allSatisfy({ $0.isSchemeCharacter })
         else { return nil }
         if scheme == "file" {
-            self = .file
+            let path = text.hasPrefix(Self.file.text + "/") ? text.dropFirst(Self.file.text.count) : ""
+            let isPath = path.utf8.allSatisfy { $0.isPathCharacter || $0 == UInt8(ascii: "%") }
+            self = isPath && path.count > 1 ? Destination(unchecked: text) : .file
             return
         }
         let rest = text[colon...].utf8.dropFirst()
@@ -77,6 +94,16 @@ extension Destination: CustomStringConvertible {
 }
 
 extension UInt8 {
+    /// Unreserved (RFC 3986, section 2.3), or a slash.
+    fileprivate var isPathCharacter: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "-._~/".utf8.contains(self)
+        }
+    }
+
     fileprivate var isSchemeCharacter: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true

@@ -3,7 +3,7 @@ package import Commands
 /// Which links there are, and which uplink each destination is behind.
 extension NetworkController {
     package func route(of destination: Destination) -> Route {
-        routes[destination] ?? (destination == .file ? .local : .uplink(""))
+        routes[destination] ?? (destination.isFile ? .local : .uplink(""))
     }
 
     package func uplink(of key: LinkKey) -> LinkKey? {

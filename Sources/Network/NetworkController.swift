@@ -229,8 +229,9 @@ package struct NetworkController: Sendable {
 
     /// The destination has answered or taken bytes, and has not failed since. Files are there.
     package func isProven(_ key: LinkKey) -> Bool {
-        guard let link = links[key] else { return key.destination == .file }
-        return (link.hasAnswered || key.destination == .file) && !link.probe.isFailing
+        let isFile = key.destination?.isFile == true
+        guard let link = links[key] else { return isFile }
+        return (link.hasAnswered || isFile) && !link.probe.isFailing
     }
 
     /// The last attempts to reach the destination failed.
@@ -239,7 +240,7 @@ package struct NetworkController: Sendable {
     /// Writes into an allowance what the server takes at once, as it is known at this moment.
     package func fill(_ allowance: inout LinkAllowance, of key: LinkKey, now: Int64) {
         // Files are written by as many threads as their file system has.
-        guard key.destination != .file else { return }
+        guard key.destination?.isFile != true else { return }
         let pushback = links[key]?.pushback ?? PushbackLimit()
         allowance.pushback = pushback.isPausing(now: now) ? 0 : pushback.isBarred ? pushback.limit : nil
         allowance.slowStart = pushback.limit

@@ -10,7 +10,9 @@ struct DestinationTests {
         ("http://a@b@h/", "http://h:80"), ("http://[::1]/", "http://[::1]:80"),
         ("https://[2001:DB8::1]:8443/x", "https://[2001:db8::1]:8443"), ("http://127.0.0.1:1/", "http://127.0.0.1:1"),
         ("http://h:65535", "http://h:65535"), ("file:///tmp/x", "file://localhost"),
-        ("file:/tmp/x", "file://localhost"),
+        ("file:/tmp/x", "file://localhost"), ("file://localhost", "file://localhost"),
+        ("file://localhost/", "file://localhost"), ("file://localhost/mnt/a%20b", "file://localhost/mnt/a%20b"),
+        ("file://localhost/a b", "file://localhost"),
         ("FILE://elsewhere/x", "file://localhost"), ("ftp://h:21/x", "ftp://h:21"),
         ("svn+ssh://h:22", "svn+ssh://h:22"),
     ])
@@ -49,6 +51,14 @@ struct DestinationTests {
                 #expect(Destination(destination.text) == destination, "\(url)")
             }
         }
+    }
+
+    @Test func `is one for each file system`() {
+        #expect(Destination.file(mountPoint: "/") == .file)
+        let disk = Destination.file(mountPoint: "/mnt/é disk\n%")
+        #expect(disk.text == "file://localhost/mnt/%c3%a9%20disk%0a%25" && disk.isFile)
+        #expect(Destination(disk.text) == disk)
+        #expect(Destination(origin: disk.text) == nil)
     }
 
     @Test func `writes IPv6 hosts in brackets, once`() {

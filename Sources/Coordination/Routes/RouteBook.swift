@@ -72,7 +72,7 @@ struct RouteBook {
 extension Destination {
     /// Of `scheme://host:port`; nil for files and for nobody.
     fileprivate var host: String? {
-        guard self != .file, let start = text.firstRange(of: "://")?.upperBound, let colon = text.lastIndex(of: ":"),
+        guard !isFile, let start = text.firstRange(of: "://")?.upperBound, let colon = text.lastIndex(of: ":"),
             colon > start
         else { return nil }
         return String(text[start..<colon])

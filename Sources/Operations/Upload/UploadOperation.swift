@@ -71,8 +71,10 @@ package struct UploadOperation: Operation {
         upload.source = source
         upload.settle(size: source.size)
         upload.resolveDirectory()
+        let to = upload.to
         var facts = PayloadFacts(
-            destination: upload.to.destination, idempotent: upload.isIdempotent, total: source.size,
+            destination: to.scheme == .file ? .file(at: to.filePath) : to.destination,
+            idempotent: upload.isIdempotent, total: source.size,
             payload: upload.json)
         facts.identity = upload.identity
         return facts

@@ -2,6 +2,7 @@ public import ArgumentParser
 public import Commands
 internal import Console
 internal import NetworkControl
+internal import Operations
 
 extension CommandID: ExpressibleByArgument {
     public init?(argument: String) { self.init(argument) }
@@ -25,12 +26,13 @@ extension CommandStatus: ExpressibleByArgument {
     public var defaultValueDescription: String { name }
 }
 
-/// `--destination`: an origin such as `https://host:443`, or any URL of it.
+/// `--destination`: an origin such as `https://host:443`, or any URL of it. A path in a `file:` URL means the file system that
+/// holds it.
 struct DestinationArgument: ExpressibleByArgument {
     let destination: Destination
 
     init?(argument: String) {
-        guard let destination = Destination(argument) else { return nil }
+        guard let destination = Destination(url: argument) else { return nil }
         self.destination = destination
     }
 }

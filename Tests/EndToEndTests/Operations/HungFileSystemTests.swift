@@ -56,6 +56,27 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `each file system is a destination of its own`() async throws {
+            try await withMount { installation, mount, mounted in
+                let file = try installation.place.file("a", [1])
+                let target = try installation.place.directory("o")
+                func put(_ directory: String) async throws -> String {
+                    let put = try await installation.sluice("put", [file], to: "file://\(directory)/")
+                    return try #require(put.ids.first, "\(put.errors)").description
+                }
+                let (there, here) = (try await put(mounted), try await put(target))
+                let destination = try await installation.sluice("status", there, "--json").json()["destination"]?.string
+                #expect(destination == "file://localhost\(mounted)")
+                // Any path in it names it.
+                let pause = try await installation.sluice("pause", "--destination", "file://\(mounted)/some/file")
+                #expect(pause.code == 0, "\(pause.errors)")
+                let explained = try await installation.sluice("explain", there).output
+                #expect(explained.hasPrefix("pause: commands to file://localhost\(mounted) paused"), "\(explained)")
+                let other = try await installation.sluice("explain", here).output
+                #expect(!other.contains("pause:"), "\(other)")
+            }
+        }
+
         @Test(.timeLimit(.minutes(2)))
         func `a copy to a mount that hangs can be cancelled, its worker drains, and nothing appears afterwards`()
             async throws
