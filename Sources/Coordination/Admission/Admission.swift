@@ -183,10 +183,8 @@ package struct Admission: Sendable {
         if let wasFailing = grant.probe { probes.ended(wasFailing: wasFailing, isAnswered: isAnswered, now: now) }
     }
 
-    /// Probes that may begin now.
-    func freeProbes(slots: Int, now: Int64) -> Int {
-        probes.nextToken(now: now) == nil ? probes.free(slots: slots) : 0
-    }
+    /// Destinations that await a probe and may be asked again now.
+    func freeProbes(slots: Int, now: Int64) -> Int { probes.free(slots: slots, now: now) }
 
     /// When the next probe is paid for; nil where the end of another is awaited.
     func nextProbe(slots: Int, now: Int64) -> Int64? {

@@ -40,6 +40,14 @@ struct ProbeBudget: Sendable {
     /// Probes that may begin now.
     func free(slots: Int) -> Int { max(Self.maxSlots(of: slots) - inFlight, 0) }
 
+    /// Destinations to be asked now: as many as failed attempts are paid for, and a few more, because some were never tried.
+    func free(slots: Int, now: Int64) -> Int {
+        let tokens = tokens(now: now)
+        return tokens >= 1 ? min(free(slots: slots), Int(tokens) + Self.alsoAsked) : 0
+    }
+
+    private static let alsoAsked = 4
+
     /// When the next failed attempt is paid for; nil where one is already.
     func nextToken(now: Int64) -> Int64? {
         let missing = 1 - tokens(now: now)

@@ -40,6 +40,8 @@ struct BacklogCursors: Sendable {
     private var shards: [ReadyKey: Set<Int>] = [:]
     /// Sources to be looked at, because they are new, have moved, or memory holds less of them.
     private var open: Set<Source> = []
+    /// The same, of destinations that do not answer: they are looked at when nothing else is to be read.
+    private var postponed: Set<Source> = []
     private var reading = 0
     private var barren: [Source: Barren] = [:]
 
@@ -79,12 +81,16 @@ struct BacklogCursors: Sendable {
     private mutating func remove(_ source: Source) {
         guard cursors.removeValue(forKey: source) != nil else { return }
         open.remove(source)
+        postponed.remove(source)
         shards[source.key]?.remove(source.shard)
         if shards[source.key]?.isEmpty == true { shards[source.key] = nil }
     }
 
-    /// A sweep found these keys in a shard: each is read from its oldest, or from behind what nobody can run.
-    mutating func found(_ keys: Set<ReadyKey>, shard: Int, now: Int64) {
+    /// A sweep found these keys in a shard: each is read from its oldest, or from behind what no worker can run.
+    /// - Parameter isFailing: whether a destination does not answer.
+    mutating func found(
+        _ keys: Set<ReadyKey>, shard: Int, isFailing: (Destination) -> Bool = { _ in false }, now: Int64
+    ) {
         barren = barren.filter { source, barren in
             if source.shard != shard { return true }
             let isRecent = keys.contains(source.key) && now - barren.since <= Self.barrenPatience
@@ -96,6 +102,10 @@ struct BacklogCursors: Sendable {
             let source = Source(shard: shard, key: key)
             if cursors[source] == nil {
                 set(source, Cursor(afterTurn: barren[source]?.upTo ?? 0, isBarren: true))
+                if isFailing(source.key.destination) {
+                    open.remove(source)
+                    postponed.insert(source)
+                }
             }
         }
     }
@@ -119,12 +129,12 @@ struct BacklogCursors: Sendable {
 
     // MARK: Reading
 
-    var hasOpenings: Bool { !open.isEmpty }
+    var hasOpenings: Bool { !open.isEmpty || !postponed.isEmpty }
 
     /// A source to be looked at. One that is not read now comes up again by ``lowered(_:)``. Nil where there is none, or where
     /// so many are being read that what hints tell of would wait behind them.
     mutating func takeOpening() -> Opening? {
-        while reading < Self.maxReading, let source = open.popFirst() {
+        while reading < Self.maxReading, let source = open.popFirst() ?? postponed.popFirst() {
             guard let cursor = cursors[source], !cursor.isReading else { continue }
             return Opening(source: source, afterTurn: cursor.afterTurn, stride: cursor.stride)
         }

@@ -290,7 +290,7 @@ extension Dispatcher {
     }
 
     /// Groups that are looked at for the floor at a time, and nanoseconds from one time to the next.
-    private static let maxFloors = 512
+    private static let maxFloors = 128
     private static let floorInterval: Int64 = 50_000_000
 
     private mutating func offerFloor(_ command: ReadyCommand, to candidates: inout [Candidate], now: Int64) {

@@ -161,7 +161,9 @@ package struct Dispatcher: Sendable {
     /// nobody can run.
     package mutating func found(_ keys: Set<ReadyKey>, shard: Int, now: Int64) {
         guard !locked.contains(shard) else { return }
-        backlog.found(keys, shard: shard, now: now)
+        let controller = links.controller
+        backlog.found(
+            keys, shard: shard, isFailing: { controller.isFailing(LinkKey($0, .up)) }, now: now)
     }
 
     /// What to read now: for every destination and quality of service that runs low.

@@ -400,7 +400,7 @@ package struct ReadyQueue: Sendable {
             switch verdict(lanes[lane].lane.key, isContested) {
             case .waits(let wait):
                 switch wait.rule {
-                case .slots: refusal = .hostIsFull
+                case .slots, .maxTransfers: refusal = .hostIsFull
                 case .fairShare: refusal = .isShared
                 case .probes: refusal = .awaitsProbe
                 default: refusal = refusal ?? .isBlocked
