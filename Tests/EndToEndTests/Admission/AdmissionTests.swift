@@ -138,8 +138,8 @@ extension EndToEndTests {
                 let many = try await submit(6, of: file, to: "\(other.origin)/b/", .default, installation)
                 try await until("the other slots to be taken") { other.active >= 2 }
                 try await explains(many, "slots: all 4 slots of middle and low", installation)
-                let link = try await installation.sluice("network", "--json").json()["links"]?.elements?
-                    .first { $0["destination"]?.string == other.origin }
+                let link = try await installation.sluice("network", "--json").lines
+                    .map { try JSONValue(parsing: $0.utf8) }.first { $0["destination"]?.string == other.origin }
                 let wait = link?["waits"]?["default"]
                 #expect(wait?["rule"]?.string == "slots" && wait?["limit"]?.integer == 4, "\(String(describing: link))")
             }
@@ -178,10 +178,15 @@ extension EndToEndTests {
                     slots, of: large, to: slow.origin + path, .background, by: transport, installation)
                 try await until("all slots to be taken") { slow.active >= slots }
                 let begin = MonotonicMoment.now
-                _ = try await submit(31, of: small, to: "\(other.origin)/new/", .default, installation)
+                let newcomers = try await submit(31, of: small, to: "\(other.origin)/new/", .default, installation)
                 /// Seconds until the server of the newcomers has seen that number of them; none of them ends.
                 func seconds(until count: Int) async throws -> Double {
-                    try await until("\(count) newcomers", within: .seconds(6)) { other.requests.count >= count }
+                    do {
+                        try await until("\(count) newcomers", within: .seconds(6)) { other.requests.count >= count }
+                    } catch {
+                        let why = try await installation.sluice("explain", "\(newcomers[30])").output
+                        throw Missed("\(error): \(other.requests.count) are there; the last one: \(why)")
+                    }
                     return other.requests[count - 1].began - begin
                 }
                 #expect(try await seconds(until: 1) <= 1)
