@@ -58,7 +58,7 @@ import Testing
         #expect(take(&queue, refuse) == nil)
         var order: [UInt64] = []
         while queue.awaitsProbe {
-            queue.wakeForProbe(1)
+            queue.wakeForProbe(failing: 1, untried: 0)
             if let next = take(&queue) { order.append(next) }
         }
         #expect(order == [6, 1, 5, 2, 4, 3])

@@ -95,7 +95,10 @@ package struct Admission: Sendable {
         if let wait = serverLimit(load) { return .waits(wait) }
         if serviceClass == .high { return high(load, host) }
         if !request.isFloor, let wait = linkLimit(request.qos, load) { return .waits(wait) }
-        if !load.isProven, load.isFailing ? !host.mayProbe : !host.mayTryNew { return .waits(Wait(.probes)) }
+        if !load.isProven {
+            if load.isFailing, !host.mayProbe { return .waits(Wait(.probes)) }
+            if !load.isFailing, !host.mayTryNew { return .waits(Wait(.untried)) }
+        }
         if request.isFloor { return .admitted(host.isFull ? .extra : .ordinary) }
         if let wait = hostLimit(load, host) { return extra(load, host) ? .admitted(.extra) : .waits(wait) }
         let share = max((load.isLinked ? min(host.window, host.maxTransfers) : host.window) * 3 / 4, 1)
@@ -183,7 +186,7 @@ package struct Admission: Sendable {
         if let wasFailing = grant.probe { probes.ended(wasFailing: wasFailing, isAnswered: isAnswered, now: now) }
     }
 
-    /// Destinations that await a probe and may be asked again now.
+    /// Failing destinations that may be tried now.
     func freeProbes(slots: Int, now: Int64) -> Int { probes.free(slots: slots, now: now) }
 
     /// When the next probe is paid for; nil where the end of another is awaited.

@@ -52,8 +52,10 @@ extension Admission {
         case linkLimit
         /// The limit that all links of an uplink share.
         case uplinkLimit
-        /// Destinations that have not answered hold as many slots as they may, together.
+        /// Destinations that fail are tried as often as they may be, together.
         case probes
+        /// Destinations that have never answered hold as many slots as they may, together.
+        case untried
         /// The destination holds three quarters of all slots, and others have ready work.
         case fairShare
         /// All slots of the workers are taken.

@@ -346,7 +346,9 @@ package struct Dispatcher: Sendable {
             admission.failureWaits.offered(first)
             wanted.append(first)
         }
-        queue.wakeForProbe(admission.freeProbes(slots: slots, now: now))
+        let slots = slots
+        queue.wakeForProbe(
+            failing: admission.freeProbes(slots: slots, now: now), untried: admission.probes.free(slots: slots))
     }
 
     /// Commands that the store must be asked for: their wait is over, or one of them is to be a probe.

@@ -1,5 +1,4 @@
 package import Commands
-internal import DequeModule
 internal import HeapModule
 package import Store
 
@@ -112,10 +111,9 @@ package struct ReadyQueue: Sendable {
     private var known: [CommandID: Int] = [:]
     private var keyCounts: [ReadyKey: Int] = [:]
     private var classCounts = [0, 0, 0]
-    /// Groups that wait until a probe may go, in the order in which they were parked.
-    private var awaitingProbe: Deque<Group> = []
-    private var isAwaitingProbe: Set<Group> = []
-    private var takesNewest = false
+    /// Groups of destinations that fail, and of such as were never tried: they wait until one more of these may be tried.
+    private var failing = ParkedGroups()
+    private var untried = ParkedGroups()
     /// Where ``oldest(_:)`` goes on.
     private var cursor = 0
     /// Destinations whose number of waiting commands has changed since ``takeChanged()``.
@@ -305,24 +303,21 @@ package struct ReadyQueue: Sendable {
 
     /// Everything is asked again: what bounds all of them has changed.
     package mutating func wakeAll() {
-        awaitingProbe = []
-        isAwaitingProbe = []
+        failing = ParkedGroups()
+        untried = ParkedGroups()
         for group in groupNumbers.values where groups[group].ticket == 0 { enqueue(group, held: 0) }
     }
 
-    /// Asks again the groups that wait until a probe may go: the oldest and the newest in turn, so that a new destination does
-    /// not wait for thousands of dead ones.
-    package mutating func wakeForProbe(_ count: Int) {
-        for _ in 0..<min(count, awaitingProbe.count) {
-            takesNewest.toggle()
-            guard let group = takesNewest ? awaitingProbe.popLast() : awaitingProbe.popFirst() else { return }
-            isAwaitingProbe.remove(group)
+    /// Asks again as many groups as there are attempts for them.
+    package mutating func wakeForProbe(failing failingCount: Int, untried untriedCount: Int) {
+        for group in failing.take(failingCount) + untried.take(untriedCount) {
             guard let number = groupNumbers[group], groups[number].ticket == 0 else { continue }
             enqueue(number, held: 0)
         }
     }
 
-    package var awaitsProbe: Bool { !awaitingProbe.isEmpty }
+    /// A destination that fails waits until it may be tried.
+    package var awaitsProbe: Bool { !failing.isEmpty }
 
     /// Other destinations have middle or low commands that admission has not refused.
     func isContested(_ group: Group) -> Bool {
@@ -370,16 +365,19 @@ package struct ReadyQueue: Sendable {
             case .unsuitable: passedOver.append(turn)
             case .refused(.hostIsFull): full.append(turn.group)
             case .refused(.isShared): passedOver.append(turn)
-            case .refused(.awaitsProbe):
+            case .refused(.isFailing):
                 park(turn.group)
-                if isAwaitingProbe.insert(group).inserted { awaitingProbe.append(group) }
+                failing.append(group)
+            case .refused(.isUntried):
+                park(turn.group)
+                untried.append(group)
             case .refused(.isBlocked): park(turn.group)
             }
         }
         return nil
     }
 
-    private enum Refusal { case hostIsFull, isShared, awaitsProbe, isBlocked }
+    private enum Refusal { case hostIsFull, isShared, isFailing, isUntried, isBlocked }
 
     private enum Finding {
         case found(lane: Int, shard: Int, Admission.Slot)
@@ -402,7 +400,8 @@ package struct ReadyQueue: Sendable {
                 switch wait.rule {
                 case .slots, .maxTransfers: refusal = .hostIsFull
                 case .fairShare: refusal = .isShared
-                case .probes: refusal = .awaitsProbe
+                case .probes: refusal = .isFailing
+                case .untried: refusal = .isUntried
                 default: refusal = refusal ?? .isBlocked
                 }
             case .admitted(let slot):

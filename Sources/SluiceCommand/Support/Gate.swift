@@ -4,7 +4,7 @@ internal import Commands
 struct Gate: Equatable {
     /// A word that scripts can rely on: `coordinator`, `worker`, `type`, `pause`, `notBefore`, `backoff`, `link`,
     /// `linkWait`, `circuitBreaker`, `shard`, `suspect`, `cancel`, `dependencies`, `doubt`, `places`, `running`, `ended`,
-    /// and the rules of admission: `maxConcurrency`, `pushback`, `slowStart`, `linkLimit`, `uplinkLimit`, `probes`,
+    /// and the rules of admission: `maxConcurrency`, `pushback`, `slowStart`, `linkLimit`, `uplinkLimit`, `probes`, `untried`,
     /// `fairShare`, `slots`, `maxTransfers`.
     var name: String
     /// What it reads now.

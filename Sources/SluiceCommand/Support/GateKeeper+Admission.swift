@@ -39,7 +39,11 @@ extension GateKeeper {
             threshold = "fewer than \(limit), the limit of the uplink"
             opens = "It begins when one of those commands ends, or when the limit rises"
         case .probes:
-            value = "\(destination) has not answered, and such destinations hold as many slots as they may, together"
+            value = "\(destination) has failed, and such destinations are tried one after another"
+            threshold = "its turn"
+            opens = "It begins then: together they have 25 attempts a second, and three quarters of the slots"
+        case .untried:
+            value = "\(destination) was never tried, and such destinations hold as many slots as they may, together"
             (threshold, opens) = ("a free one", "It begins when one of them has answered or failed, and its turn comes")
         case .fairShare:
             value = "\(destination) holds \(held) \(others), and other destinations have commands ready"

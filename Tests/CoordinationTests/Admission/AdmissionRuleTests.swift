@@ -171,7 +171,7 @@ import Testing
     @Test func `destinations that have not answered share a budget`() {
         let new = load { $0.isProven = false }
         let failing = load { ($0.isProven, $0.isFailing) = (false, true) }
-        #expect(verdict(.default, new, host { $0.mayTryNew = false }) == waits(.probes))
+        #expect(verdict(.default, new, host { $0.mayTryNew = false }) == waits(.untried))
         #expect(verdict(.default, new, host { $0.mayProbe = false }) == .admitted(.ordinary))
         #expect(verdict(.default, failing, host { $0.mayProbe = false }) == waits(.probes))
         #expect(

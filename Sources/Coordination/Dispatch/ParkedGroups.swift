@@ -1,0 +1,25 @@
+internal import DequeModule
+
+/// Groups of the ready queue that wait for the same thing. They are taken from both ends in turn, the oldest and the newest, so
+/// that a new destination does not wait for thousands of dead ones. Pure.
+struct ParkedGroups: Sendable {
+    private var groups: Deque<ReadyQueue.Group> = []
+    private var known: Set<ReadyQueue.Group> = []
+    private var takesNewest = false
+
+    var isEmpty: Bool { groups.isEmpty }
+
+    /// Does nothing where the group is there.
+    mutating func append(_ group: ReadyQueue.Group) {
+        if known.insert(group).inserted { groups.append(group) }
+    }
+
+    mutating func take(_ maxCount: Int) -> [ReadyQueue.Group] {
+        (0..<min(maxCount, groups.count)).compactMap { _ in
+            takesNewest.toggle()
+            guard let group = takesNewest ? groups.popLast() : groups.popFirst() else { return nil }
+            known.remove(group)
+            return group
+        }
+    }
+}
