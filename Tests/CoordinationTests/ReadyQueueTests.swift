@@ -64,6 +64,27 @@ import Testing
         #expect(order == [6, 1, 5, 2, 4, 3])
     }
 
+    @Test func `destinations that were never tried do not wait for the attempts of those that fail`() {
+        var queue = ReadyQueue(shardCount: 8)
+        for number in 1...6 { _ = queue.insert(ready(Int64(number), to: host(number))) }
+        let failing = Set((1...5).map { host($0) })
+        let refuse: (ReadyKey) -> Admission.Verdict = {
+            .waits(Admission.Wait(failing.contains($0.destination) ? .probes : .untried))
+        }
+        #expect(take(&queue, refuse) == nil)
+        queue.wakeForProbe(failing: 0, untried: 9)
+        #expect(take(&queue) == 6 && take(&queue) == nil)
+    }
+
+    @Test func `keys of destinations that fail are read behind all others`() {
+        var cursors = BacklogCursors()
+        let keys = (1...6).map { ReadyKey(destination: host($0), qos: .default) }
+        cursors.found(Set(keys), shard: 0, isFailing: { $0 != host(6) && $0 != host(3) }, now: 0)
+        let order = (1...6).compactMap { _ in cursors.takeOpening()?.source.key.destination }
+        #expect(Set(order.prefix(2)) == [host(3), host(6)] && Set(order).count == 6)
+        #expect(!cursors.hasOpenings)
+    }
+
     @Test func `where the window of a quality is full, the last makes way`() {
         var queue = ReadyQueue(shardCount: 8, limit: 2)
         #expect(queue.insert(ready(1)) == nil && queue.insert(ready(3)) == nil)

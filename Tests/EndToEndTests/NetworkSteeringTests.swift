@@ -117,7 +117,7 @@ extension EndToEndTests {
                     for await event in events { heard.withLock { $0.append(event) } }
                 }
                 let id = try await installation.sluice("put", file, "--to", "\(receiver.origin)/in/").ids[0]
-                // The receiver may have closed its window whenever somebody looks: its goodput is not the link's then.
+                // The receiver may have closed its window at every report: its goodput is not the link's then.
                 try await until("an event of the link with its rate") {
                     heard.withLock { $0 }.contains {
                         $0.subject == receiver.origin && ($0.body["rate"]?.integer ?? 0) > 100_000

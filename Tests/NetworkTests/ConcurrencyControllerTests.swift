@@ -44,6 +44,16 @@ import Testing
             least: 1...4, most: 10...24),
     ]
 
+    @Test func `a slow start that was held for a moment goes on where it was`() {
+        var controller = ConcurrencyController()
+        for step in 0..<24 {
+            // Three are allowed for a second, as after a refusal.
+            let one = tick(Double(controller.limit) * 10, transfers: controller.limit)
+            controller.add(one, highest: (1..<5).contains(step) ? 3 : 32, baseRTT: 0.05, now: Int64(step) * quarter)
+        }
+        #expect(controller.limit >= 8, "\(controller.limit) after 6 s")
+    }
+
     @Test(arguments: rows) func `finds the limit`(row: Row) {
         var controller = ConcurrencyController()
         var limits: [Int] = []

@@ -297,6 +297,15 @@ import Testing
         #expect((49_000...51_000).contains(rig.pace(rig.run(5, ["a": 2_000_000]), .utility) ?? 0), "the floor")
     }
 
+    @Test func `transfers that wait for their answers leave their share of a rate to the others`() {
+        var rig = NetworkRig()
+        rig.network.override(destination("a"), LinkOverride(maxRate: 1_000_000), now: 0)
+        rig.transfers = (1...4).map { sample(UInt64($0), .default) }
+        #expect(rig.pace(rig.run(2, ["a": 900_000]), .default) == 250_000)
+        for index in 0..<3 { rig.transfers[index].remaining = 0 }
+        #expect(rig.pace(rig.run(2, ["a": 900_000]), .default) == 1_000_000)
+    }
+
     @Test func `a rate of a person or of the policy is said before anything is known of the link`() {
         var policy = NetworkPolicy()
         policy.destinations[destination("b")] = DestinationLimits(maxRate: 300_000)
