@@ -2,7 +2,7 @@
 public enum Ending: Sendable, Equatable {
     /// The destination said yes. `result` is JSON: HTTP status, chosen headers, up to 64 KiB of body.
     case success(result: [UInt8]?)
-    case failure(Failure)
+    case failure(CommandFailure)
     /// Given back: preempted, drained, or nobody's fault. Nothing is charged.
     case released(reason: String, ambiguous: Bool)
     /// Its owner stopped it because a person, a deadline or a policy wished so.
@@ -10,7 +10,7 @@ public enum Ending: Sendable, Equatable {
 }
 
 /// Why an execution failed, and whose fault it is. Operations throw it.
-public struct Failure: Error, Sendable, Equatable {
+public struct CommandFailure: Error, Sendable, Equatable {
     public enum Fault: Int, Sendable {
         /// Counts towards the retry limit: 408, 425, 429, most 5xx, 503 while the destination answers other commands.
         case command = 0
@@ -57,7 +57,7 @@ public struct Failure: Error, Sendable, Equatable {
 
     /// With a ``Fault/reset`` decided. Where there is no destination there is no link to blame, and nothing that would
     /// hold the command back from its next execution.
-    package func judged(at destination: Destination, othersSucceed: Bool) -> Failure {
+    package func judged(at destination: Destination, othersSucceed: Bool) -> CommandFailure {
         var judged = self
         if fault == .reset { judged.fault = othersSucceed ? .command : .link }
         switch judged.fault {

@@ -11,7 +11,7 @@ import Glibc
 import Sluice
 
 /// Computes the FNV-1a hash of a file: `{"file": "/path"}` leaves `{"checksum": "cbf29ce484222325", "bytes": 0}`.
-struct ChecksumOperation: Operation {
+struct ChecksumOperation: CommandOperation {
     let type = "checksum"
 
     /// Called at submit by programs that know this operation, and never by those that do not: so ``execute(_:)`` reads
@@ -24,15 +24,15 @@ struct ChecksumOperation: Operation {
         return PayloadFacts(destination: .none, idempotent: true)
     }
 
-    func execute(_ execution: Execution) async throws -> [UInt8]? {
+    func execute(_ execution: CommandExecution) async throws -> [UInt8]? {
         guard let payload = try? JSONValue(parsing: execution.payload), let path = payload["file"]?.string else {
             // No retry can mend this: straight to the dead letters, with this sentence as the reason.
-            throw Failure(.final, reason: "the payload of a checksum is {\"file\": PATH}")
+            throw CommandFailure(.final, reason: "the payload of a checksum is {\"file\": PATH}")
         }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             // Charged, and tried again after a while: the file may be there by then.
-            throw Failure(.command, reason: "\(path) cannot be opened: \(String(cString: strerror(errno)))")
+            throw CommandFailure(.command, reason: "\(path) cannot be opened: \(String(cString: strerror(errno)))")
         }
         defer { close(descriptor) }
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
@@ -43,7 +43,7 @@ struct ChecksumOperation: Operation {
             try Task.checkCancellation()
             let count = read(descriptor, &buffer, buffer.count)
             if count < 0 {
-                throw Failure(.command, reason: "\(path) cannot be read: \(String(cString: strerror(errno)))")
+                throw CommandFailure(.command, reason: "\(path) cannot be read: \(String(cString: strerror(errno)))")
             }
             if count == 0 { break }
             for byte in buffer[..<count] { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }

@@ -10,10 +10,10 @@ package enum BuiltInOperations {
     ///   - own: operations of another program; one of a built-in type stands in for it.
     ///   - submission: what checks of uploads are told of the process that submits.
     package static func registry(
-        _ configuration: OperationsConfiguration = OperationsConfiguration(), and own: [any Operation] = [],
+        _ configuration: OperationsConfiguration = OperationsConfiguration(), and own: [any CommandOperation] = [],
         submission: UploadOperation.Submission = UploadOperation.Submission()
     ) -> OperationRegistry {
-        let builtIn: [any Operation] = [
+        let builtIn: [any CommandOperation] = [
             NoopOperation(),
             UploadOperation(
                 configuration: configuration.http, credentials: configuration.credentials,

@@ -2,7 +2,7 @@ public import Commands
 public import Work
 
 /// Does nothing for so long: `{"milliseconds": 0}`. For measuring what the queue itself costs.
-public struct NoopOperation: Operation {
+public struct NoopOperation: CommandOperation {
     public let type = "noop"
 
     /// A day: whoever wants to wait longer wants `notBefore`.
@@ -15,12 +15,12 @@ public struct NoopOperation: Operation {
         return PayloadFacts(destination: .none, idempotent: true)
     }
 
-    public func execute(_ execution: Execution) async throws -> [UInt8]? {
+    public func execute(_ execution: CommandExecution) async throws -> [UInt8]? {
         let milliseconds: Int64
         do {
             milliseconds = try Self.milliseconds(try JSONValue(parsing: execution.payload))
         } catch {
-            throw Failure(.final, reason: "the payload of this noop cannot be read: \(error)")
+            throw CommandFailure(.final, reason: "the payload of this noop cannot be read: \(error)")
         }
         if milliseconds > 0 { try await Task.sleep(for: .milliseconds(milliseconds)) }
         return nil

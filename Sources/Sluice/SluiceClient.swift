@@ -39,7 +39,7 @@ public final class SluiceClient: Sendable {
     /// - Throws: ``SluiceError``: `noStore` where there is none and none is to be made, `notPermitted` where the
     ///   directory is somebody else's or open to others, `tryAgain` where no descriptors are left.
     public convenience init(
-        data path: String, operations: [any Operation] = [], create: Bool = true
+        data path: String, operations: [any CommandOperation] = [], create: Bool = true
     ) throws(SluiceError) {
         try self.init(data: path, registry: BuiltInOperations.registry(and: operations), create: create)
     }

@@ -27,7 +27,7 @@ public struct SluiceWorker: Sendable {
     /// - Throws: ``SluiceError``: `invalid` for a concurrency out of bounds, `noStore` where there is no store yet,
     ///   `notPermitted` where the directory is somebody else's or open to others.
     public init(
-        data path: String, operations: [any Operation], concurrency: Int = 16, grace: Duration = .seconds(25),
+        data path: String, operations: [any CommandOperation], concurrency: Int = 16, grace: Duration = .seconds(25),
         logger: Logger = Logger(label: "sluice.worker")
     ) throws(SluiceError) {
         clinux_prepare_process()

@@ -123,7 +123,7 @@ package struct WorkerState: Sendable, Equatable {
 /// A transition that a worker has committed, and whose fault it was where it is a failure.
 package struct StatusReport: Sendable, Equatable {
     package var event: StatusEvent
-    package var fault: Failure.Fault?
+    package var fault: CommandFailure.Fault?
     /// The destination asked for fewer requests at once: 429 or 503.
     package var isPushback: Bool
     /// A response of the destination says that it failed.
@@ -136,7 +136,7 @@ package struct StatusReport: Sendable, Equatable {
     private static let answerBit: UInt8 = 0x40
 
     package init(
-        event: StatusEvent, fault: Failure.Fault? = nil, isPushback: Bool = false, isAnswer: Bool = false
+        event: StatusEvent, fault: CommandFailure.Fault? = nil, isPushback: Bool = false, isAnswer: Bool = false
     ) {
         self.event = event
         self.fault = fault
@@ -175,7 +175,7 @@ package struct StatusReport: Sendable, Equatable {
         }
         let flags = try reader.uint8("fault")
         let faultByte = Int(flags & ~(Self.pushbackBit | Self.answerBit))
-        let fault = Failure.Fault(rawValue: faultByte - 1)
+        let fault = CommandFailure.Fault(rawValue: faultByte - 1)
         guard faultByte == 0 || fault != nil else { throw WireError(.badValue, "fault") }
         let claim = try reader.uint32("claim")
         let retries = try reader.uint16("retries")

@@ -96,7 +96,7 @@ extension Executor {
 
 extension Executor.State {
     fileprivate mutating func report(
-        _ transitions: [Transition], of command: Command, retries: Int, failure: Failure? = nil, shard: Int
+        _ transitions: [Transition], of command: Command, retries: Int, failure: CommandFailure? = nil, shard: Int
     ) {
         for transition in transitions {
             let event = StatusEvent(

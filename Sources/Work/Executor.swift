@@ -162,7 +162,7 @@ final class Executor: Sendable {
     }
 
     private func execute(_ running: Running) async {
-        let execution = Execution(
+        let execution = CommandExecution(
             command: running.command, payload: running.payload, kept: running.kept, meter: running.meter,
             pace: running.pace,
             keeper: { [self] in
@@ -181,7 +181,7 @@ final class Executor: Sendable {
             change { $0.end(running, .success(result: result)) }
         } catch {
             let began = began
-            if (error as? Failure)?.fault == .reset { await cut(running) }
+            if (error as? CommandFailure)?.fault == .reset { await cut(running) }
             change { $0.end(running, running.ending(of: error, began: began)) }
         }
     }

@@ -2,10 +2,10 @@ internal import Commands
 
 /// Which operation executes which type.
 public struct OperationRegistry: Sendable {
-    private var operations: [String: any Operation] = [:]
+    private var operations: [String: any CommandOperation] = [:]
 
     /// - Precondition: no two operations have the same type, and every type has the form `[a-z0-9.-]+`.
-    public init(_ operations: [any Operation]) {
+    public init(_ operations: [any CommandOperation]) {
         for operation in operations {
             precondition(CommandDraft.isType(operation.type), "“\(operation.type)” is no command type")
             precondition(self.operations[operation.type] == nil, "two operations for the type “\(operation.type)”")
@@ -13,7 +13,7 @@ public struct OperationRegistry: Sendable {
         }
     }
 
-    public subscript(_ type: String) -> (any Operation)? { operations[type] }
+    public subscript(_ type: String) -> (any CommandOperation)? { operations[type] }
 
     /// The types it has operations for, sorted.
     public var types: [String] { operations.keys.sorted() }

@@ -43,7 +43,7 @@ final class Running: @unchecked Sendable {
     let command: Command
     let payload: [UInt8]
     let kept: [UInt8]?
-    let operation: any Operation
+    let operation: any CommandOperation
     let meter: TransferMeter
     let pace: Pace
     /// Nil until it has begun. Who stops it later leaves the end to the task.
@@ -51,7 +51,7 @@ final class Running: @unchecked Sendable {
     var stop: Stop?
     var cut: Cut?
     /// What it failed of.
-    var failure: Failure?
+    var failure: CommandFailure?
     /// On the board.
     var place: Int?
     var isEnding = false
@@ -62,7 +62,7 @@ final class Running: @unchecked Sendable {
     var reported = TransferMeter.Reading()
 
     init(
-        command: Command, payload: [UInt8], kept: [UInt8]?, operation: any Operation, bytesPerSecond: Int64?
+        command: Command, payload: [UInt8], kept: [UInt8]?, operation: any CommandOperation, bytesPerSecond: Int64?
     ) {
         self.command = command
         self.payload = payload
@@ -74,15 +74,15 @@ final class Running: @unchecked Sendable {
 
     /// What an execution that was told to stop, or failed, comes to.
     func ending(of error: (any Error)?, began: Bool) -> Ending {
-        let ambiguous = (error as? Failure)?.ambiguous ?? began
+        let ambiguous = (error as? CommandFailure)?.ambiguous ?? began
         switch stop {
         case .cancelled, .refused: return .cancelled(reason: stop?.reason ?? "")
         case .preempted, .drained, .cut: return .released(reason: stop?.reason ?? "", ambiguous: ambiguous)
         case nil: break
         }
         switch error {
-        case let failure as Failure: return .failure(failure)
-        case let error?: return .failure(Failure(.command, reason: "\(error)", ambiguous: began))
+        case let failure as CommandFailure: return .failure(failure)
+        case let error?: return .failure(CommandFailure(.command, reason: "\(error)", ambiguous: began))
         case nil: return .released(reason: "stopped", ambiguous: began)
         }
     }

@@ -31,8 +31,8 @@ struct SettlementTests {
         var testDescription: String { name }
     }
 
-    static func failed(_ fault: Failure.Fault, ambiguous: Bool = false, after: Duration? = nil) -> Ending {
-        .failure(Failure(fault, reason: "it failed", ambiguous: ambiguous, retryAfter: after))
+    static func failed(_ fault: CommandFailure.Fault, ambiguous: Bool = false, after: Duration? = nil) -> Ending {
+        .failure(CommandFailure(fault, reason: "it failed", ambiguous: ambiguous, retryAfter: after))
     }
 
     static let rows: [Row] = [
@@ -179,7 +179,7 @@ struct SettlementTests {
         var endings: [Ending] = [.success(result: nil), .cancelled(reason: "wished")]
         for ambiguous in [false, true] {
             endings.append(.released(reason: "drained", ambiguous: ambiguous))
-            for fault in [Failure.Fault.command, .link, .final, .credential, .destination] {
+            for fault in [CommandFailure.Fault.command, .link, .final, .credential, .destination] {
                 endings.append(Self.failed(fault, ambiguous: ambiguous))
             }
         }
@@ -232,9 +232,9 @@ struct SettlementTests {
 
     @Test func `charges a command that has no destination for the failures of one`() {
         let host = Destination(scheme: "http", host: "a", port: 80)
-        let faults: [Failure.Fault] = [.command, .link, .final, .credential, .destination]
+        let faults: [CommandFailure.Fault] = [.command, .link, .final, .credential, .destination]
         for fault in faults {
-            let failure = Failure(fault, reason: "it failed")
+            let failure = CommandFailure(fault, reason: "it failed")
             #expect(failure.judged(at: host, othersSucceed: true) == failure)
             let isDestinations = [.link, .credential, .destination].contains(fault)
             #expect(failure.judged(at: .none, othersSucceed: false).fault == (isDestinations ? .command : fault))

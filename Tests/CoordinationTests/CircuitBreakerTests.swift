@@ -12,7 +12,7 @@ import Wire
 
     /// Reports that the destination refused a command.
     private func refuse(
-        _ dispatcher: inout Dispatcher, _ command: ReadyCommand, _ fault: Failure.Fault = .destination, now: Int64
+        _ dispatcher: inout Dispatcher, _ command: ReadyCommand, _ fault: CommandFailure.Fault = .destination, now: Int64
     ) {
         dispatcher.transition(report(command, .new, fault: fault, reason: "the answer was 507"), now: now)
     }
@@ -29,9 +29,9 @@ import Wire
         dispatcher.links.controller.circuitBreakers[host]?.isClosed == false
     }
 
-    @Test(arguments: [(Failure.Fault.destination, 1), (.credential, 3)])
+    @Test(arguments: [(CommandFailure.Fault.destination, 1), (.credential, 3)])
     func `a destination that refuses gets one probe a minute, and all its commands when it accepts one`(
-        _ fault: Failure.Fault, _ refusals: Int
+        _ fault: CommandFailure.Fault, _ refusals: Int
     ) {
         var dispatcher = dispatcher(concurrency: 32)
         let commands = (1...20).map { ready($0, to: host) }

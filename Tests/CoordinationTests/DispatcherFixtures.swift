@@ -41,7 +41,7 @@ extension DispatcherFixtures {
     }
 
     func report(
-        _ command: ReadyCommand, _ status: CommandStatus, fault: Failure.Fault? = nil, reason: String? = nil
+        _ command: ReadyCommand, _ status: CommandStatus, fault: CommandFailure.Fault? = nil, reason: String? = nil
     ) -> StatusReport {
         StatusReport(
             event: StatusEvent(

@@ -38,7 +38,7 @@ import Work
             _ = try await harness.upload(file: file, to: "\(receiver.origin)/a")
             let (execution, _) = try harness.execution(
                 file: file, to: "\(receiver.origin)/b", idempotent: isIdempotent)
-            let failure = await #expect(throws: Failure.self) { try await harness.run(execution) }
+            let failure = await #expect(throws: CommandFailure.self) { try await harness.run(execution) }
             #expect(failure?.ambiguous == true)
             let count = receiver.requests(to: "/b").count
             #expect(isIdempotent ? count > 1 : count == 1, "\(count) requests")

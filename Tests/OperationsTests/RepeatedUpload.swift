@@ -36,7 +36,7 @@ final class RepeatedUpload: Sendable {
     /// - Parameter onKeep: called when what is kept has become durable; what it throws ends the execution there.
     func next(
         onKeep: @escaping @Sendable () throws -> Void = {}
-    ) -> (execution: Execution, meter: TransferMeter) {
+    ) -> (execution: CommandExecution, meter: TransferMeter) {
         let meter = TransferMeter(total: facts.total)
         // The store knows the offset that the execution before has reported.
         let (claim, kept, offset) = state.withLock { state in
@@ -49,7 +49,7 @@ final class RepeatedUpload: Sendable {
             id: id, type: "upload", qos: .default, status: .sent, destination: facts.destination,
             idempotent: facts.idempotent, claim: claim, retryLimit: 5, offset: offset, total: facts.total,
             createdAt: .now, updatedAt: .now)
-        let execution = Execution(
+        let execution = CommandExecution(
             command: command, payload: facts.payload?.bytes ?? [], kept: kept, meter: meter,
             keeper: { [self] bytes in
                 state.withLock { $0.kept = bytes }
@@ -60,7 +60,7 @@ final class RepeatedUpload: Sendable {
 
     func run() async throws -> JSONValue { try await harness.run(next().execution) }
 
-    func failure() async throws -> Failure { try await harness.failure(of: next().execution) }
+    func failure() async throws -> CommandFailure { try await harness.failure(of: next().execution) }
 }
 
 extension ReceivedRequest {

@@ -36,7 +36,7 @@ import Work
     /// Begins a low upload to `/low` and gives its connection that congestion control.
     private static func begin(
         _ file: String, with congestion: String, _ receiver: MisbehavingReceiver, _ harness: UploadHarness
-    ) async throws -> (execution: Execution, task: Task<Void, any Error>) {
+    ) async throws -> (execution: CommandExecution, task: Task<Void, any Error>) {
         receiver.on("/low", .slow(bytesPerSecond: 1_000_000))
         let (low, _) = try harness.execution(file: file, to: "\(receiver.origin)/low", qos: .background)
         let task = Task { _ = try await harness.run(low) }

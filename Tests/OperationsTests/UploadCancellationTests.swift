@@ -104,7 +104,7 @@ import Work
                 return try await harness.run(execution)
             }
             gate.cancel()
-            let failure = await #expect(throws: Failure.self) { try await gate.value }
+            let failure = await #expect(throws: CommandFailure.self) { try await gate.value }
             #expect(failure?.ambiguous == false)
             #expect(receiver.requests.isEmpty)
         }

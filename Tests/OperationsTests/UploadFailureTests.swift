@@ -9,7 +9,7 @@ import Work
 @Suite struct UploadFailureTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var behaviour: Behaviour
-        var fault: Failure.Fault
+        var fault: CommandFailure.Fault
         var ambiguous = false
         var retryAfter: Duration?
         var size = 1000

@@ -46,7 +46,7 @@ struct UploadHarness {
     func execution(
         file: String, to url: String, extra: [JSONValue.Member] = [], claim: Int = 1, id: CommandID = CommandID(),
         idempotent: Bool? = nil, qos: Commands.QualityOfService = .default, createdAt: Timestamp = .now
-    ) throws -> (execution: Execution, meter: TransferMeter) {
+    ) throws -> (execution: CommandExecution, meter: TransferMeter) {
         let named = extra.contains { $0.name == "protocol" } ? extra : extra + [.init("protocol", "put")]
         let facts = try operation.inspect(.object([.init("file", .string(file)), .init("to", .string(url))] + named))
         return Self.execution(facts, claim: claim, id: id, idempotent: idempotent, qos: qos, createdAt: createdAt)
@@ -55,13 +55,13 @@ struct UploadHarness {
     static func execution(
         _ facts: PayloadFacts, claim: Int = 1, id: CommandID = CommandID(), idempotent: Bool? = nil,
         qos: Commands.QualityOfService = .default, createdAt: Timestamp = .now
-    ) -> (execution: Execution, meter: TransferMeter) {
+    ) -> (execution: CommandExecution, meter: TransferMeter) {
         let command = Command(
             id: id, type: "upload", qos: qos, status: .sent, destination: facts.destination,
             idempotent: idempotent ?? facts.idempotent, claim: claim, retryLimit: 5, total: facts.total,
             createdAt: createdAt, updatedAt: createdAt)
         let meter = TransferMeter(total: facts.total)
-        return (Execution(command: command, payload: facts.payload?.bytes ?? [], meter: meter), meter)
+        return (CommandExecution(command: command, payload: facts.payload?.bytes ?? [], meter: meter), meter)
     }
 
     /// A file of that size without the disk for it, and without the time to fill it.
@@ -72,7 +72,7 @@ struct UploadHarness {
     }
 
     /// Executes and returns the result.
-    func run(_ execution: Execution) async throws -> JSONValue {
+    func run(_ execution: CommandExecution) async throws -> JSONValue {
         let result = try #require(try await operation.execute(execution))
         return try JSONValue(parsing: result)
     }
@@ -82,15 +82,15 @@ struct UploadHarness {
     }
 
     /// Executes what must fail and returns the failure.
-    func failure(file: String, to url: String, extra: [JSONValue.Member] = []) async throws -> Failure {
+    func failure(file: String, to url: String, extra: [JSONValue.Member] = []) async throws -> CommandFailure {
         try await failure(of: try execution(file: file, to: url, extra: extra).execution)
     }
 
-    func failure(of execution: Execution) async throws -> Failure {
+    func failure(of execution: CommandExecution) async throws -> CommandFailure {
         do {
             let result = try await operation.execute(execution)
             throw Missed("a failure did not come, but \(String(decoding: result ?? [], as: UTF8.self))")
-        } catch let failure as Failure {
+        } catch let failure as CommandFailure {
             return failure
         }
     }

@@ -23,7 +23,7 @@ import Wire
     @Test func `wait tells a failure and its reason`() async throws {
         try await Rig.with { rig in
             let id = try await rig.client.submit("noop", payload: ["echo": 1])
-            try rig.execute(id, ending: .failure(Failure(.final, reason: "it cannot be")))
+            try rig.execute(id, ending: .failure(CommandFailure(.final, reason: "it cannot be")))
             let outcome = try await rig.client.wait(for: id)
             #expect(outcome.status == .tooManyTimes)
             #expect(outcome.reason == "it cannot be")

@@ -55,7 +55,7 @@ struct Rig {
 }
 
 /// Takes `{"echo": ANYTHING}`.
-struct Echo: Sluice.Operation {
+struct Echo: CommandOperation {
     let type = "noop"
 
     func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadFacts {
@@ -67,7 +67,7 @@ struct Echo: Sluice.Operation {
             destination: Destination(scheme: "http", host: "echo", port: 80), idempotent: true, total: 5)
     }
 
-    func execute(_ execution: Execution) async throws -> [UInt8]? { nil }
+    func execute(_ execution: CommandExecution) async throws -> [UInt8]? { nil }
 }
 
 /// Stands where the coordinator would: takes hints and tells events.

@@ -60,7 +60,7 @@ import Wire
             let id = try await rig.client.submit("noop", payload: ["echo": 1], options: options)
             let early = await #expect(throws: SluiceError.self) { try await rig.client.resolve(id, as: .success) }
             #expect(early?.code == .notAllowed)
-            try rig.execute(id, ending: .failure(Failure(.command, reason: "cut", ambiguous: true)))
+            try rig.execute(id, ending: .failure(CommandFailure(.command, reason: "cut", ambiguous: true)))
             #expect(try rig.store.command(id)?.status == .inDoubt)
             try await rig.client.resolve(id, as: .success)
             #expect(try rig.store.command(id)?.status == .success)
@@ -75,7 +75,7 @@ import Wire
             for file in [copy, own] {
                 let id = try await rig.client.submit(
                     "upload", payload: ["file": .string(file), "to": "http://127.0.0.1:9/in/a", "method": "POST"])
-                try rig.execute(id, ending: .failure(Failure(.command, reason: "cut", ambiguous: true)))
+                try rig.execute(id, ending: .failure(CommandFailure(.command, reason: "cut", ambiguous: true)))
                 #expect(try rig.store.command(id)?.status == .inDoubt)
                 try await rig.client.resolve(id, as: .success)
             }

@@ -131,7 +131,7 @@ import Testing
         _ = try Self.reap(subject)
         try subject.open(epoch: 2)
         try subject.claim(id, epoch: 2)
-        try subject.apply(.end(id, claim: 2, .failure(Failure(.link, reason: "refused"))), epoch: 2)
+        try subject.apply(.end(id, claim: 2, .failure(CommandFailure(.link, reason: "refused"))), epoch: 2)
         #expect(try subject.store.command(id)?.suspect == false)
     }
 

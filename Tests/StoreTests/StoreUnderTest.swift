@@ -82,17 +82,17 @@ final class StoreUnderTest: Sendable {
         case .sent: try claim(id)
         case .error:
             try claim(id)
-            try apply(.end(id, claim: 1, .failure(Failure(.command, reason: "went wrong"))))
+            try apply(.end(id, claim: 1, .failure(CommandFailure(.command, reason: "went wrong"))))
         case .success:
             try claim(id)
             try apply(.end(id, claim: 1, .success(result: Array("{}".utf8))))
         case .cancelled: _ = try store.cancel(id, reason: "not wanted", now: .base)
         case .inDoubt:
             try claim(id)
-            try apply(.end(id, claim: 1, .failure(Failure(.command, reason: "cut", ambiguous: true))))
+            try apply(.end(id, claim: 1, .failure(CommandFailure(.command, reason: "cut", ambiguous: true))))
         case .tooManyTimes:
             try claim(id)
-            try apply(.end(id, claim: 1, .failure(Failure(.final, reason: "no such thing"))))
+            try apply(.end(id, claim: 1, .failure(CommandFailure(.final, reason: "no such thing"))))
         }
         return id
     }

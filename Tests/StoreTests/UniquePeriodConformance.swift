@@ -83,7 +83,7 @@ import Testing
         let late = Timestamp.base + .seconds(20)
         let second = try Self.submit(draft, subject, now: late).id
         #expect(second != first)
-        try subject.apply(.end(first, claim: 1, .failure(Failure(.final, reason: "no"))), now: late)
+        try subject.apply(.end(first, claim: 1, .failure(CommandFailure(.final, reason: "no"))), now: late)
         #expect(try subject.status(first) == .tooManyTimes)
         #expect(try subject.store.retry(first, now: late) != nil)
         #expect(try Self.submit(draft, subject, now: late) == Submission(id: second, isExisting: true))

@@ -117,9 +117,9 @@ import Testing
         let refused = try subject.submit()
         let planned = try subject.submit(.noop.with { $0.notBefore = .base + .seconds(100) })
         try subject.open()
-        for (id, fault) in [(failed, Failure.Fault.command), (refused, .link)] {
+        for (id, fault) in [(failed, CommandFailure.Fault.command), (refused, .link)] {
             try subject.claim(id)
-            let failure = Failure(fault, reason: "503", retryAfter: .seconds(30))
+            let failure = CommandFailure(fault, reason: "503", retryAfter: .seconds(30))
             try subject.apply(.end(id, claim: 1, .failure(failure)))
         }
         func waits() throws -> [Timestamp] {
@@ -142,10 +142,10 @@ import Testing
         let found = Timestamp.base + .seconds(3600 + 10)
         // Two of the command and two of the link; of each, one before the jump and one after it.
         let moments: [Timestamp] = [.base + .seconds(5), found, .base + .seconds(6), found + .seconds(-1)]
-        let faults: [Failure.Fault] = [.command, .command, .link, .link]
+        let faults: [CommandFailure.Fault] = [.command, .command, .link, .link]
         for (index, id) in ids.enumerated() {
             try subject.claim(id, now: moments[index])
-            let failure = Failure(faults[index], reason: "503", retryAfter: .seconds(30))
+            let failure = CommandFailure(faults[index], reason: "503", retryAfter: .seconds(30))
             try subject.apply(.end(id, claim: 1, .failure(failure)), now: moments[index])
         }
         func waits() throws -> [Timestamp] { try ids.map { try subject.store.command($0)?.notBefore ?? .zero } }

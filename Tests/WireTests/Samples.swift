@@ -39,7 +39,7 @@ enum Samples {
     }
 
     static func report(_ random: inout SeededRandom) -> StatusReport {
-        let faults: [Failure.Fault?] = [nil, .command, .link, .final, .credential, .reset, .destination]
+        let faults: [CommandFailure.Fault?] = [nil, .command, .link, .final, .credential, .reset, .destination]
         let transition = Transition(
             seq: Int64(bitPattern: random.next()), id: random.id(),
             status: CommandStatus.allCases[random.number(in: 0..<9)],

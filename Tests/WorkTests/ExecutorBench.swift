@@ -10,18 +10,18 @@ import Wire
 @testable import Work
 
 /// An operation that does what the test says.
-struct Scripted: Operation {
+struct Scripted: CommandOperation {
     let type: String
     var preparesBeforeSending = false
-    var body: @Sendable (Execution) async throws -> [UInt8]? = { _ in nil }
-    var preparation: @Sendable (Execution) async throws -> Void = { _ in }
+    var body: @Sendable (CommandExecution) async throws -> [UInt8]? = { _ in nil }
+    var preparation: @Sendable (CommandExecution) async throws -> Void = { _ in }
 
     func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadFacts {
         PayloadFacts(destination: .none, idempotent: true)
     }
 
-    func prepare(_ execution: Execution) async throws { try await preparation(execution) }
-    func execute(_ execution: Execution) async throws -> [UInt8]? { try await body(execution) }
+    func prepare(_ execution: CommandExecution) async throws { try await preparation(execution) }
+    func execute(_ execution: CommandExecution) async throws -> [UInt8]? { try await body(execution) }
 }
 
 /// An executor on a store in memory, with its committers.

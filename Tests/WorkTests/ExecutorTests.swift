@@ -36,7 +36,7 @@ import Wire
                     async let second: Void = execution.keep([1])
                     _ = try await (first, second)
                     try await execution.keep([1, 2])
-                    throw Failure(.link, reason: "cut")
+                    throw CommandFailure(.link, reason: "cut")
                 })
         ])
         let id = try bench.submit("a", to: Destination(scheme: "http", host: "h", port: 80))
@@ -80,7 +80,7 @@ import Wire
     @Test func `prepares before it is sent`() async throws {
         let seen = Mutex<[CommandStatus?]>([])
         let reference = Mutex<Bench?>(nil)
-        let look: @Sendable (Execution) -> Void = { execution in
+        let look: @Sendable (CommandExecution) -> Void = { execution in
             let status = reference.withLock { try? $0?.store.command(execution.id)?.status }
             seen.withLock { $0.append(status) }
         }
@@ -105,7 +105,7 @@ import Wire
         let bench = try Bench([
             Scripted(
                 type: "a", preparesBeforeSending: true,
-                preparation: { _ in throw Failure(.final, reason: "the source is gone") })
+                preparation: { _ in throw CommandFailure(.final, reason: "the source is gone") })
         ])
         let id = try bench.submit("a", idempotent: false)
         bench.offer(id, "a")
@@ -119,7 +119,7 @@ import Wire
     {
         let host = Destination(scheme: "http", host: "h", port: 80)
         let bench = try Bench([
-            Scripted(type: "cut", body: { _ in throw Failure(.reset, reason: "cut off", ambiguous: true) }),
+            Scripted(type: "cut", body: { _ in throw CommandFailure(.reset, reason: "cut off", ambiguous: true) }),
             Scripted(type: "fine"),
         ])
         let first = try bench.submit("cut", to: host)
@@ -155,7 +155,7 @@ import Wire
                 type: "cut",
                 body: { _ in
                     try await until("the cut") { isCut.withLock { $0 } }
-                    throw Failure(.reset, reason: "cut off", ambiguous: true)
+                    throw CommandFailure(.reset, reason: "cut off", ambiguous: true)
                 }),
             Scripted(
                 type: "lasting",
@@ -200,7 +200,7 @@ import Wire
 
     @Test func `an ambiguous end of what is not idempotent is in doubt`() async throws {
         let bench = try Bench([
-            Scripted(type: "a", body: { _ in throw Failure(.link, reason: "reset", ambiguous: true) })
+            Scripted(type: "a", body: { _ in throw CommandFailure(.link, reason: "reset", ambiguous: true) })
         ])
         let id = try bench.submit("a", idempotent: false)
         bench.offer(id, "a")

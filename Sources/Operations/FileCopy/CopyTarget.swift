@@ -14,7 +14,7 @@ struct CopyTarget: Sendable {
 
     /// Follows symbolic links, also to where nothing stands yet, so that the copy grows beside the file that it becomes and
     /// the link stays.
-    /// - Throws: a final ``Failure`` for links that lead nowhere.
+    /// - Throws: a final ``CommandFailure`` for links that lead nowhere.
     static func following(_ path: String) async throws -> CopyTarget {
         var target = CopyTarget(path: path)
         for _ in 0...maxLinks {
@@ -25,11 +25,11 @@ struct CopyTarget: Sendable {
             }
             target = CopyTarget(path: next)
         }
-        throw Failure(.final, reason: "cannot follow \(path): there are more than \(maxLinks) symbolic links")
+        throw CommandFailure(.final, reason: "cannot follow \(path): there are more than \(maxLinks) symbolic links")
     }
 
     /// Where the symbolic link at ``path`` leads; nil where none stands there. Blocks.
-    private func link() throws(Failure) -> String? {
+    private func link() throws(CommandFailure) -> String? {
         let bytes = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer -> [UInt8]? in
             guard let start = buffer.baseAddress else { return nil }
             let count = readlink(path, start, buffer.count)
@@ -38,7 +38,7 @@ struct CopyTarget: Sendable {
         // What cannot be looked at for another reason shows when the copy begins.
         guard let bytes else { return nil }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw Failure(
+            throw CommandFailure(
                 .final, reason: "\(path) is a symbolic link to \(String(shellQuoting: bytes)), which is not valid UTF-8"
             )
         }
@@ -46,29 +46,29 @@ struct CopyTarget: Sendable {
     }
 
     /// Refuses what a copy must not replace. Blocks.
-    /// - Throws: a final ``Failure`` where something other than a regular file stands there.
-    func requireReplaceable() throws(Failure) {
+    /// - Throws: a final ``CommandFailure`` where something other than a regular file stands there.
+    func requireReplaceable() throws(CommandFailure) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         let kind: String
         switch status.st_mode & S_IFMT {
         case S_IFREG: return
         case S_IFDIR:
-            throw Failure(.final, reason: "\(path) is a directory; end the URL with a slash to put the file into it")
+            throw CommandFailure(.final, reason: "\(path) is a directory; end the URL with a slash to put the file into it")
         case S_IFIFO: kind = "a FIFO"
         case S_IFSOCK: kind = "a socket"
         case S_IFCHR, S_IFBLK: kind = "a device"
         default: kind = "not a regular file"
         }
-        throw Failure(.final, reason: "\(path) is \(kind); only a regular file is replaced")
+        throw CommandFailure(.final, reason: "\(path) is \(kind); only a regular file is replaced")
     }
 
     /// As ``requireReplaceable()``, and refuses the source itself.
-    func check(for source: SourceFile) throws(Failure) {
+    func check(for source: SourceFile) throws(CommandFailure) {
         try requireReplaceable()
         var status = stat()
         guard lstat(path, &status) == 0, source.isSame(as: status) else { return }
-        throw Failure(.final, reason: "\(source.path) and \(path) are the same file")
+        throw CommandFailure(.final, reason: "\(source.path) and \(path) are the same file")
     }
 
     /// `.<name>.<id>.<claim>.part`, beside the target; of a long name only the start, since a name may have 255 bytes.
@@ -80,13 +80,13 @@ struct CopyTarget: Sendable {
         return directory == "/" ? "/\(file)" : "\(directory)/\(file)"
     }
 
-    func failure(_ error: SystemError, _ what: String) -> Failure {
+    func failure(_ error: SystemError, _ what: String) -> CommandFailure {
         switch error.code {
         case ENOENT, ENOTDIR:
-            Failure(.final, reason: "\(what): the directory \(directory) does not exist; create it and retry")
-        case EFBIG: Failure(.final, reason: "\(what): \(error.sentence)")
-        case EACCES, EPERM, EROFS, EISDIR, ENAMETOOLONG, ELOOP: Failure(.final, reason: "\(what): \(error)")
-        default: Failure(.command, reason: "\(what): \(error)")
+            CommandFailure(.final, reason: "\(what): the directory \(directory) does not exist; create it and retry")
+        case EFBIG: CommandFailure(.final, reason: "\(what): \(error.sentence)")
+        case EACCES, EPERM, EROFS, EISDIR, ENAMETOOLONG, ELOOP: CommandFailure(.final, reason: "\(what): \(error)")
+        default: CommandFailure(.command, reason: "\(what): \(error)")
         }
     }
 }

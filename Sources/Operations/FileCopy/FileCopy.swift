@@ -16,7 +16,7 @@ internal import Work
 /// ending; see ``PartFile`` for what such a call may still do.
 struct FileCopy: Sendable {
     let upload: UploadPayload
-    let execution: Execution
+    let execution: CommandExecution
 
     /// Bytes of data copied between two looks at whether the copy is still wanted.
     static let step = 4 << 20
@@ -31,7 +31,7 @@ struct FileCopy: Sendable {
         let path = upload.to.filePath
         let name = path.lastPathName
         guard !path.endsWithBytes(of: "/"), !name.isEmpty, name != ".", name != ".." else {
-            throw Failure(.final, reason: "\(upload.to.text) names no file")
+            throw CommandFailure(.final, reason: "\(upload.to.text) names no file")
         }
         let target = try await CopyTarget.following(path)
         let source: SourceFile
@@ -45,7 +45,7 @@ struct FileCopy: Sendable {
             if let result = try await confirmDelivery(target) { return result }
             await clearAway(target)
             throw missing.failure
-        } catch let failure as Failure where failure.fault == .final {
+        } catch let failure as CommandFailure where failure.fault == .final {
             await clearAway(target)
             throw failure
         }
@@ -120,12 +120,12 @@ struct FileCopy: Sendable {
     /// Whether another execution may go on from what is written: this one was released, or its file system did not answer.
     private func leavesPart(after error: any Error, _ source: SourceFile) -> Bool {
         guard source.identity.size > Self.smallCopy else { return false }
-        return error is CancellationError ? execution.isReleased : (error as? Failure)?.fault == .link
+        return error is CancellationError ? execution.isReleased : (error as? CommandFailure)?.fault == .link
     }
 
     // MARK: Blocking parts
 
-    private func begin(_ source: SourceFile, _ target: CopyTarget) throws(Failure) -> PartFile {
+    private func begin(_ source: SourceFile, _ target: CopyTarget) throws(CommandFailure) -> PartFile {
         try target.check(for: source)
         let path = target.temporaryPath(execution.id, claim: execution.claim)
         unlink(path)
@@ -176,14 +176,14 @@ struct FileCopy: Sendable {
     }
 
     /// The source may be the only other copy. Asks by the open file, for a reader of the target may have moved it already.
-    private func requireWhole(_ source: SourceFile, _ part: PartFile, _ target: CopyTarget) throws(Failure) {
+    private func requireWhole(_ source: SourceFile, _ part: PartFile, _ target: CopyTarget) throws(CommandFailure) {
         var status = stat()
         guard fstat(part.descriptor, &status) == 0 else {
             throw target.failure(SystemError(), "cannot examine \(target.path)")
         }
         let size = source.identity.size
         guard Int64(status.st_size) == size else {
-            throw Failure(
+            throw CommandFailure(
                 .command,
                 reason: "\(target.path) has \(status.st_size) of \(size) bytes after the copy; the source is kept")
         }

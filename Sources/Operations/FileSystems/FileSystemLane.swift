@@ -90,7 +90,7 @@ package final class FileSystemLane: Sendable {
     /// - Parameters:
     ///   - work: runs on a thread of the lane.
     ///   - late: given a result that came after the call was answered.
-    /// - Throws: what `work` throws; `CancellationError` where the task is cancelled first; a ``Failure`` of the fault
+    /// - Throws: what `work` throws; `CancellationError` where the task is cancelled first; a ``CommandFailure`` of the fault
     ///   `link`, uncharged, where the file system does not answer.
     package func run<Value: Sendable>(
         _ work: @escaping @Sendable (LaneCall) throws -> Value, late: @escaping @Sendable (Value) -> Void = { _ in }
@@ -209,15 +209,15 @@ package final class FileSystemLane: Sendable {
         return isBusy
     }
 
-    private func unanswered(_ silence: Duration) -> Failure {
+    private func unanswered(_ silence: Duration) -> CommandFailure {
         failure("the file system at \(name) has not answered for \(silence.components.seconds) s")
     }
 
-    private var overloaded: Failure { failure("\(Self.maxWaiting) calls wait for the file system at \(name)") }
+    private var overloaded: CommandFailure { failure("\(Self.maxWaiting) calls wait for the file system at \(name)") }
 
     /// Uncharged. The destination is not to blame, so the failure counts as no failure of its link.
-    private func failure(_ reason: String) -> Failure {
-        var failure = Failure(.link, reason: reason, retryAfter: Self.silenceLimit)
+    private func failure(_ reason: String) -> CommandFailure {
+        var failure = CommandFailure(.link, reason: reason, retryAfter: Self.silenceLimit)
         failure.isAnswer = true
         return failure
     }

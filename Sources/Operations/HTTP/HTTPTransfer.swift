@@ -40,7 +40,7 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
     let size: Int64
     /// Where it starts.
     private let start: Int64
-    private let execution: Execution
+    private let execution: CommandExecution
     private let source: SourceFile?
     private let active: NIOLoopBoundBox<Int>
     private let loop: any EventLoop
@@ -69,7 +69,7 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
     ///   - active: transfers under way; they share the memory for chunks.
     ///   - completion: called once, on the loop, with what came of it.
     init(
-        execution: Execution, body: Body, range: Range<Int64>, active: NIOLoopBoundBox<Int>, loop: any EventLoop,
+        execution: CommandExecution, body: Body, range: Range<Int64>, active: NIOLoopBoundBox<Int>, loop: any EventLoop,
         completion: @escaping @Sendable (HTTPRecord) -> Void
     ) {
         self.execution = execution
@@ -244,7 +244,7 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
     }
 
     /// The source, not the destination, is why it cannot go on.
-    private func stop(_ error: Failure) {
+    private func stop(_ error: CommandFailure) {
         record.error = error
         http?.stop()
     }
@@ -289,12 +289,12 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
                 self.writeBody()
             case .failure(let error):
                 let reason = "the source \(source.path) cannot be read: \(error)"
-                self.stop(error as? Failure ?? Failure(.command, reason: reason))
+                self.stop(error as? CommandFailure ?? CommandFailure(.command, reason: reason))
             }
         }
     }
 
-    private static func truncated(_ source: SourceFile?, at offset: Int64) -> Failure {
+    private static func truncated(_ source: SourceFile?, at offset: Int64) -> CommandFailure {
         SourceFile.changed(source?.path ?? "the source", "while it was sent: it ends after \(offset) bytes now")
     }
 

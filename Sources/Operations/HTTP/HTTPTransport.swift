@@ -23,7 +23,7 @@ final class HTTPTransport: Sendable {
     /// - Parameter range: the bytes of the file that are the body.
     func send(
         _ method: HTTPMethod, _ url: UploadURL, headers: HTTPHeaders, body: HTTPTransfer.Body, range: Range<Int64>,
-        _ manner: RequestManner, for execution: Execution
+        _ manner: RequestManner, for execution: CommandExecution
     ) async -> HTTPRecord {
         var record = HTTPRecord()
         guard let origin = HTTPOrigin(url.destination) else {
@@ -45,7 +45,7 @@ final class HTTPTransport: Sendable {
     }
 
     private func send(
-        _ request: HTTPRequest, _ body: HTTPTransfer.Body, _ range: Range<Int64>, _ execution: Execution
+        _ request: HTTPRequest, _ body: HTTPTransfer.Body, _ range: Range<Int64>, _ execution: CommandExecution
     ) async -> HTTPRecord {
         let loop = client.loop
         let active = self.active.withLock { active in

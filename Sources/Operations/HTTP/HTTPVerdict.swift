@@ -42,12 +42,12 @@ struct HTTPVerdict {
     let now: Timestamp
 
     /// - Returns: nil for success.
-    func failure(_ record: HTTPRecord) -> Failure? {
+    func failure(_ record: HTTPRecord) -> CommandFailure? {
         guard let head = record.head else {
             return failure(record.error ?? HTTPError.closed, began: record.began)
         }
         if (200..<300).contains(head.status.code), !record.sentAll {
-            return Failure(
+            return CommandFailure(
                 .command,
                 reason: "\(request) was answered \(head.status.code) before the whole file was sent, and then cut off",
                 ambiguous: true)
@@ -57,7 +57,7 @@ struct HTTPVerdict {
 
     // MARK: Responses
 
-    private func failure(_ head: HTTPResponseHead, _ body: ByteBuffer) -> Failure? {
+    private func failure(_ head: HTTPResponseHead, _ body: ByteBuffer) -> CommandFailure? {
         let code = Int(head.status.code)
         var failure = failure(code, head, body)
         failure?.isPushback = code == 429 || code == 503
@@ -65,7 +65,7 @@ struct HTTPVerdict {
         return failure
     }
 
-    private func failure(_ code: Int, _ head: HTTPResponseHead, _ body: ByteBuffer) -> Failure? {
+    private func failure(_ code: Int, _ head: HTTPResponseHead, _ body: ByteBuffer) -> CommandFailure? {
         let answer = "\(request) was answered \(code) \(Self.printable(head.status.reasonPhrase, limit: 80))"
         let reason = answer + Self.quoted(body)
         let wait = head.headers.first(name: "retry-after").flatMap { RetryAfter.duration($0, now: now) }
@@ -75,20 +75,20 @@ struct HTTPVerdict {
             let location = head.headers.first(name: "location").map {
                 " to \(Self.printable(HTTPHeaderRedaction.shown(url: $0), limit: 300))"
             }
-            return Failure(
+            return CommandFailure(
                 .final,
                 reason:
                     "\(answer): a redirect\(location ?? ""), which is not followed, because the credentials were meant "
                     + "for \(destination); submit to that URL if it is right")
-        case 401: return Failure(.credential, reason: reason + unauthorized(head), retryAfter: wait)
-        case 502, 504: return Failure(.command, reason: reason, ambiguous: true, retryAfter: wait)
-        case 503, 511: return Failure(.link, reason: reason, retryAfter: wait)
+        case 401: return CommandFailure(.credential, reason: reason + unauthorized(head), retryAfter: wait)
+        case 502, 504: return CommandFailure(.command, reason: reason, ambiguous: true, retryAfter: wait)
+        case 503, 511: return CommandFailure(.link, reason: reason, retryAfter: wait)
         case 507:
-            return Failure(.destination, reason: "\(reason); make room at \(destination)", retryAfter: wait)
-        case 408, 421, 423, 425, 429, 500..<600: return Failure(.command, reason: reason, retryAfter: wait)
-        case 400..<500: return Failure(wait == nil ? .final : .command, reason: reason, retryAfter: wait)
+            return CommandFailure(.destination, reason: "\(reason); make room at \(destination)", retryAfter: wait)
+        case 408, 421, 423, 425, 429, 500..<600: return CommandFailure(.command, reason: reason, retryAfter: wait)
+        case 400..<500: return CommandFailure(wait == nil ? .final : .command, reason: reason, retryAfter: wait)
         default:
-            return Failure(.command, reason: "\(answer), which is not a final response to an upload", ambiguous: true)
+            return CommandFailure(.command, reason: "\(answer), which is not a final response to an upload", ambiguous: true)
         }
     }
 
@@ -120,23 +120,23 @@ struct HTTPVerdict {
 
     // MARK: Errors
 
-    private func failure(_ error: any Error, began: Bool) -> Failure {
+    private func failure(_ error: any Error, began: Bool) -> CommandFailure {
         switch error {
-        case let failure as Failure:
+        case let failure as CommandFailure:
             var failure = failure
             failure.ambiguous = failure.ambiguous || began
             return failure
         case let error as HTTPError: return failure(error, began: began)
-        default: return Failure(.command, reason: "\(request) failed: \(error)", ambiguous: began)
+        default: return CommandFailure(.command, reason: "\(request) failed: \(error)", ambiguous: began)
         }
     }
 
-    private func failure(_ error: HTTPError, began: Bool) -> Failure {
+    private func failure(_ error: HTTPError, began: Bool) -> CommandFailure {
         switch error {
         case .nameNotResolved(let host, let code):
             return link("the name \(host) cannot be resolved: \(Self.words(resolver: code))")
         case .addressNotPermitted(let host):
-            return Failure(.final, reason: "\(request) was not sent: no address of \(host) is permitted")
+            return CommandFailure(.final, reason: "\(request) was not sent: no address of \(host) is permitted")
         case .connectFailed(let code): return link(words(connecting: code))
         case .connectTimeout: return link("no connection to \(destination) within the connect timeout")
         case .tls(let problem):
@@ -145,7 +145,7 @@ struct HTTPVerdict {
             failure.isAnswer = failure.fault == .destination
             return failure
         case .proxyRefused(407):
-            return Failure(
+            return CommandFailure(
                 .destination,
                 reason:
                     "the proxy for \(destination) demands authentication (407); name it as http://user:password@host")
@@ -154,13 +154,13 @@ struct HTTPVerdict {
                 "the proxy opens no tunnel to \(destination): \(status.map { "it answered \($0)" } ?? "no answer")")
         case .closed where !began: return link("\(destination) closed the connection at once")
         case .closed:
-            return Failure(
+            return CommandFailure(
                 .reset, reason: "\(destination) closed the connection before it answered \(request)", ambiguous: true)
         case .broken(let code) where !began: return link(words(connecting: code))
         case .broken(let code):
-            return Failure(.reset, reason: "\(request) was cut off: \(SystemError(code))", ambiguous: true)
+            return CommandFailure(.reset, reason: "\(request) was cut off: \(SystemError(code))", ambiguous: true)
         case .stalled, .keptConnectionSilent:
-            return Failure(.link, reason: "\(request) stalled: no byte moved either way for too long", ambiguous: began)
+            return CommandFailure(.link, reason: "\(request) stalled: no byte moved either way for too long", ambiguous: began)
         case .responseTimeout:
             return command(
                 "\(destination) received all of \(request) and did not answer in time; "
@@ -169,12 +169,12 @@ struct HTTPVerdict {
         case .headTooLarge: return command("\(request) was answered with a head of more than 64 KiB", began)
         case .invalidResponse(let what):
             return command("\(request) was answered with something that is not HTTP: \(what)", began)
-        case .local(let sentence): return Failure(.destination, reason: "\(request) was not sent: \(sentence)")
+        case .local(let sentence): return CommandFailure(.destination, reason: "\(request) was not sent: \(sentence)")
         case .bodyTimeout, .refusedBody, .stopped: return command("\(request) was cut short", began)
         }
     }
 
-    private func failure(_ problem: TLSProblem, began: Bool) -> Failure {
+    private func failure(_ problem: TLSProblem, began: Bool) -> CommandFailure {
         switch problem {
         case .certificateDates(let notBefore, let notAfter):
             let (start, end) = (Self.timestamp(notBefore), Self.timestamp(notAfter))
@@ -189,20 +189,20 @@ struct HTTPVerdict {
                 "its certificate is not trusted",
                 "renew it there, or name its issuer in upload.trustRootsFile or the destination's trustRootsFile")
         case .clientCertificateDemanded:
-            return Failure(
+            return CommandFailure(
                 .destination,
                 reason:
                     "\(destination) demands a client certificate that it accepts; name one as clientCertificateFile "
                     + "and clientKeyFile of the destination in sluice.yaml")
         case .versionTooOld:
-            return Failure(
+            return CommandFailure(
                 .destination,
                 reason: "\(destination) speaks no TLS 1.2 or newer, and older ones are not safe (RFC 8996)")
         case .interrupted where began:
-            return Failure(.reset, reason: "\(request) was cut off within TLS", ambiguous: true)
+            return CommandFailure(.reset, reason: "\(request) was cut off within TLS", ambiguous: true)
         case .interrupted: return link("\(destination) closed the connection during the TLS handshake")
         case .other(let words) where began:
-            return Failure(.reset, reason: "\(request) was cut off: \(words)", ambiguous: true)
+            return CommandFailure(.reset, reason: "\(request) was cut off: \(words)", ambiguous: true)
         case .other(let words): return link("no TLS connection to \(destination): \(words)")
         }
     }
@@ -213,14 +213,14 @@ struct HTTPVerdict {
     }
 
     /// Nothing was sent: the handshake comes before the request.
-    private func untrusted(_ problem: String, _ remedy: String) -> Failure {
-        Failure(.destination, reason: "\(destination) is not trusted: \(problem); \(remedy)")
+    private func untrusted(_ problem: String, _ remedy: String) -> CommandFailure {
+        CommandFailure(.destination, reason: "\(destination) is not trusted: \(problem); \(remedy)")
     }
 
-    private func link(_ reason: String) -> Failure { Failure(.link, reason: reason) }
+    private func link(_ reason: String) -> CommandFailure { CommandFailure(.link, reason: reason) }
 
-    private func command(_ reason: String, _ began: Bool) -> Failure {
-        Failure(.command, reason: reason, ambiguous: began)
+    private func command(_ reason: String, _ began: Bool) -> CommandFailure {
+        CommandFailure(.command, reason: reason, ambiguous: began)
     }
 
     private static func words(resolver code: Int32) -> String {

@@ -55,9 +55,9 @@ final class DestinationEvidence: Sendable {
     ///   - target: where a redirect leads; nil for anything else.
     ///   - start: when the request began.
     func judge(
-        _ failure: Failure, of id: CommandID, at destination: Destination, redirectedTo target: Destination? = nil,
+        _ failure: CommandFailure, of id: CommandID, at destination: Destination, redirectedTo target: Destination? = nil,
         since start: ContinuousClock.Instant, now: ContinuousClock.Instant = .now
-    ) -> Failure {
+    ) -> CommandFailure {
         state.withLock { state in
             var failure = failure
             var refusals = state.refusals[destination] ?? Refusals()

@@ -14,7 +14,7 @@ struct OpenedSource: Sendable {
         do {
             self.credential = try credential?.header()
         } catch {
-            throw Failure(.credential, reason: "no credential for \(upload.to.destination): \(error)")
+            throw CommandFailure(.credential, reason: "no credential for \(upload.to.destination): \(error)")
         }
         let size = source.identity.size
         guard size > 0 else {
@@ -29,7 +29,7 @@ struct OpenedSource: Sendable {
                 try source.read(into: .init(rebasing: $0.prefix(count)), at: 0)
             }
         } catch {
-            throw Failure(.command, reason: "the source \(upload.file) cannot be read: \(error)")
+            throw CommandFailure(.command, reason: "the source \(upload.file) cannot be read: \(error)")
         }
         guard start.readableBytes == count else {
             throw SourceFile.changed(upload.file, "while it was read: it ends after \(start.readableBytes) bytes now")

@@ -103,11 +103,11 @@ final class SourceFile: Sendable {
     }
 
     /// Compares the file with what it was when it was opened.
-    /// - Throws: a final ``Failure`` that says what changed.
-    func requireUnchanged() throws(Failure) {
+    /// - Throws: a final ``CommandFailure`` that says what changed.
+    func requireUnchanged() throws(CommandFailure) {
         let now: SourceIdentity
         do { now = try currentIdentity() } catch {
-            throw Failure(.command, reason: "\(path) cannot be examined: \(error)")
+            throw CommandFailure(.command, reason: "\(path) cannot be examined: \(error)")
         }
         if let difference = now.difference(from: identity) {
             throw Self.changed(path, "while it was sent: \(difference)")
@@ -216,8 +216,8 @@ final class SourceFile: Sendable {
     /// Makes `target` share the blocks of this file, where the file system has that.
     func reflink(to target: CInt) -> Bool { clinux_reflink(descriptor, target) == 0 }
 
-    static func changed(_ path: String, _ how: String) -> Failure {
-        Failure(
+    static func changed(_ path: String, _ how: String) -> CommandFailure {
+        CommandFailure(
             .final,
             reason: "source changed: \(path) changed \(how); submit it again, or with --spool to send a copy of its own"
         )

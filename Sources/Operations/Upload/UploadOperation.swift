@@ -8,7 +8,7 @@ package import Work
 ///
 /// Everything that can be checked before the first byte is checked at the start of ``execute(_:)`` rather than in a
 /// phase of its own, which would cost every small file a second commit; what fails there is not ambiguous.
-package struct UploadOperation: Operation {
+package struct UploadOperation: CommandOperation {
     package let type = "upload"
 
     let transport: any RequestTransport
@@ -82,7 +82,7 @@ package struct UploadOperation: Operation {
 
     // MARK: Execution
 
-    package func execute(_ execution: Execution) async throws -> [UInt8]? {
+    package func execute(_ execution: CommandExecution) async throws -> [UInt8]? {
         let upload = try Self.payload(of: execution)
         switch upload.to.scheme {
         case .file:
@@ -96,9 +96,9 @@ package struct UploadOperation: Operation {
     }
 
     /// Of what was told to stop before anything was delivered: nobody needs to ask what has become of it.
-    static func stopped(_ what: String) -> Failure { Failure(.link, reason: "\(what) was stopped before it began") }
+    static func stopped(_ what: String) -> CommandFailure { CommandFailure(.link, reason: "\(what) was stopped before it began") }
 
-    static func payload(of execution: Execution) throws(Failure) -> UploadPayload {
+    static func payload(of execution: CommandExecution) throws(CommandFailure) -> UploadPayload {
         do {
             var upload = try UploadPayload(try JSONValue(parsing: execution.payload))
             // Inspection did both; a payload that came another way is treated alike.
@@ -106,11 +106,11 @@ package struct UploadOperation: Operation {
             upload.resolveDirectory()
             return upload
         } catch {
-            throw Failure(.final, reason: "the payload of this upload cannot be used: \(error)")
+            throw CommandFailure(.final, reason: "the payload of this upload cannot be used: \(error)")
         }
     }
 
-    private func send(_ upload: UploadPayload, _ execution: Execution) async throws -> [UInt8]? {
+    private func send(_ upload: UploadPayload, _ execution: CommandExecution) async throws -> [UInt8]? {
         let credential = credential(for: upload)
         let opened: OpenedSource
         do {
@@ -159,7 +159,7 @@ package struct UploadOperation: Operation {
         guard source.size >= Self.minQuestionedSize, evidence.refuses(url.destination) else { return }
         requests.expectsContinue = true
         let record = await requests.send(.HEAD, url, withholding: ["content-type"])
-        guard var failure = requests.failure(record, of: .HEAD, url) as? Failure else { return }
+        guard var failure = requests.failure(record, of: .HEAD, url) as? CommandFailure else { return }
         // Nothing of the file has left.
         failure.ambiguous = false
         switch failure.fault {
@@ -211,7 +211,7 @@ package struct UploadOperation: Operation {
         let record = await requests.send(
             method, upload.to, requests.contentType, withholding: withheld, body: opened.body, size: size)
         if let failure = requests.failure(record, of: method, upload.to) {
-            guard var failure = failure as? Failure, failure.fault == .final, let status = record.status,
+            guard var failure = failure as? CommandFailure, failure.fault == .final, let status = record.status,
                 (400..<500).contains(status)
             else { throw failure }
             if record.header("tus-resumable") != nil {

@@ -3,20 +3,20 @@ internal import Work
 
 /// The source is gone, and its removal was asked for: an earlier execution may have done it.
 struct MissingSource: Error {
-    let failure: Failure
+    let failure: CommandFailure
 }
 
 extension UploadPayload {
     /// Opens the source and compares it with what was recorded at submit. Blocks.
-    /// - Throws: a ``Failure``, final where the source is not what it was, or ``MissingSource``.
+    /// - Throws: a ``CommandFailure``, final where the source is not what it was, or ``MissingSource``.
     func openSource() throws -> SourceFile {
         let opened: SourceFile
         do {
             opened = try SourceFile(path: file)
         } catch {
             // No fault of the source: it may well be what it was.
-            if error.problem == .passing { throw Failure(.command, reason: error.message) }
-            let failure = Failure(.final, reason: "source changed since it was submitted: \(error)")
+            if error.problem == .passing { throw CommandFailure(.command, reason: error.message) }
+            let failure = CommandFailure(.final, reason: "source changed since it was submitted: \(error)")
             if removeSource { throw MissingSource(failure: failure) }
             throw failure
         }

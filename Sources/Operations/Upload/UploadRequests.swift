@@ -9,7 +9,7 @@ protocol RequestTransport: Sendable {
     /// - Parameter range: the bytes of the file that are the body.
     func send(
         _ method: HTTPMethod, _ url: UploadURL, headers: HTTPHeaders, body: HTTPTransfer.Body, range: Range<Int64>,
-        _ manner: RequestManner, for execution: Execution
+        _ manner: RequestManner, for execution: CommandExecution
     ) async -> HTTPRecord
 }
 
@@ -27,7 +27,7 @@ extension HTTPTransport: RequestTransport {}
 /// command.
 struct UploadRequests: Sendable {
     var upload: UploadPayload
-    let execution: Execution
+    let execution: CommandExecution
     let credential: (name: String, value: String)?
     let transport: any RequestTransport
     let evidence: DestinationEvidence
@@ -114,7 +114,7 @@ struct UploadRequests: Sendable {
     func passingFailure(_ record: HTTPRecord, of method: HTTPMethod, _ url: UploadURL) -> (any Error)? {
         if record.status == 501 { return nil }
         let failure = failure(record, of: method, url)
-        return (failure as? Failure)?.fault == .final ? nil : failure
+        return (failure as? CommandFailure)?.fault == .final ? nil : failure
     }
 
     /// The type of the file. What the producer says in a header is more precise.

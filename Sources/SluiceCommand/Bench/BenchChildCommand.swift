@@ -83,14 +83,14 @@ struct BenchChildCommand: AsyncParsableCommand {
 }
 
 /// Leaves the monotonic time at which it began as its result.
-struct StampOperation: Work.Operation {
+struct StampOperation: CommandOperation {
     let type = "bench.stamp"
 
     func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadFacts {
         PayloadFacts(destination: .none, idempotent: true)
     }
 
-    func execute(_ execution: Execution) async throws -> [UInt8]? {
+    func execute(_ execution: CommandExecution) async throws -> [UInt8]? {
         JSONValue.object([.init("at", .integer(clinux_monotonic()))]).bytes
     }
 }

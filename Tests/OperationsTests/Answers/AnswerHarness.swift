@@ -8,9 +8,9 @@ import Work
 /// How an execution ended.
 enum Outcome: CustomStringConvertible {
     case success(JSONValue)
-    case failure(Failure)
+    case failure(CommandFailure)
 
-    var failure: Failure? { if case .failure(let failure) = self { failure } else { nil } }
+    var failure: CommandFailure? { if case .failure(let failure) = self { failure } else { nil } }
     var result: JSONValue? { if case .success(let result) = self { result } else { nil } }
 
     var description: String {
@@ -38,7 +38,7 @@ extension UploadHarness {
         return try await outcome(of: execution, within: limit)
     }
 
-    func outcome(of execution: Execution, within limit: Duration = .seconds(45)) async throws -> Outcome {
+    func outcome(of execution: CommandExecution, within limit: Duration = .seconds(45)) async throws -> Outcome {
         let work = Task { try await run(execution) }
         let limiter = Task {
             // Cancelled as soon as the execution has ended.
@@ -52,7 +52,7 @@ extension UploadHarness {
         if await limiter.value { throw Missed("the execution had not ended after \(limit)") }
         do {
             return .success(try result.get())
-        } catch let failure as Failure {
+        } catch let failure as CommandFailure {
             return .failure(failure)
         }
     }

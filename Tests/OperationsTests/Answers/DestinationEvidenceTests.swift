@@ -15,8 +15,8 @@ import Testing
 
     private static func time(_ seconds: Double) -> ContinuousClock.Instant { zero + .seconds(seconds) }
 
-    private static var unavailable: Failure {
-        var failure = Failure(.link, reason: "it was answered 503", retryAfter: .seconds(7))
+    private static var unavailable: CommandFailure {
+        var failure = CommandFailure(.link, reason: "it was answered 503", retryAfter: .seconds(7))
         (failure.isPushback, failure.isAnswer) = (true, true)
         return failure
     }
@@ -28,9 +28,9 @@ import Testing
     }
 
     private func judge(
-        _ failure: Failure = Self.unavailable, redirectedTo target: Destination? = nil, since start: Double,
+        _ failure: CommandFailure = Self.unavailable, redirectedTo target: Destination? = nil, since start: Double,
         now: Double
-    ) -> Failure {
+    ) -> CommandFailure {
         evidence.judge(
             failure, of: failing, at: Self.host, redirectedTo: target, since: Self.time(start), now: Self.time(now))
     }
@@ -39,7 +39,7 @@ import Testing
         /// Seconds after an answer to another command.
         var started: Double
         var failed: Double
-        var fault: Failure.Fault
+        var fault: CommandFailure.Fault
 
         var testDescription: String { "from \(started) s to \(failed) s after the answer" }
     }
@@ -97,16 +97,16 @@ import Testing
         #expect(judge(since: 1, now: 2).fault == .link)
     }
 
-    @Test(arguments: [Failure.Fault.link, .reset, .command, .final, .credential, .destination])
-    func `an answer to another command changes only a 503`(_ fault: Failure.Fault) {
+    @Test(arguments: [CommandFailure.Fault.link, .reset, .command, .final, .credential, .destination])
+    func `an answer to another command changes only a 503`(_ fault: CommandFailure.Fault) {
         answer(201, to: other, at: 0)
-        let failure = Failure(fault, reason: "it failed", ambiguous: true)
+        let failure = CommandFailure(fault, reason: "it failed", ambiguous: true)
         #expect(judge(failure, since: 1, now: 2) == failure)
     }
 
     @Test(arguments: [false, true])
     func `a 503 leaves the refusals of its destination as they are`(_ isCharged: Bool) {
-        let refusal = Failure(.credential, reason: "it was answered 401")
+        let refusal = CommandFailure(.credential, reason: "it was answered 401")
         #expect(!evidence.refuses(Self.host))
         _ = judge(since: 0, now: 1)
         #expect(!evidence.refuses(Self.host))
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test func `a destination that accepts a file keeps its answers and loses its refusals`() {
-        _ = judge(Failure(.destination, reason: "it was answered 507"), since: 0, now: 1)
+        _ = judge(CommandFailure(.destination, reason: "it was answered 507"), since: 0, now: 1)
         answer(201, to: other, at: 1)
         evidence.accepted(Self.host)
         #expect(!evidence.refuses(Self.host))
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test func `answers do not change the verdict on redirects to one place`() {
-        var redirect = Failure(.final, reason: "it was answered 302")
+        var redirect = CommandFailure(.final, reason: "it was answered 302")
         redirect.isAnswer = true
         let faults = (1...3).map { number in
             let id = CommandID()
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test func `answers of many destinations push out older answers and no refusal`() {
-        _ = judge(Failure(.destination, reason: "it was answered 507"), since: 0, now: 1)
+        _ = judge(CommandFailure(.destination, reason: "it was answered 507"), since: 0, now: 1)
         answer(201, to: other, at: 1)
         for port in 1..<DestinationEvidence.maxDestinations {
             answer(201, to: other, at: 1, from: Destination(scheme: "http", host: "many.example", port: port))

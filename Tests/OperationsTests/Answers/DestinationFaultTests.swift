@@ -55,7 +55,7 @@ import Testing
             "* * : read; answer 302 header \"Location: http://portal.example/login?to={target}\""
         try await withServer(script) { server, harness in
             let file = try harness.directory.file("a", sample(1000))
-            var faults: [Failure.Fault?] = []
+            var faults: [CommandFailure.Fault?] = []
             for number in 1...4 {
                 faults.append(
                     try await harness.outcome(file: file, to: "\(server.origin)/\(number)").failure?.fault)

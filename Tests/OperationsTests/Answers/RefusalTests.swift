@@ -7,7 +7,7 @@ import Testing
 @Suite struct RefusalTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var answer: String
-        var fault: Failure.Fault
+        var fault: CommandFailure.Fault
         var retryAfter: Duration?
 
         var testDescription: String { answer }
@@ -82,7 +82,7 @@ import Testing
         try await withServer("* * : read; answer 302 header \"Location: http://portal.example/login?to={target}\"") {
             server, harness in
             let file = try harness.directory.file("a", sample(1000))
-            var failures: [Failure] = []
+            var failures: [CommandFailure] = []
             for number in 1...4 {
                 failures += [try await harness.outcome(file: file, to: "\(server.origin)/\(number)").failure]
                     .compactMap { $0 }

@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    /// A destination that restarts has answered others moments before. `Failure.judged` decides, in the executor.
+    /// A destination that restarts has answered others moments before. `CommandFailure.judged` decides, in the executor.
     @Test func `a reset stays undecided, whatever the destination has answered`() async throws {
         let script = """
             * /b : read; reset

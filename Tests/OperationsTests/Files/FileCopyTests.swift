@@ -76,7 +76,7 @@ import Work
             let task = Task { try await harness.run(execution) }
             try await until("the first bytes") { meter.reading.bytes > 0 }
             task.cancel()
-            await #expect(throws: Failure.self) { try await task.value }
+            await #expect(throws: CommandFailure.self) { try await task.value }
             #expect(try names(target).isEmpty)
         }
     }
@@ -119,7 +119,7 @@ import Work
             let before = meter.reading.bytes
             try await until("more") { meter.reading.bytes >= before + 64 << 10 }
             task.cancel()
-            await #expect(throws: Failure.self) { try await task.value }
+            await #expect(throws: CommandFailure.self) { try await task.value }
         }
     }
 
@@ -265,7 +265,7 @@ import Work
             try await until("the first bytes") { meter.reading.bytes > 0 }
             meter.release()
             task.cancel()
-            await #expect(throws: Failure.self) { try await task.value }
+            await #expect(throws: CommandFailure.self) { try await task.value }
             #expect(try names(target) == [".x.\(upload.id).1.part"])
             #expect(upload.kept?["copy"] != nil)
             let (second, rest) = upload.next()
@@ -328,7 +328,7 @@ import Work
             let facts = try harness.operation.inspect(
                 .object([.init("file", .string(file)), .init("to", .string("file://\(target)/x"))] + remove))
             let created = Timestamp.now
-            func execution(claim: Int) -> Execution {
+            func execution(claim: Int) -> CommandExecution {
                 UploadHarness.execution(facts, claim: claim, createdAt: created).execution
             }
             let result = try await harness.run(execution(claim: 1))

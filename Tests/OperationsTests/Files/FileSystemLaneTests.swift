@@ -100,14 +100,14 @@ import Work
         try await until("two calls") { hang.begunCount == 2 }
         // One that waits is refused when the limit has passed.
         let began = ContinuousClock.now
-        let refused = await #expect(throws: Failure.self) { try await lane.run { _ in } }
+        let refused = await #expect(throws: CommandFailure.self) { try await lane.run { _ in } }
         #expect((.seconds(4)...(.seconds(20))).contains(ContinuousClock.now - began))
         #expect(refused?.fault == .link)
         #expect(refused?.retryAfter == .seconds(5))
         #expect(refused?.reason.hasPrefix("the file system at /mnt/x has not answered for ") == true)
         // One that comes later is refused at once.
         let later = ContinuousClock.now
-        await #expect(throws: Failure.self) { try await lane.run { _ in } }
+        await #expect(throws: CommandFailure.self) { try await lane.run { _ in } }
         #expect(ContinuousClock.now - later < .seconds(1))
         // What clears away is not refused; it is done when the file system answers again.
         let isCleared = Atomic<Bool>(false)
@@ -125,11 +125,11 @@ import Work
         let lane = FileSystemLane(name: "/mnt/x", maxThreads: 1, callLimit: .seconds(1))
         let hang = Hang()
         let began = ContinuousClock.now
-        let failure = await #expect(throws: Failure.self) { try await lane.run { _ in hang.call() } }
+        let failure = await #expect(throws: CommandFailure.self) { try await lane.run { _ in hang.call() } }
         #expect(failure?.fault == .link && failure?.isAnswer == true)
         #expect(ContinuousClock.now - began >= .seconds(4))
         #expect(hang.begunCount == 1 && hang.endedCount == 0)
-        await #expect(throws: Failure.self) { try await lane.run { _ in } }
+        await #expect(throws: CommandFailure.self) { try await lane.run { _ in } }
         hang.letGo(1)
         try await until("the lane") { (try? await lane.run { _ in true }) ?? false }
     }

@@ -97,7 +97,7 @@ import Work
             try await until("the first bytes") { meter.reading.bytes > 0 }
             meter.release()
             task.cancel()
-            await #expect(throws: Failure.self) { try await task.value }
+            await #expect(throws: CommandFailure.self) { try await task.value }
             let (second, rest) = upload.next()
             _ = try await harness.run(second)
             sync()

@@ -163,7 +163,7 @@ import Work
             receiver.on("/silent", copy(changed: nil))
             let file = try harness.directory.file("a", [1, 2, 3, 4, 5])
             let remove = [JSONValue.Member("removeSource", true)]
-            func again(_ path: String, claim: Int) throws -> Execution {
+            func again(_ path: String, claim: Int) throws -> CommandExecution {
                 if access(file, F_OK) != 0 { _ = try harness.directory.file("a", [1, 2, 3, 4, 5]) }
                 let url = "\(receiver.origin)\(path)"
                 let execution = try harness.execution(file: file, to: url, extra: remove, claim: claim).execution
@@ -224,7 +224,7 @@ import Work
             var facts = PayloadFacts(destination: .none, idempotent: true)
             facts.payload = .string("")
             let execution = UploadHarness.execution(facts).execution
-            let broken = Execution(command: execution.command, payload: Array(payload.utf8), meter: TransferMeter())
+            let broken = CommandExecution(command: execution.command, payload: Array(payload.utf8), meter: TransferMeter())
             #expect(try await harness.failure(of: broken).fault == .final)
         }
     }

@@ -12,7 +12,7 @@ struct InProcessTransport: RequestTransport {
 
     func send(
         _ method: HTTPMethod, _ url: UploadURL, headers: HTTPHeaders, body: HTTPTransfer.Body, range: Range<Int64>,
-        _ manner: RequestManner, for execution: Execution
+        _ manner: RequestManner, for execution: CommandExecution
     ) async -> HTTPRecord {
         var record = HTTPRecord()
         let bytes: [UInt8]

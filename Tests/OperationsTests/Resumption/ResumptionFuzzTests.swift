@@ -120,7 +120,7 @@ private final class Checkpoint: Sendable {
                 idempotent: drawn.isIdempotent, claim: claim, retryLimit: 5, total: facts.total, createdAt: .now,
                 updatedAt: .now)
             let meter = TransferMeter(offset: offset, total: facts.total)
-            let execution = Execution(
+            let execution = CommandExecution(
                 command: command, payload: facts.payload?.bytes ?? [], kept: checkpoint.bytes, meter: meter,
                 keeper: { checkpoint.bytes = $0 })
             let before = destination.exchanges
@@ -129,7 +129,7 @@ private final class Checkpoint: Sendable {
                 requireDelivered(drawn, destination, result, bytes)
                 if result["sourceRemoved"]?.bool != true { #expect(access(file, F_OK) == 0) }
                 return true
-            } catch let failure as Failure {
+            } catch let failure as CommandFailure {
                 #expect(!failure.reason.isEmpty)
                 #expect(access(file, F_OK) == 0, "the source went with a failure: \(failure)")
                 #expect(destination.exchanges - before <= Self.maxRequests)

@@ -6,7 +6,7 @@ import Testing
 
 /// The decisions of resumable uploads, without requests.
 @Suite struct ResumptionTests {
-    private static let refused = Failure(.final, reason: "refused")
+    private static let refused = CommandFailure(.final, reason: "refused")
 
     private func resumption(
         size: Int64 = 1000, isIdempotent: Bool = true, chunk: Int64? = nil, locks: Int = 1
@@ -71,7 +71,7 @@ import Testing
         var steps = 0
         while steps < 100 {
             if case .fail(let error) = upload.next(after: .refusesOffset(nil)) {
-                #expect((error as? Failure)?.fault == .command)
+                #expect((error as? CommandFailure)?.fault == .command)
                 break
             }
             _ = upload.next(after: holds(3))
@@ -164,19 +164,19 @@ import Testing
             Issue.record("the refusal was forgotten")
             return
         }
-        #expect(error as? Failure == Self.refused)
+        #expect(error as? CommandFailure == Self.refused)
     }
 
     @Test(arguments: [ResumptionAnswer.vanished, .foreign, .locked(refused), .failed(refused)])
     func `an error after the last byte leaves every other failure ambiguous`(_ answer: ResumptionAnswer) {
         var upload = resumption(locks: 0)
         _ = upload.start(.begun(holds(0)))
-        #expect(upload.next(after: .failedAtEnd(Failure(.command, reason: "500"))).words == "locate")
+        #expect(upload.next(after: .failedAtEnd(CommandFailure(.command, reason: "500"))).words == "locate")
         guard case .fail(let error) = upload.next(after: answer) else {
             Issue.record("the upload goes on")
             return
         }
-        #expect((error as? Failure)?.ambiguous == true)
+        #expect((error as? CommandFailure)?.ambiguous == true)
     }
 }
 

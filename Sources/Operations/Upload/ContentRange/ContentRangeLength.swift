@@ -34,7 +34,7 @@ struct ContentRangeLength: UploadDialect {
         if let failure = requests.failure(record, of: .HEAD, messages.url) { return .failed(failure) }
         guard let length = ContentRangeRequests.length(record) else {
             return .failed(
-                Failure(
+                CommandFailure(
                     .final,
                     reason: "HEAD \(messages.url.textForPeople) was answered without a Content-Length, so it cannot be "
                         + "told what is there; take contentRange from this destination in sluice.yaml, or name the "
@@ -95,7 +95,7 @@ struct ContentRangeLength: UploadDialect {
                 }
             }
         } catch let error as SystemError {
-            throw Failure(.command, reason: "the source \(source.path) cannot be read: \(error)")
+            throw CommandFailure(.command, reason: "the source \(source.path) cannot be read: \(error)")
         }
     }
 }

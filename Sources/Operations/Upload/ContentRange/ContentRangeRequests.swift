@@ -31,7 +31,7 @@ struct ContentRangeRequests: Sendable {
     var size: Int64 { source.identity.size }
     var url: UploadURL { requests.upload.to }
 
-    /// - Throws: ``Failure`` of a destination that refuses the question or does not answer it now.
+    /// - Throws: ``CommandFailure`` of a destination that refuses the question or does not answer it now.
     func greet() async throws -> Greeting {
         let record = await query(withholding: [])
         switch record.status {
@@ -91,8 +91,8 @@ struct ContentRangeRequests: Sendable {
         requests.failure(record, of: .PUT, url) ?? unexpected(record)
     }
 
-    private func unexpected(_ record: HTTPRecord) -> Failure {
-        Failure(
+    private func unexpected(_ record: HTTPRecord) -> CommandFailure {
+        CommandFailure(
             .command,
             reason: "PUT \(url.textForPeople) was answered \(record.status ?? 0) with the range "
                 + "“\((record.header("range") ?? "").prefix(80))”, which says nothing of \(size) bytes")

@@ -40,8 +40,8 @@ struct ContentRangeSession: UploadDialect {
 
     func confirm() async -> ResumptionAnswer { await locate() }
 
-    private func isOver(_ record: HTTPRecord) -> Failure {
-        Failure(
+    private func isOver(_ record: HTTPRecord) -> CommandFailure {
+        CommandFailure(
             .final,
             reason: "PUT \(messages.url.textForPeople) was answered \(record.status ?? 0): the session of this upload "
                 + "is over; open another one there and submit to its URL")

@@ -17,7 +17,7 @@ struct DeliveryCheck: Sendable {
         /// - Parameter 0: why, for the result's `sourceProblem`.
         case keep(String)
         /// The upload has failed.
-        case fail(Failure)
+        case fail(CommandFailure)
     }
 
     let requests: UploadRequests
@@ -50,7 +50,7 @@ struct DeliveryCheck: Sendable {
             do {
                 return try await BlockingIO.sources.run(at: source.path) { try ReprDigest.sha256(of: source) }
             } catch let error as SystemError {
-                throw Failure(.command, reason: "\(source.path) cannot be read: \(error)")
+                throw CommandFailure(.command, reason: "\(source.path) cannot be read: \(error)")
             }
         }
     }
@@ -59,7 +59,7 @@ struct DeliveryCheck: Sendable {
         let upload = requests.upload
         switch evidence {
         case .lacks(let what) where status != 202 && upload.method == .put && requests.execution.command.idempotent:
-            var failure = Failure(
+            var failure = CommandFailure(
                 .command,
                 reason: "the upload to \(upload.to.textForPeople) was answered \(status), but the destination says it "
                     + "\(what); the source is kept")
@@ -81,7 +81,7 @@ struct DeliveryCheck: Sendable {
     private static func words(_ error: any Error) -> String {
         switch error {
         case is CancellationError: "the upload was stopped first"
-        case let failure as Failure: failure.reason
+        case let failure as CommandFailure: failure.reason
         default: "\(error)"
         }
     }

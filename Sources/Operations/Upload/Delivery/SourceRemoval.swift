@@ -12,7 +12,7 @@ struct SourceRemoval: Sendable {
     init(deleting source: SourceFile) async {
         problem = await Task.detached {
             do { return try await BlockingIO.sources.run(at: source.path) { source.remove() } } catch {
-                return "\(source.path) was kept: \((error as? Failure)?.reason ?? "\(error)")"
+                return "\(source.path) was kept: \((error as? CommandFailure)?.reason ?? "\(error)")"
             }
         }.value
     }

@@ -3,7 +3,7 @@ internal import Work
 
 /// What becomes of a source that is to go after its upload.
 extension UploadOperation {
-    /// - Throws: ``Failure`` where the destination contradicts its answer.
+    /// - Throws: ``CommandFailure`` where the destination contradicts its answer.
     func remove(
         _ source: SourceFile, _ requests: UploadRequests, _ record: HTTPRecord, _ question: DeliveryQuestion?
     ) async throws -> SourceRemoval {
@@ -23,7 +23,7 @@ extension UploadOperation {
     /// got it after the submit (`Last-Modified`): a file of that size may be an older one. Where it does not say, the
     /// delivery is not believed.
     /// - Throws: where it cannot be told now: the destination cannot be reached, or says to come again.
-    func confirmDelivery(_ upload: UploadPayload, _ execution: Execution) async throws -> [UInt8]? {
+    func confirmDelivery(_ upload: UploadPayload, _ execution: CommandExecution) async throws -> [UInt8]? {
         guard upload.removeSource, execution.command.idempotent, upload.method == .put, execution.claim > 1,
             let source = upload.source
         else {
@@ -34,7 +34,7 @@ extension UploadOperation {
         do {
             header = try await BlockingIO.sources.run { try credential?.header() }
         } catch {
-            throw Failure(.credential, reason: "no credential for \(upload.to.destination): \(error)")
+            throw CommandFailure(.credential, reason: "no credential for \(upload.to.destination): \(error)")
         }
         var requests = UploadRequests(
             upload: upload, execution: execution, credential: header, transport: transport,

@@ -20,7 +20,7 @@ struct ResumableUpload: Sendable {
     let configuredChunk: Int64?
 
     /// - Returns: how the upload ended at the destination.
-    /// - Throws: ``Failure``, or `CancellationError` where the task was cancelled in mid-request.
+    /// - Throws: ``CommandFailure``, or `CancellationError` where the task was cancelled in mid-request.
     func run(_ dialect: some UploadDialect, _ opening: Resumption.Opening) async throws -> Outcome {
         let (execution, destination) = (requests.execution, requests.upload.to.destination)
         var dialect = dialect

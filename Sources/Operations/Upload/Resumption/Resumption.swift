@@ -63,7 +63,7 @@ struct Resumption: Sendable {
     private var hasAskedTwice = false
     private var refusal: (failure: any Error, offset: Int64)?
     /// The answer to the last byte, while it is not known whether the upload was processed.
-    private var failureAtEnd: Failure?
+    private var failureAtEnd: CommandFailure?
 
     init(of name: String, size: Int64, isIdempotent: Bool, chunk: Int64?, limits: Limits) {
         self.name = name
@@ -191,11 +191,11 @@ struct Resumption: Sendable {
     }
 
     private func standstill(_ why: String) -> ResumptionStep {
-        fail(Failure(.command, reason: "\(name) makes no progress: \(why)"))
+        fail(CommandFailure(.command, reason: "\(name) makes no progress: \(why)"))
     }
 
     private func fail(_ error: any Error) -> ResumptionStep {
-        guard failureAtEnd != nil, var failure = error as? Failure else { return .fail(error) }
+        guard failureAtEnd != nil, var failure = error as? CommandFailure else { return .fail(error) }
         failure.ambiguous = true
         return .fail(failure)
     }

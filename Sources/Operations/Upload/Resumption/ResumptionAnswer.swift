@@ -20,7 +20,7 @@ enum ResumptionAnswer: Sendable {
     /// A kept connection ended in mid-request: it may have been closed before the request came.
     case lostConnection(any Error)
     /// A server error after the last byte of the file: the destination may have processed the upload.
-    case failedAtEnd(Failure)
+    case failedAtEnd(CommandFailure)
     /// The destination takes the file in one request only.
     case takesWholeOnly(isOurs: Bool)
     case failed(any Error)

@@ -53,7 +53,7 @@ struct TusDialect: UploadDialect {
         if let refusal = wrongVersion(record, url) ?? tooLarge(record) { return .failed(refusal) }
         if let failure = requests.failure(record, of: .POST, url) {
             // An empty upload is whole once it is made, and may have been processed.
-            guard size == 0, let status = record.status, status >= 500, var failure = failure as? Failure else {
+            guard size == 0, let status = record.status, status >= 500, var failure = failure as? CommandFailure else {
                 return .failed(failure)
             }
             failure.ambiguous = true
@@ -114,7 +114,7 @@ struct TusDialect: UploadDialect {
             case 413?: return tooLarge(record).map { .failed($0) } ?? .tooLarge(failure)
             case 423?: return .locked(Self.locked(requests, record, .PATCH, url))
             case let code? where code >= 500 && record.sentAll && range.upperBound == size:
-                if let failure = failure as? Failure { return .failedAtEnd(failure) }
+                if let failure = failure as? CommandFailure { return .failedAtEnd(failure) }
                 return .failed(failure)
             default: return .failed(failure)
             }
@@ -134,20 +134,20 @@ struct TusDialect: UploadDialect {
 
     // MARK: Answers
 
-    private func wrongVersion(_ record: HTTPRecord, _ url: UploadURL) -> Failure? {
+    private func wrongVersion(_ record: HTTPRecord, _ url: UploadURL) -> CommandFailure? {
         guard record.status == 412 else { return nil }
         let versions = record.header("tus-version").map { "tus \($0.prefix(80))" } ?? "another version of tus"
         return Self.refusal(
             "\(url.textForPeople) speaks \(versions), and Sluice tus \(Self.version); upload by another protocol")
     }
 
-    private func tooLarge(_ record: HTTPRecord) -> Failure? {
+    private func tooLarge(_ record: HTTPRecord) -> CommandFailure? {
         record.count("tus-max-size").flatMap { Self.tooLarge(size, limit: $0, requests.upload.to) }
     }
 
     /// - Parameter limit: `Tus-Max-Size` of the endpoint, in bytes.
     /// - Returns: nil where the size is within the limit.
-    static func tooLarge(_ size: Int64, limit: Int64, _ url: UploadURL) -> Failure? {
+    static func tooLarge(_ size: Int64, limit: Int64, _ url: UploadURL) -> CommandFailure? {
         guard size > limit else { return nil }
         return refusal(
             "the file has \(size) bytes, and \(url.textForPeople) takes uploads of at most \(limit) bytes (Tus-Max-Size)"
@@ -157,14 +157,14 @@ struct TusDialect: UploadDialect {
     static func locked(
         _ requests: UploadRequests, _ record: HTTPRecord, _ method: HTTPMethod, _ url: UploadURL
     ) -> any Error {
-        guard let failure = requests.failure(record, of: method, url) as? Failure else { return CancellationError() }
-        var locked = Failure(.link, reason: failure.reason, retryAfter: failure.retryAfter ?? lockedRetry)
+        guard let failure = requests.failure(record, of: method, url) as? CommandFailure else { return CancellationError() }
+        var locked = CommandFailure(.link, reason: failure.reason, retryAfter: failure.retryAfter ?? lockedRetry)
         locked.isAnswer = true
         return locked
     }
 
-    private static func refusal(_ reason: String) -> Failure {
-        var failure = Failure(.final, reason: reason)
+    private static func refusal(_ reason: String) -> CommandFailure {
+        var failure = CommandFailure(.final, reason: reason)
         failure.isAnswer = true
         return failure
     }

@@ -111,7 +111,7 @@ import Testing
         let late: [ExecutionWrite] = [
             .sent(id, claim: 1), .offset(id, claim: 1, offset: 5, total: 9), .end(id, claim: 1, .success(result: [1])),
             .keep(id, claim: 1, state: [1]),
-            .end(id, claim: 1, .failure(Failure(.command, reason: "late"))), .end(id, claim: 3, .success(result: nil)),
+            .end(id, claim: 1, .failure(CommandFailure(.command, reason: "late"))), .end(id, claim: 3, .success(result: nil)),
         ]
         let before = try subject.store.command(id)
         for write in late { #expect(try subject.apply(write) == .replaced) }
@@ -149,7 +149,7 @@ import Testing
         // The one that died has nothing to say any more.
         #expect(try subject.apply(.keep(id, claim: 1, state: [6])) == .replaced)
         #expect(try subject.apply(.keep(id, claim: 2, state: []), epoch: 9) == .done([], retries: 0))
-        try subject.apply(.end(id, claim: 2, .failure(Failure(.final, reason: "no such thing"))), epoch: 9)
+        try subject.apply(.end(id, claim: 2, .failure(CommandFailure(.final, reason: "no such thing"))), epoch: 9)
         #expect(try subject.apply(.keep(id, claim: 2, state: [6]), epoch: 9) == .replaced)
         // A person's retry goes on as well.
         _ = try subject.store.retry(id, now: .base)
@@ -188,7 +188,7 @@ import Testing
         let id = try subject.submit(.noop.with { $0.retryLimit = 1 })
         try subject.open()
         try subject.claim(id)
-        let failure = Ending.failure(Failure(.command, reason: "500 from there", retryAfter: .seconds(30)))
+        let failure = Ending.failure(CommandFailure(.command, reason: "500 from there", retryAfter: .seconds(30)))
         guard case .done(_, let retries) = try subject.apply(.end(id, claim: 1, failure)) else {
             Issue.record("replaced")
             return
@@ -213,7 +213,7 @@ import Testing
         let id = try subject.submit()
         try subject.open()
         try subject.claim(id)
-        try subject.apply(.end(id, claim: 1, .failure(Failure(.link, reason: "connection refused"))))
+        try subject.apply(.end(id, claim: 1, .failure(CommandFailure(.link, reason: "connection refused"))))
         let command = try #require(try subject.store.command(id))
         #expect(command.status == .new && command.retries == 0 && command.notBefore == .zero)
         #expect(try subject.store.ready(shard: 0, ids: [id]).count == 1)
@@ -349,8 +349,8 @@ import Testing
             case 3: try subject.apply(.sent(id, claim: command.claim), epoch: epoch, now: now)
             case 4: try subject.apply(.end(id, claim: command.claim, .success(result: nil)), epoch: epoch, now: now)
             case 5:
-                let fault = Failure.Fault(rawValue: random.number(in: 0..<4)) ?? .link
-                let failure = Failure(fault, reason: "chance", ambiguous: random.chance(0.3))
+                let fault = CommandFailure.Fault(rawValue: random.number(in: 0..<4)) ?? .link
+                let failure = CommandFailure(fault, reason: "chance", ambiguous: random.chance(0.3))
                 try subject.apply(.end(id, claim: command.claim, .failure(failure)), epoch: epoch, now: now)
             case 6:
                 let ending = Ending.released(reason: "chance", ambiguous: random.chance(0.3))

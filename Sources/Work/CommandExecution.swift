@@ -1,10 +1,10 @@
 public import Commands
 
 /// One execution of a command, in the hands of its operation.
-public final class Execution: Sendable {
+public final class CommandExecution: Sendable {
     /// The command as it stood when it was claimed.
     public let command: Command
-    /// JSON, as ``Operation/inspect(_:)`` left it at submit.
+    /// JSON, as ``CommandOperation/inspect(_:)`` left it at submit.
     public let payload: [UInt8]
     /// How fast it may send.
     package let pace: Pace

@@ -4,7 +4,7 @@ public import Commands
 ///
 /// The life of an execution: the worker claims the command; ``prepare(_:)`` runs if ``preparesBeforeSending``; `sent` is
 /// committed; ``execute(_:)`` runs. What it returns or throws is settled by the worker, never by the operation.
-public protocol Operation: Sendable {
+public protocol CommandOperation: Sendable {
     /// Which commands it executes: `[a-z0-9.-]+`.
     var type: String { get }
 
@@ -18,18 +18,18 @@ public protocol Operation: Sendable {
     func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadFacts
 
     /// Everything that must succeed before the first byte leaves: opening the source, checking that it has not changed.
-    /// - Throws: ``Failure``, which cannot be ambiguous yet.
-    func prepare(_ execution: Execution) async throws
+    /// - Throws: ``CommandFailure``, which cannot be ambiguous yet.
+    func prepare(_ execution: CommandExecution) async throws
 
     /// Does the work. Cancellation of its task means: stop at once, close connections, throw.
     /// - Returns: what is kept as the command's result, as JSON; nil for nothing.
-    /// - Throws: ``Failure``; `CancellationError` when it was stopped; any other error is charged as the command's own.
-    func execute(_ execution: Execution) async throws -> [UInt8]?
+    /// - Throws: ``CommandFailure``; `CancellationError` when it was stopped; any other error is charged as the command's own.
+    func execute(_ execution: CommandExecution) async throws -> [UInt8]?
 }
 
-extension Operation {
+extension CommandOperation {
     public var preparesBeforeSending: Bool { false }
-    public func prepare(_ execution: Execution) async throws {}
+    public func prepare(_ execution: CommandExecution) async throws {}
 }
 
 /// What an operation reads in a payload at submit.

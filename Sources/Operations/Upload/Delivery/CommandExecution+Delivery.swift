@@ -1,7 +1,7 @@
 internal import Commands
 internal import Work
 
-extension Execution {
+extension CommandExecution {
     /// Whether what was last written at `time` may be the work of this command, which does not write before it is there.
     ///
     /// HTTP counts in whole seconds, some file systems in steps of two, and the clock of a server may differ a little: two
