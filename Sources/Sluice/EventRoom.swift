@@ -18,7 +18,7 @@ actor EventRoom {
     private let context: Context
     private var socket: Socket?
     private var listeners: [Int: Listener] = [:]
-    private var waiters: [CommandID: [Int: CheckedContinuation<Outcome, any Error>]] = [:]
+    private var waiters: [CommandID: [Int: CheckedContinuation<CommandOutcome, any Error>]] = [:]
     private var lastNumber = 0
     private var isClosed = false
 
@@ -72,7 +72,7 @@ actor EventRoom {
     // MARK: Waiters
 
     /// Returns when the command has ended.
-    nonisolated func wait(for id: CommandID) async throws -> Outcome {
+    nonisolated func wait(for id: CommandID) async throws -> CommandOutcome {
         let number = await newNumber()
         let wish = CancellationWish()
         return try await withTaskCancellationHandler {
@@ -96,7 +96,7 @@ actor EventRoom {
     }
 
     private func wait(
-        _ id: CommandID, _ number: Int, _ continuation: CheckedContinuation<Outcome, any Error>,
+        _ id: CommandID, _ number: Int, _ continuation: CheckedContinuation<CommandOutcome, any Error>,
         _ wish: CancellationWish
     ) {
         guard !isClosed, !wish.stands.load(ordering: .sequentiallyConsistent) else {
@@ -121,14 +121,14 @@ actor EventRoom {
     }
 
     private func settleIfEnded(_ id: CommandID) {
-        let found: Result<Outcome?, SluiceError>
+        let found: Result<CommandOutcome?, SluiceError>
         do throws(StoreError) {
             guard let command = try store.command(id) else {
                 return settle(id, .failure(SluiceError.unknown(id)))
             }
             guard command.status.isFinal else { return }
             let result = try store.result(id)
-            found = .success(Outcome(id: id, status: command.status, reason: command.reason, result: result))
+            found = .success(CommandOutcome(id: id, status: command.status, reason: command.reason, result: result))
         } catch {
             // A store that is busy now is asked again with the next poll.
             if error.code == .busy || error.code == .exhausted { return }
@@ -137,7 +137,7 @@ actor EventRoom {
         settle(id, found)
     }
 
-    private func settle(_ id: CommandID, _ result: Result<Outcome?, SluiceError>) {
+    private func settle(_ id: CommandID, _ result: Result<CommandOutcome?, SluiceError>) {
         guard let continuations = waiters[id] else { return }
         forget(id)
         for continuation in continuations.values {

@@ -113,7 +113,7 @@ public final class SluiceClient: Sendable {
 
     /// Returns when the command has ended: success, cancelled, tooManyTimes or inDoubt. Without a coordinator it waits on.
     /// - Throws: ``SluiceError``; `CancellationError` when the task or the client ends first.
-    public func wait(for id: CommandID) async throws -> Outcome {
+    public func wait(for id: CommandID) async throws -> CommandOutcome {
         guard let room = try openRoom() else { throw CancellationError() }
         return try await room.wait(for: id)
     }

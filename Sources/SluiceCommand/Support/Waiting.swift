@@ -76,7 +76,7 @@ struct Waiting {
     }
 
     private func waitForAll() async throws {
-        try await withThrowingTaskGroup(of: Outcome.self) { group in
+        try await withThrowingTaskGroup(of: CommandOutcome.self) { group in
             var rest = ids[...]
             // Each waiter costs a look into the store a second; those beyond wait for a place.
             for id in rest.prefix(4096) { group.addTask { try await client.wait(for: id) } }
@@ -88,7 +88,7 @@ struct Waiting {
         }
     }
 
-    private func settle(_ outcome: Outcome) {
+    private func settle(_ outcome: CommandOutcome) {
         shared.state.withLock { state in
             state.progress.ended += 1
             guard !outcome.isSuccess else {

@@ -1,5 +1,5 @@
 /// How a command ended.
-public struct Outcome: Sendable, Equatable {
+public struct CommandOutcome: Sendable, Equatable {
     public var id: CommandID
     /// `success`, `cancelled`, `tooManyTimes` or `inDoubt`.
     public var status: CommandStatus
