@@ -66,7 +66,7 @@ let package = Package(
         module("Settings", ["Commands", .product(name: "Configuration", package: "swift-configuration")]),
         // Not “Network”: dependencies ask `canImport(Network)`, mean Apple's, and would find this one.
         .target(
-            name: "NetworkControl", dependencies: ["Commands", "Settings"], path: "Sources/Network",
+            name: "NetworkControl", dependencies: ["Commands", "Settings"],
             swiftSettings: swiftSettings),
         .target(name: "Wire", dependencies: ["Commands"], exclude: ["PROTOCOL.md"], swiftSettings: swiftSettings),
         module(
@@ -174,7 +174,7 @@ let package = Package(
         tests("Settings", ["Settings", .product(name: "Configuration", package: "swift-configuration")]),
         .testTarget(
             name: "NetworkControlTests", dependencies: ["NetworkControl", "Commands", "Settings", "TestSupport"],
-            path: "Tests/NetworkTests", swiftSettings: swiftSettings),
+            path: "Tests/NetworkControlTests", swiftSettings: swiftSettings),
         tests("Wire", ["Wire", "Commands", "TestSupport"]),
         tests(
             "HTTPClient",
