@@ -142,7 +142,7 @@ package enum ExecutionWrite: Sendable, Equatable {
     case offset(CommandID, claim: Int, offset: Int64, total: Int64)
     /// What the next execution of the command is to find, whichever worker it is in; replaces what was kept before.
     case keep(CommandID, claim: Int, state: [UInt8])
-    case end(CommandID, claim: Int, Ending)
+    case end(CommandID, claim: Int, ExecutionResult)
 
     package var id: CommandID {
         switch self {

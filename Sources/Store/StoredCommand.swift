@@ -122,7 +122,7 @@ struct StoredCommand: Equatable {
 
     /// Ends an execution as ``Settlement`` decides. - Returns: nil where the claim is over.
     mutating func end(
-        claim: Int, _ ending: Ending, now: Timestamp, chance: Double, _ journal: inout Journal
+        claim: Int, _ ending: ExecutionResult, now: Timestamp, chance: Double, _ journal: inout Journal
     ) -> [Transition]? {
         guard command.claim == claim, command.status.isClaimed else { return nil }
         let settlement = Settlement(of: command, ending: ending, now: now, chance: chance)

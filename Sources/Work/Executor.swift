@@ -314,7 +314,7 @@ extension Executor.State {
         return success ?? 0 > cut.at || cut.beside.contains { $0.cut == nil && $0.stop == nil && !$0.isEnding }
     }
 
-    mutating func end(_ running: Running, _ ending: Ending) {
+    mutating func end(_ running: Running, _ ending: ExecutionResult) {
         let id = running.command.id
         let destination = running.command.destination
         let othersSucceed = othersSucceed(where: running)

@@ -73,7 +73,7 @@ final class Running: @unchecked Sendable {
     }
 
     /// What an execution that was told to stop, or failed, comes to.
-    func ending(of error: (any Error)?, began: Bool) -> Ending {
+    func ending(of error: (any Error)?, began: Bool) -> ExecutionResult {
         let ambiguous = (error as? CommandFailure)?.ambiguous ?? began
         switch stop {
         case .cancelled, .refused: return .cancelled(reason: stop?.reason ?? "")

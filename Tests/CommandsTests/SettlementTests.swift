@@ -15,14 +15,14 @@ struct SettlementTests {
             createdAt: .zero, updatedAt: .zero)
     }
 
-    static func settle(_ command: Command, _ ending: Ending) -> Settlement {
+    static func settle(_ command: Command, _ ending: ExecutionResult) -> Settlement {
         Settlement(of: command, ending: ending, now: now, chance: 0.5)
     }
 
     struct Row: Sendable, CustomTestStringConvertible {
         var name: String
         var command: Command
-        var ending: Ending
+        var ending: ExecutionResult
         var statuses: [CommandStatus]
         var retries = 0
         /// Milliseconds after ``now``; nil: as it was.
@@ -31,7 +31,7 @@ struct SettlementTests {
         var testDescription: String { name }
     }
 
-    static func failed(_ fault: CommandFailure.Fault, ambiguous: Bool = false, after: Duration? = nil) -> Ending {
+    static func failed(_ fault: CommandFailure.Fault, ambiguous: Bool = false, after: Duration? = nil) -> ExecutionResult {
         .failure(CommandFailure(fault, reason: "it failed", ambiguous: ambiguous, retryAfter: after))
     }
 
@@ -176,7 +176,7 @@ struct SettlementTests {
     }
 
     @Test func `goes only through legal transitions, whatever happens`() {
-        var endings: [Ending] = [.success(result: nil), .cancelled(reason: "wished")]
+        var endings: [ExecutionResult] = [.success(result: nil), .cancelled(reason: "wished")]
         for ambiguous in [false, true] {
             endings.append(.released(reason: "drained", ambiguous: ambiguous))
             for fault in [CommandFailure.Fault.command, .link, .final, .credential, .destination] {

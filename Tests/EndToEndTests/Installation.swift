@@ -10,7 +10,7 @@ import Testing
 final class Installation: Sendable {
     /// What a command line that has ended left behind.
     struct Finished: Sendable {
-        var ending: ChildProcess.Ending
+        var ending: ChildProcess.ExecutionResult
         var output: String
         var errors: String
 

@@ -37,7 +37,7 @@ struct Rig {
     }
 
     /// Does what a worker does with a command.
-    func execute(_ id: CommandID, ending: Ending = .success(result: Array("{\"echo\":1}".utf8))) throws {
+    func execute(_ id: CommandID, ending: ExecutionResult = .success(result: Array("{\"echo\":1}".utf8))) throws {
         let session = Session(seat: 0, epoch: 7, pid: getpid(), startTime: 1, bootID: "test")
         if try store.sessions().isEmpty { try store.open(session) }
         let shard = id.shard(of: store.shardCount)

@@ -188,7 +188,7 @@ import Testing
         let id = try subject.submit(.noop.with { $0.retryLimit = 1 })
         try subject.open()
         try subject.claim(id)
-        let failure = Ending.failure(CommandFailure(.command, reason: "500 from there", retryAfter: .seconds(30)))
+        let failure = ExecutionResult.failure(CommandFailure(.command, reason: "500 from there", retryAfter: .seconds(30)))
         guard case .done(_, let retries) = try subject.apply(.end(id, claim: 1, failure)) else {
             Issue.record("replaced")
             return
@@ -353,7 +353,7 @@ import Testing
                 let failure = CommandFailure(fault, reason: "chance", ambiguous: random.chance(0.3))
                 try subject.apply(.end(id, claim: command.claim, .failure(failure)), epoch: epoch, now: now)
             case 6:
-                let ending = Ending.released(reason: "chance", ambiguous: random.chance(0.3))
+                let ending = ExecutionResult.released(reason: "chance", ambiguous: random.chance(0.3))
                 try subject.apply(.end(id, claim: command.claim, ending), epoch: epoch, now: now)
             case 7: _ = try subject.store.cancel(id, reason: "chance", now: now)
             case 8: _ = try subject.store.retry(id, now: now)

@@ -23,7 +23,7 @@ struct UniqueKeyTortureTests {
                 let outcomes = zip(stores, ids).map { store, id in Self.outcome { try store.claim(id, now: now) } }
                 #expect(Set(outcomes).count == 1, "step \(step): \(outcomes)")
             case (5, let ids?), (6, let ids?):
-                let ending: Ending =
+                let ending: ExecutionResult =
                     random.chance(0.6)
                     ? .success(result: nil) : .failure(CommandFailure(.final, reason: "no", ambiguous: random.chance(0.5)))
                 for (store, id) in zip(stores, ids) {

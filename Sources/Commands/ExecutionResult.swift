@@ -1,5 +1,5 @@
 /// How an execution ended, as the worker saw it. What becomes of the command is decided by ``Settlement``.
-public enum Ending: Sendable, Equatable {
+public enum ExecutionResult: Sendable, Equatable {
     /// The destination said yes. `result` is JSON: HTTP status, chosen headers, up to 64 KiB of body.
     case success(result: [UInt8]?)
     case failure(CommandFailure)
@@ -87,7 +87,7 @@ package struct Settlement: Sendable, Equatable {
     ///   - now: wall clock.
     ///   - chance: a number in 0..<1 for the jitter of a backoff.
     package init(
-        of command: Command, ending: Ending, policy: RetryPolicy = RetryPolicy(), now: Timestamp, chance: Double
+        of command: Command, ending: ExecutionResult, policy: RetryPolicy = RetryPolicy(), now: Timestamp, chance: Double
     ) {
         retries = command.retries
         notBefore = command.notBefore
