@@ -33,7 +33,7 @@ package func startThread(named name: String, _ body: @escaping @Sendable () -> V
 package func onThread<Value: Sendable, CommandFailure: Error>(
     _ name: String, _ body: @escaping @Sendable () throws(CommandFailure) -> Value
 ) async throws(CommandFailure) -> Value {
-    let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, CommandFailure>, Never>) in
+    let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, Failure>, Never>) in
         startThread(named: name) {
             continuation.resume(returning: Result { () throws(CommandFailure) in try body() })
         }

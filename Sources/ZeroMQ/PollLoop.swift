@@ -80,7 +80,7 @@ package final class PollLoop: SerialExecutor, Sendable {
         _ body: @escaping @Sendable () throws(CommandFailure) -> Value
     ) async throws(CommandFailure) -> Value {
         let result = await withCheckedContinuation {
-            (continuation: CheckedContinuation<Result<Value, CommandFailure>, Never>) in
+            (continuation: CheckedContinuation<Result<Value, Failure>, Never>) in
             perform {
                 do throws(CommandFailure) {
                     continuation.resume(returning: .success(try body()))

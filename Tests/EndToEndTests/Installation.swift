@@ -10,7 +10,7 @@ import Testing
 final class Installation: Sendable {
     /// What a command line that has ended left behind.
     struct Finished: Sendable {
-        var ending: ChildProcess.ExecutionResult
+        var ending: ChildProcess.Exit
         var output: String
         var errors: String
 

@@ -90,7 +90,7 @@ extension EndToEndTests {
             var link = EmulatedLink.megabits(20)
             link.resetEvery = 3
             try await Rig.with(NetworkBed.Plan(link)) { rig in
-                var endings: [ChildProcess.ExecutionResult?] = []
+                var endings: [ChildProcess.Exit?] = []
                 for number in 0..<6 {
                     endings.append(try await rig.upload("/\(number)", bytes: 1000).end(within: .seconds(10)))
                 }

@@ -157,7 +157,7 @@ extension EndToEndTests {
                     "--output", place.path,
                 ] + (form.uplink.map { ["--uplink", "\($0)"] } ?? []), environment: ["TMPDIR": place.path],
                 directory: place.path, log: "\(place.path)/log")
-            let ending: ChildProcess.ExecutionResult
+            let ending: ChildProcess.Exit
             do {
                 ending = try await child.end(within: .seconds(180))
             } catch {

@@ -5,7 +5,7 @@ internal import Synchronization
 /// A process that a test started, its output in files. It is killed with its group by ``finish()`` at the latest.
 package final class ChildProcess: Sendable {
     /// How a process ended.
-    package enum Ending: Sendable, Equatable, CustomStringConvertible {
+    package enum Exit: Sendable, Equatable, CustomStringConvertible {
         case exited(Int32)
         case signalled(Int32)
 
@@ -18,8 +18,8 @@ package final class ChildProcess: Sendable {
     }
 
     private struct State {
-        var ending: Ending?
-        var waiters: [CheckedContinuation<Ending, Never>] = []
+        var ending: Exit?
+        var waiters: [CheckedContinuation<Exit, Never>] = []
     }
 
     package let pid: Int32
@@ -99,7 +99,7 @@ package final class ChildProcess: Sendable {
         let (ending, waiters) = state.withLock { state in
             var status: Int32 = 0
             while waitpid(pid, &status, 0) < 0, errno == EINTR {}
-            let ending: Ending = status & 0x7F == 0 ? .exited(status >> 8 & 0xFF) : .signalled(status & 0x7F)
+            let ending: Exit = status & 0x7F == 0 ? .exited(status >> 8 & 0xFF) : .signalled(status & 0x7F)
             state.ending = ending
             defer { state.waiters = [] }
             return (ending, state.waiters)
@@ -108,13 +108,13 @@ package final class ChildProcess: Sendable {
     }
 
     /// How it ended; nil while it runs.
-    package var ending: Ending? { state.withLock { $0.ending } }
+    package var ending: Exit? { state.withLock { $0.ending } }
 
     /// Waits for its end.
-    package var end: Ending {
+    package var end: Exit {
         get async {
             await withCheckedContinuation { continuation in
-                let ending = state.withLock { state -> Ending? in
+                let ending = state.withLock { state -> Exit? in
                     if state.ending == nil { state.waiters.append(continuation) }
                     return state.ending
                 }
@@ -124,7 +124,7 @@ package final class ChildProcess: Sendable {
     }
 
     /// Waits for its end, but not for ever.
-    package func end(within limit: Duration) async throws -> Ending {
+    package func end(within limit: Duration) async throws -> Exit {
         try await awaited("the end of \(name)", within: limit) { ending }
     }
 

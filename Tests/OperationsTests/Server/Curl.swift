@@ -8,9 +8,9 @@ enum Curl {
     static func answers(_ arguments: String...) async throws -> String { try await run(arguments).output }
 
     /// - Returns: how curl ended; see EXIT CODES in curl(1).
-    static func ending(_ arguments: String...) async throws -> ChildProcess.ExecutionResult { try await run(arguments).ending }
+    static func ending(_ arguments: String...) async throws -> ChildProcess.Exit { try await run(arguments).ending }
 
-    private static func run(_ arguments: [String]) async throws -> (output: String, ending: ChildProcess.ExecutionResult) {
+    private static func run(_ arguments: [String]) async throws -> (output: String, ending: ChildProcess.Exit) {
         guard let curl = program("curl") else { throw Missed("curl is not installed") }
         let directory = try TemporaryDirectory("curl")
         defer { directory.remove() }
