@@ -83,7 +83,7 @@ extension Coordinator {
         let isSecondOver = linkLog.isSecondOver(now: now)
         // Settings are kept in the first shard: while another process has that locked, what is news stays so.
         let isLocked = dispatcher.locked.contains(0)
-        var news: [LinkNews] = []
+        var news: [LinkSettingUpdate] = []
         for key in isLocked ? [] : dispatcher.links.takeForgotten() {
             linkLog.forget(key)
             forgetSetting(of: key)
@@ -110,7 +110,7 @@ extension Coordinator {
                     || linkLog.differs(signature, of: key),
                 linkLog.isNews(signature, of: key, isActive: isActive, now: now)
             else { continue }
-            news.append(LinkNews(key: key, signature: signature, value: setting(of: state, controller, now: now)))
+            news.append(LinkSettingUpdate(key: key, signature: signature, value: setting(of: state, controller, now: now)))
         }
         record(news, isWatchedDue: !isLocked && linkLog.isWatchedDue(now: now))
     }
@@ -125,7 +125,7 @@ extension Coordinator {
     func report(
         of state: LinkState, _ controller: NetworkController, withHistory: Bool = false, now: Int64
     ) -> LinkReport {
-        var gates: [QualityOfService: LinkGate] = [:]
+        var gates: [QualityOfService: LinkWaitReason] = [:]
         for qos in QualityOfService.allCases { gates[qos] = controller.gate(of: qos, to: state.key, now: now) }
         let destination = state.key.direction == .up ? state.key.destination : nil
         return LinkReport(
@@ -179,7 +179,7 @@ extension Coordinator {
     }
 
     /// All in one transaction: a network that goes down takes thousands of links with it.
-    private func record(_ news: [LinkNews], isWatchedDue: Bool) {
+    private func record(_ news: [LinkSettingUpdate], isWatchedDue: Bool) {
         guard !news.isEmpty || isWatchedDue else { return }
         write { store throws(StoreError) in
             try store.set(
@@ -252,7 +252,7 @@ extension Coordinator {
 }
 
 /// What is to be written of a link.
-private struct LinkNews: Sendable {
+private struct LinkSettingUpdate: Sendable {
     var key: LinkKey
     var signature: String
     var value: String

@@ -190,7 +190,7 @@ package struct LinkGovernors: Sendable {
 
     package mutating func uplinkFound(_ name: String, now: Int64) { controller.uplinkFound(name, now: now) }
 
-    package mutating func restore(_ memory: LinkMemory, of key: LinkKey, now: Int64) {
+    package mutating func restore(_ memory: LinkHistory, of key: LinkKey, now: Int64) {
         if let destination = key.destination { meet(destination, now: now) }
         controller.restore(memory, of: key, now: now)
     }

@@ -26,7 +26,7 @@ package struct LinkReport {
     ///   - since: since when the level is what it is, where that is longer than this coordinator knows.
     ///   - clock: what the wall clock says at an instant of the monotonic one.
     init(
-        _ state: LinkState, gates: [QualityOfService: LinkGate],
+        _ state: LinkState, gates: [QualityOfService: LinkWaitReason],
         waits: [QualityOfService: Admission.Wait] = [:], maxRate: Int64?, history: [Double]? = nil,
         since: Timestamp? = nil, clock: (Int64) -> Timestamp
     ) {
@@ -35,7 +35,7 @@ package struct LinkReport {
         }
         func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
         func time(_ value: Int64?) -> JSONValue { value.map { .string(clock($0).description) } ?? .null }
-        func sentence(_ gate: LinkGate) -> String {
+        func sentence(_ gate: LinkWaitReason) -> String {
             gate.sentence + (gate.since.map { ", since \(clock($0))" } ?? "")
                 + (gate.remedy.map { Self.remedy + $0 } ?? "")
         }
@@ -64,7 +64,7 @@ package struct LinkReport {
     }
 
     /// As a setting, with what the next coordinator should know of the link.
-    func setting(_ memory: LinkMemory?) -> String {
+    func setting(_ memory: LinkHistory?) -> String {
         // A number is what the next coordinator reads back without a parser of dates.
         var members: [JSONValue.Member] = members.compactMap { member in
             switch member.name {
@@ -97,7 +97,7 @@ extension Admission.Wait {
 /// What a setting says of a link.
 struct StoredLink {
     var key: LinkKey
-    var memory: LinkMemory
+    var memory: LinkHistory
     /// Since when it is offline, moved ahead by the time in which no coordinator looked: nobody tried to reach it then.
     var offlineSince: Timestamp?
     /// Of the destination, where it was not closed.
@@ -122,7 +122,7 @@ struct StoredLink {
             ? LinkKey(.uplink(String(name.dropFirst())), direction)
             : LinkKey(Destination(unchecked: name), direction)
         let isOffline = value["level"]?.string == LinkLevel.offline.name && value["forced"]?.bool != true
-        memory = LinkMemory(
+        memory = LinkHistory(
             reference: Double(min(max(value["reference"]?.integer ?? 0, 0), Self.mostBytes)),
             flows: Int(min(max(value["flows"]?.integer ?? 1, 1), Self.mostTransfers)),
             limit: Int(min(max((value["measuredLimit"] ?? value["limit"])?.integer ?? 1, 1), Self.mostTransfers)),

@@ -67,7 +67,7 @@ struct ChangeDetector: Sendable {
     ///   - isLossy: loss, and not a queue, holds the transfers back.
     /// - Returns: the change, once it has lasted long enough and its cause is known.
     mutating func add(
-        _ tick: LinkTick, by measure: WorkMeasure, limit: Int, completionsPerSlot: Double, isLossy: Bool
+        _ tick: LinkInterval, by measure: WorkMeasure, limit: Int, completionsPerSlot: Double, isLossy: Bool
     ) -> LinkChange? {
         guard let usual, isOutside(tick, usual, by: measure) else {
             startOver()
@@ -84,7 +84,7 @@ struct ChangeDetector: Sendable {
 
     /// Whether the tick shows a fall that is not the link's doing, before it has lasted long enough to be a
     /// change.
-    func excuses(_ tick: LinkTick, by measure: WorkMeasure) -> Bool {
+    func excuses(_ tick: LinkInterval, by measure: WorkMeasure) -> Bool {
         guard !tick.isAtMaxRate else { return true }
         guard let usual, isOutside(tick, usual, by: measure) else { return false }
         var copy = self
@@ -92,14 +92,14 @@ struct ChangeDetector: Sendable {
         return !copy.isAbove && copy.isDemand(usual)
     }
 
-    private func isOutside(_ tick: LinkTick, _ usual: Usual, by measure: WorkMeasure) -> Bool {
+    private func isOutside(_ tick: LinkInterval, _ usual: Usual, by measure: WorkMeasure) -> Bool {
         var one = LinkWork()
         one.add(tick)
         let share = one.throughput(by: measure) / max(usual.throughput, 1)
         return share < tuning.fall || share > tuning.rise
     }
 
-    private mutating func extend(by tick: LinkTick, _ usual: Usual, by measure: WorkMeasure) {
+    private mutating func extend(by tick: LinkInterval, _ usual: Usual, by measure: WorkMeasure) {
         var one = LinkWork()
         one.add(tick)
         let isAbove = one.throughput(by: measure) > usual.throughput
@@ -115,7 +115,7 @@ struct ChangeDetector: Sendable {
             && outside.turns >= tuning.sameTurns * usual.turns
     }
 
-    private func cause(_ tick: LinkTick, _ usual: Usual, by measure: WorkMeasure, isLossy: Bool) -> LinkChange? {
+    private func cause(_ tick: LinkInterval, _ usual: Usual, by measure: WorkMeasure, isLossy: Bool) -> LinkChange? {
         let measured = outside.throughput(by: measure)
         let demand = LinkChange.demand(
             usual: usual.throughput, measured: measured, turns: outside.turns, usualTurns: usual.turns)

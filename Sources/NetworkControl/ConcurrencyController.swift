@@ -82,7 +82,7 @@ package struct ConcurrencyController: Sendable {
     ///   - mayRise: false where a queue has grown so long that more transfers would only lengthen it.
     /// - Returns: a change that the tick has made certain.
     @discardableResult package mutating func add(
-        _ tick: LinkTick, highest: Int, baseRTT: Double?, isLossy: Bool = false, mayRise: Bool = true, now: Int64
+        _ tick: LinkInterval, highest: Int, baseRTT: Double?, isLossy: Bool = false, mayRise: Bool = true, now: Int64
     ) -> LinkChange? {
         let highest = max(highest, 1)
         if limit > highest {
@@ -184,7 +184,7 @@ package struct ConcurrencyController: Sendable {
     }
 
     /// Whether the tick shows less than usual, and not through the link's doing.
-    func excuses(_ tick: LinkTick) -> Bool { detector.excuses(tick, by: choice.measure) }
+    func excuses(_ tick: LinkInterval) -> Bool { detector.excuses(tick, by: choice.measure) }
 
     /// - Returns: false where the change leaves everything as it is.
     private mutating func follow(_ change: LinkChange, highest: Int) -> Bool {

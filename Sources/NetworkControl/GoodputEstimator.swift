@@ -1,6 +1,6 @@
 /// What a link carries now, and what it can. Pure; fed with ticks in which some transfer had bytes to send from beginning to
 /// end and nothing of ours held it back, so that the figure is the link's and not the demand's. Silence says nothing: it is for
-/// ``OfflineProbe`` to judge, and after an outage the link is what it was until it shows otherwise.
+/// ``LinkCircuitBreaker`` to judge, and after an outage the link is what it was until it shows otherwise.
 ///
 /// Sums over all transfers, never rates of single ones: eight of them see an eighth each, and who takes that for the link
 /// lowers the limit because he raised it (19.2 Mbit/s in all at 1 to 16 transfers, 19.2 to 1.5 each; measured).
@@ -12,11 +12,11 @@ package struct GoodputEstimator: Sendable {
     private var slow = MovingAverage(halfLife: 10)
     private var maximum = WindowedMaximum()
     /// Ticks outside the band in a row, on one side of it, and the last of them.
-    private var outside = Span()
+    private var outside = TimeWeightedMean()
     private var isAbove = false
     private var lastOutside = 0.0
     /// Ticks that become one value of the maximum.
-    private var block = Span()
+    private var block = TimeWeightedMean()
     private var blockFlows = 0
     /// Least round trip, in seconds, and when it was seen; forgotten after ten minutes.
     private var base: (rtt: Double, at: Int64)?
@@ -49,39 +49,39 @@ package struct GoodputEstimator: Sendable {
     /// The least round trip of ten minutes, in seconds.
     package var baseRTT: Double? { base?.rtt }
 
-    package mutating func add(_ tick: LinkTick, now: Int64) {
+    package mutating func add(_ tick: LinkInterval, now: Int64) {
         if let rtt = tick.minRTT, rtt <= base?.rtt ?? rtt || now - (base?.at ?? now) > Self.baseWindow {
             base = (rtt, now)
         }
         guard tick.flowing > 0, tick.rate > 0 else { return }
         if let estimate, !Self.band.contains(tick.rate / max(estimate, 1)) {
-            if isAbove != (tick.rate > estimate) { outside = Span() }
+            if isAbove != (tick.rate > estimate) { outside = TimeWeightedMean() }
             isAbove = tick.rate > estimate
             outside.add(tick.rate, tick.duration)
             lastOutside = tick.rate
         } else {
-            outside = Span()
+            outside = TimeWeightedMean()
         }
         fast.add(tick.rate, duration: tick.duration)
         slow.add(tick.rate, duration: tick.duration)
         if outside.duration >= Self.changeTime {
             fast.reset(to: outside.mean)
             slow.reset(to: outside.mean)
-            outside = Span()
-            block = Span()
+            outside = TimeWeightedMean()
+            block = TimeWeightedMean()
         }
         blockFlows = block.duration == 0 ? tick.flowing : max(blockFlows, tick.flowing)
         block.add(tick.rate, tick.duration)
         if block.duration >= Self.blockTime {
             maximum.add(block.mean, flows: blockFlows, now: now)
-            block = Span()
+            block = TimeWeightedMean()
         }
     }
 
     /// Other transfers are under way, so what the last ones carried is not to be expected of them. Learns anew.
     package mutating func forgetReference() {
         maximum = WindowedMaximum()
-        block = Span()
+        block = TimeWeightedMean()
     }
 
     /// As another coordinator left it.
@@ -91,7 +91,7 @@ package struct GoodputEstimator: Sendable {
 
     /// Seconds that a byte stands in queues: smoothed round trip less the least. A guard: it says that there is a queue, not
     /// how many transfers are right (one cubic transfer fills it).
-    package func queueDelay(_ tick: LinkTick) -> Double? {
+    package func queueDelay(_ tick: LinkInterval) -> Double? {
         guard let srtt = tick.srtt, let base else { return nil }
         return max(srtt - base.rtt, 0)
     }

@@ -4,7 +4,7 @@ internal import Commands
 ///
 /// A worse level is entered after a second of evidence, from good to poor in one step where all of it says so. A better one
 /// takes three seconds and 1.3 times the threshold, one level at a time. Ticks without evidence change nothing; after a
-/// minute of them the level is unknown. Offline is not judged here but by ``OfflineProbe``.
+/// minute of them the level is unknown. Offline is not judged here but by ``LinkCircuitBreaker``.
 package struct LevelJudge: Sendable {
     package private(set) var level = LinkLevel.unknown
     package private(set) var evidence = LevelEvidence.none
@@ -57,7 +57,7 @@ package struct LevelJudge: Sendable {
     ///   - expected: what the transfers of the tick should carry, by the reference; nil before there is one.
     ///   - queueDelay: in seconds.
     package mutating func add(
-        _ tick: LinkTick, estimate: Double?, expected: Double?, queueDelay: Double?, now: Int64
+        _ tick: LinkInterval, estimate: Double?, expected: Double?, queueDelay: Double?, now: Int64
     ) {
         count(tick)
         let entering = candidate(tick, rate: tick.rate, expected: expected, queueDelay: queueDelay, factor: 1)
@@ -101,7 +101,7 @@ package struct LevelJudge: Sendable {
 
     /// Takes a tick in that says nothing against the link. Where nothing else is known, or has been for a minute, it is good if
     /// something flows, and unknown if nothing does.
-    package mutating func presume(_ tick: LinkTick, now: Int64) {
+    package mutating func presume(_ tick: LinkInterval, now: Int64) {
         guard level == .unknown || now - lastEvidence > thresholds.unknownAfter.nanoseconds else { return }
         if tick.rate > 0 {
             become(.good, .unloaded(measured: tick.rate), now: now)
@@ -145,7 +145,7 @@ package struct LevelJudge: Sendable {
         mildest = .offline
     }
 
-    private mutating func count(_ tick: LinkTick) {
+    private mutating func count(_ tick: LinkInterval) {
         for _ in 0..<min(tick.failed, 64) { errors += (1 - errors) * 0.083 }
         for _ in 0..<min(tick.completed, 64) { errors -= errors * 0.083 }
         recentFailures = tick.completed > 0 && tick.failed == 0 ? 0 : recentFailures + tick.failed
@@ -153,7 +153,7 @@ package struct LevelJudge: Sendable {
 
     /// The level that a tick speaks for; nil where it says nothing.
     private func candidate(
-        _ tick: LinkTick, rate: Double, expected: Double?, queueDelay: Double?, factor: Double
+        _ tick: LinkInterval, rate: Double, expected: Double?, queueDelay: Double?, factor: Double
     ) -> (level: LinkLevel, evidence: LevelEvidence)? {
         // Where it carries what it can, too many share it or a server misbehaves: no matter of the link.
         let isFull = tick.flowing > 0 && rate >= expected.map { 0.8 * $0 } ?? .infinity
@@ -199,7 +199,7 @@ package struct LevelJudge: Sendable {
     /// Transfers that each end within a tick: what they carried is the least that the link can, so it speaks for a better level
     /// or not at all. Without it the few that a worse level lets through, once they are so quick, would never lift it.
     private func passed(
-        _ tick: LinkTick, expected: Double?, factor: Double
+        _ tick: LinkInterval, expected: Double?, factor: Double
     ) -> (level: LinkLevel, evidence: LevelEvidence)? {
         guard level > .good, tick.completed > 0 else { return nil }
         let usual = max((expected ?? 0) * thresholds.degradedShare, Double(thresholds.degradedRate))
@@ -212,12 +212,12 @@ package struct LevelJudge: Sendable {
     }
 
     /// A closed TCP window says nothing against the link, and no more for it than that probes of the window are answered.
-    private func paused(_ tick: LinkTick) -> (level: LinkLevel, evidence: LevelEvidence)? {
+    private func paused(_ tick: LinkInterval) -> (level: LinkLevel, evidence: LevelEvidence)? {
         tick.heldByReceiver > 0 && level <= .good ? (.good, .receiver(count: tick.heldByReceiver)) : nil
     }
 
     /// Of small requests only the round trip says something of the network; the first byte is the server's.
-    private func latency(_ tick: LinkTick, factor: Double) -> (level: LinkLevel, evidence: LevelEvidence)? {
+    private func latency(_ tick: LinkInterval, factor: Double) -> (level: LinkLevel, evidence: LevelEvidence)? {
         guard let srtt = tick.srtt else { return nil }
         let poor = thresholds.poorRoundTrip.seconds
         let degraded = thresholds.degradedRoundTrip.seconds

@@ -8,14 +8,14 @@ package struct LinkController: Sendable {
     /// What the server takes at once.
     package private(set) var pushback = PushbackLimit()
     package private(set) var judge: LevelJudge
-    package var probe = OfflineProbe()
+    package var probe = LinkCircuitBreaker()
     package var isForcedOffline = false
     /// The destination has answered, or taken bytes.
     package var hasAnswered = false
-    package private(set) var lastTick = LinkTick()
+    package private(set) var lastTick = LinkInterval()
     var planner = PreemptionPlanner()
     var pace = PaceOrigin()
-    var meter: LinkMeter
+    var meter: LinkIntervalBuilder
     /// When it last had a transfer or a command that waits.
     var lastUsed: Int64
     /// Its limit is given and there is nothing to find out: no network lies between, or the policy says so.
@@ -38,7 +38,7 @@ package struct LinkController: Sendable {
         isFixed = fixed != nil
         concurrency = ConcurrencyController(tuning: tuning, initial: fixed)
         judge = LevelJudge(thresholds: policy.thresholds, now: now)
-        meter = LinkMeter(now: now)
+        meter = LinkIntervalBuilder(now: now)
         lastUsed = now
     }
 
@@ -68,7 +68,7 @@ package struct LinkController: Sendable {
     ///   - mayFall: false for an uplink that holds nobody back: that it carries less is the doing of the destinations behind
     ///     it, or nobody has more to send.
     package mutating func observe(
-        _ tick: LinkTick, highest: Int, mayRise: Bool = true, mayFall: Bool = true, now: Int64
+        _ tick: LinkInterval, highest: Int, mayRise: Bool = true, mayFall: Bool = true, now: Int64
     ) {
         if !mayFall, tick.stalled == 0, tick.rate < estimator.estimate ?? .infinity {
             judge.presume(tick, now: now)
@@ -98,7 +98,7 @@ package struct LinkController: Sendable {
 
     /// The transfers by whose share a tick is judged. On a link that got worse the limit went down with the goodput: where
     /// others wait, fewer are our own doing, and 5 of 50 Mbit/s is no more of a recovery because one transfer has it all.
-    private func judgedFlows(_ tick: LinkTick, highest: Int) -> Int {
+    private func judgedFlows(_ tick: LinkInterval, highest: Int) -> Int {
         let isOurs =
             judge.level > .good && tick.isAwaited && !tick.isSteered && !tick.isAtMaxRate && !tick.hasHigh
         let flows = tick.flowing > 0 ? tick.flowing : tick.most
@@ -118,7 +118,7 @@ package struct LinkController: Sendable {
         concurrency.restart()
         pushback.restart()
         judge.reset(now: now)
-        meter = LinkMeter(now: now)
+        meter = LinkIntervalBuilder(now: now)
     }
 
     // MARK: Push-back
@@ -149,7 +149,7 @@ package struct LinkController: Sendable {
 
     /// Takes in what runs: which transfers have made progress for long enough to count as accepted, and which the
     /// receiver pauses.
-    mutating func follow(_ view: LinkView, now: Int64) {
+    mutating func follow(_ view: LinkSnapshot, now: Int64) {
         pausedByReceiver = view.hasFlow ? 0 : view.heldByReceiver
         pushback.keep(Set(view.transfers.map(\.id)))
         pushback.outlast(now: now)
@@ -165,22 +165,22 @@ package struct LinkController: Sendable {
         if !offline { probe.routeFound(now: now) }
     }
 
-    package func memory(now: Int64) -> LinkMemory? {
+    package func memory(now: Int64) -> LinkHistory? {
         guard let reference = estimator.reference(now: now) else {
             return probe.state == .open
-                ? nil : LinkMemory(reference: 0, flows: 1, limit: concurrency.limit, offline: probe.reason)
+                ? nil : LinkHistory(reference: 0, flows: 1, limit: concurrency.limit, offline: probe.reason)
         }
-        return LinkMemory(
+        return LinkHistory(
             reference: reference, flows: estimator.referenceFlows(now: now), limit: concurrency.limit,
             offline: probe.state == .open ? nil : probe.reason)
     }
 
-    package mutating func restore(_ memory: LinkMemory, now: Int64) {
+    package mutating func restore(_ memory: LinkHistory, now: Int64) {
         if memory.reference > 0 { estimator.restore(reference: memory.reference, flows: memory.flows, now: now) }
         concurrency.restore(limit: memory.limit)
         pushback.restore(limit: memory.limit)
         // An uplink is closed by the kernel's word alone, which it has for each coordinator anew.
-        if let reason = memory.offline, key.destination != nil { probe = OfflineProbe(closedFor: reason, now: now) }
+        if let reason = memory.offline, key.destination != nil { probe = LinkCircuitBreaker(closedFor: reason, now: now) }
         if let level = memory.level { judge.restore(level, reason: memory.reason ?? "as it was", now: now) }
     }
 

@@ -9,7 +9,7 @@ struct LinkWork: Sendable, Equatable {
     /// Bytes of a request and of its answer that no goodput counts: their heads. An estimate.
     static let headBytes = 500.0
 
-    mutating func add(_ tick: LinkTick) {
+    mutating func add(_ tick: LinkInterval) {
         duration += tick.duration
         bytes += tick.rate * tick.duration
         completions += Double(tick.completed)
@@ -55,7 +55,7 @@ struct MeasureChoice: Sendable {
     private var seen = 0.0
 
     /// - Returns: whether it chose another one: what was measured before cannot be compared.
-    mutating func add(_ tick: LinkTick) -> Bool {
+    mutating func add(_ tick: LinkInterval) -> Bool {
         flow.add(tick.rate > 0 ? 1 : 0, duration: tick.duration)
         seen += tick.duration
         let share = flow.value ?? 1

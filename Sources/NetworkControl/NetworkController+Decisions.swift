@@ -36,7 +36,7 @@ extension NetworkController {
             if published[key] ?? .unknown != level { decisions.changed.append(key) }
             published[key] = level
             guard key.destination != nil, let own = rulings[key] else { continue }
-            let governed = Governed(key: key, level: level, own: own, above: uplink(of: key).flatMap { rulings[$0] })
+            let governed = EffectivePolicy(key: key, level: level, own: own, above: uplink(of: key).flatMap { rulings[$0] })
             var pacing: [Pacing] = []
             decisions.allowances[key] = govern(governed, pacing: &pacing, now: now)
             self.pacing[key] = pacing.isEmpty ? nil : pacing
@@ -65,14 +65,14 @@ extension NetworkController {
 
     // MARK: Rulings
 
-    private mutating func rule(_ key: LinkKey, now: Int64) -> Ruling? {
+    private mutating func rule(_ key: LinkKey, now: Int64) -> LinkPolicyDecision? {
         guard var link = links[key] else { return nil }
-        let view = views[key] ?? LinkView()
+        let view = views[key] ?? LinkSnapshot()
         let row = policy[link.level]
         let capacity = link.capacity(now: now)
         let contest =
             policy.preemptionIsOn && policy.fixedConcurrency == nil
-            ? contest(key, link, view, capacity: capacity, now: now) : PreemptionPlanner.Contest()
+            ? contest(key, link, view, capacity: capacity, now: now) : PreemptionPlanner.PreemptionInput()
         let plan = link.planner.plan(
             contest, rules: policy.preemption,
             standstill: policy.longestStandstill, mayCut: mayCut(key, now: now), now: now,
@@ -89,16 +89,16 @@ extension NetworkController {
             if case .throttle = verb, !isOutrun(qos, on: key, view) { verb = .run }
             return plan.isContended ? .stricter(verb, policy.contended[qos]) : verb
         }
-        let unknown = key.destination == nil ? .infinity : Ruling.unknownCapacity
+        let unknown = key.destination == nil ? .infinity : LinkPolicyDecision.unknownCapacity
         // A percent of what the link was would be all of what it has become, for the second in which that is not sure yet.
         let shared = min(capacity ?? unknown, link.estimator.fallen ?? .infinity)
-        return Ruling(verbs: verbs, key: key, capacity: shared, counts: view.counts, plan: plan)
+        return LinkPolicyDecision(verbs: verbs, key: key, capacity: shared, counts: view.counts, plan: plan)
     }
 
     func contest(
-        _ key: LinkKey, _ link: LinkController, _ view: LinkView, capacity: Double?, now: Int64
-    ) -> PreemptionPlanner.Contest {
-        var contest = PreemptionPlanner.Contest()
+        _ key: LinkKey, _ link: LinkController, _ view: LinkSnapshot, capacity: Double?, now: Int64
+    ) -> PreemptionPlanner.PreemptionInput {
+        var contest = PreemptionPlanner.PreemptionInput()
         contest.capacity = capacity
         contest.isSaturated = link.isSaturated(now: now)
         contest.level = link.level
@@ -122,13 +122,13 @@ extension NetworkController {
     }
 
     /// Something of a higher quality runs there, or is about to.
-    private func isOutrun(_ qos: QualityOfService, on key: LinkKey, _ view: LinkView) -> Bool {
+    private func isOutrun(_ qos: QualityOfService, on key: LinkKey, _ view: LinkSnapshot) -> Bool {
         view.transfers.contains { $0.qos > qos }
             || arrivals.values.contains { $0.qos > qos && chain($0.key).contains(key) }
     }
 
     private func isOutrunAbove(_ qos: QualityOfService, _ key: LinkKey) -> Bool {
-        uplink(of: key).map { isOutrun(qos, on: $0, views[$0] ?? LinkView()) } ?? false
+        uplink(of: key).map { isOutrun(qos, on: $0, views[$0] ?? LinkSnapshot()) } ?? false
     }
 
     /// No wave of cuts touched the link, the uplink above it or links below it within the interval.
@@ -157,15 +157,15 @@ extension NetworkController {
     // MARK: Governing a link
 
     /// A link, its ruling, and that of the uplink above it.
-    private struct Governed {
+    private struct EffectivePolicy {
         var key: LinkKey
         var level: LinkLevel
-        var own: Ruling
-        var above: Ruling?
+        var own: LinkPolicyDecision
+        var above: LinkPolicyDecision?
         /// The stricter of both.
         let verbs: [PolicyVerb]
 
-        init(key: LinkKey, level: LinkLevel, own: Ruling, above: Ruling?) {
+        init(key: LinkKey, level: LinkLevel, own: LinkPolicyDecision, above: LinkPolicyDecision?) {
             self.key = key
             self.level = level
             self.own = own
@@ -183,8 +183,8 @@ extension NetworkController {
         var isFree: Bool { verbs.allSatisfy { $0 == .run } }
     }
 
-    private mutating func govern(_ link: Governed, pacing: inout [Pacing], now: Int64) -> LinkAllowance {
-        let view = views[link.key] ?? LinkView()
+    private mutating func govern(_ link: EffectivePolicy, pacing: inout [Pacing], now: Int64) -> LinkAllowance {
+        let view = views[link.key] ?? LinkSnapshot()
         if link.level == .offline { return close(link, view, now: now) }
         let limit = links[link.key].map { self.limit(of: $0) } ?? 1
         let limitAndAhead = limit + (link.isFree ? ahead(link.key, limit: limit, now: now) : 0)
@@ -208,7 +208,7 @@ extension NetworkController {
 
     /// Offline: what can go on elsewhere is released. What starts over from 0 is left to its connection, which survives a
     /// short outage, where a cut would send all of it twice.
-    private mutating func close(_ link: Governed, _ view: LinkView, now: Int64) -> LinkAllowance {
+    private mutating func close(_ link: EffectivePolicy, _ view: LinkSnapshot, now: Int64) -> LinkAllowance {
         pausedSince[link.key] = nil
         let isForced = links[link.key]?.isForcedOffline == true
         for transfer in view.transfers where links[link.key]?.probe.isProbe(transfer.id) != true {
@@ -226,7 +226,7 @@ extension NetworkController {
     /// standstill after the cut on, and at the floor.
     /// - Returns: the spared one.
     private mutating func stop(
-        _ link: Governed, _ view: LinkView, _ allowance: inout LinkAllowance, now: Int64
+        _ link: EffectivePolicy, _ view: LinkSnapshot, _ allowance: inout LinkAllowance, now: Int64
     ) -> TransferSample? {
         let verbs = link.verbs
         let stopped = QualityOfService.allCases.filter { verbs[$0.rawValue].strictness >= PolicyVerb.pause.strictness }
@@ -260,7 +260,7 @@ extension NetworkController {
 
     /// Bytes per second for each transfer of a quality: the least of what the rulings, the person's rate and a pause say.
     private mutating func rate(
-        _ qos: QualityOfService, _ link: Governed, _ view: LinkView, hasFloor: Bool, now: Int64
+        _ qos: QualityOfService, _ link: EffectivePolicy, _ view: LinkSnapshot, hasFloor: Bool, now: Int64
     ) -> Double? {
         var rates = [link.own.rate(qos), link.above?.rate(qos)].compactMap { $0 }
         let floor = link.capacity * Double(policy.floorPercent) / 100
@@ -280,7 +280,7 @@ extension NetworkController {
             pausedSince[link.key]?[qos] = nil
         }
         if let most = maxRate(of: link.key) {
-            let tick = links[link.key]?.lastTick ?? LinkTick()
+            let tick = links[link.key]?.lastTick ?? LinkInterval()
             let middle = tick.rate - tick.highRate - tick.lowRate
             let above: Double
             switch qos.serviceClass {
@@ -302,7 +302,7 @@ extension NetworkController {
 
     package func state(of key: LinkKey, now: Int64) -> LinkState? {
         guard let link = links[key] else { return nil }
-        let view = views[key] ?? LinkView()
+        let view = views[key] ?? LinkSnapshot()
         let worst = chain(key).compactMap { links[$0] }.max { $0.level < $1.level } ?? link
         let explanation = (worst.level > link.level ? worst : link).explanation(now: now)
         let isAbove = worst.level > link.level
@@ -318,18 +318,18 @@ extension NetworkController {
     }
 
     /// Which gate of the link holds a quality back; nil where none does.
-    package func gate(of qos: QualityOfService, to key: LinkKey, now: Int64) -> LinkGate? {
+    package func gate(of qos: QualityOfService, to key: LinkKey, now: Int64) -> LinkWaitReason? {
         if let destination = key.destination, let outage = circuitBreakers[destination]?.outage,
             level(of: key) != .offline
         {
-            return LinkGate(
+            return LinkWaitReason(
                 sentence: "the circuit breaker of \(destination) is open: \(outage.reason)", since: outage.since,
                 remedy: "a probe that \(destination) accepts")
         }
         if qos == .background, isOutOfHours(key),
             let hours = key.destination.flatMap({ policy.destinations[$0]?.backgroundHours })
         {
-            return LinkGate(
+            return LinkWaitReason(
                 sentence: "\(key.name) takes background from \(hours.text) only, and it is "
                     + AllowedHours.text(minuteOfDay), remedy: "\(AllowedHours.text(hours.from)), local time")
         }
@@ -343,7 +343,7 @@ extension NetworkController {
             let reason = full.level > .good ? " (\(full.reason))" : ""
             let carried = MeasureText.rate(full.rate)
             let capacity = links[contended]?.capacity(now: now).map { " of \(MeasureText.rate($0))" } ?? ""
-            return LinkGate(
+            return LinkWaitReason(
                 sentence: "\(contended.name) is \(full.level.name)\(reason) and full (\(carried)\(capacity); "
                     + "four fifths are full), and high quality has it; "
                     + "\(qos.name) has “\(policy.contended[qos].name)” there",
@@ -352,12 +352,12 @@ extension NetworkController {
         }
         guard state.level == .offline || verb != .run else { return nil }
         // As it is ruled: who waits for a place is not helped by others' writing less.
-        if case .throttle = verb, state.level != .offline, !isOutrun(qos, on: key, views[key] ?? LinkView()),
+        if case .throttle = verb, state.level != .offline, !isOutrun(qos, on: key, views[key] ?? LinkSnapshot()),
             !isOutrunAbove(qos, key)
         {
             return nil
         }
-        return LinkGate(
+        return LinkWaitReason(
             sentence: "\(key.name) is \(state.level.name): \(state.reason); \(qos.name) has “\(verb.name)” there",
             since: state.since, remedy: state.remedy)
     }

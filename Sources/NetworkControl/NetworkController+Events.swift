@@ -147,9 +147,9 @@ extension NetworkController {
         }
     }
 
-    package func memory(of key: LinkKey, now: Int64) -> LinkMemory? { links[key]?.memory(now: now) }
+    package func memory(of key: LinkKey, now: Int64) -> LinkHistory? { links[key]?.memory(now: now) }
 
-    package mutating func restore(_ memory: LinkMemory, of key: LinkKey, now: Int64) {
+    package mutating func restore(_ memory: LinkHistory, of key: LinkKey, now: Int64) {
         _ = touch(key, now: now)
         links[key]?.restore(memory, now: now)
     }

@@ -42,7 +42,7 @@ package struct NetworkController: Sendable {
     var waiting: [LinkKey: [QualityOfService: Int]] = [:]
     var arrivals: [CommandID: Arrival] = [:]
     var orders: [CommandID: TransferOrder] = [:]
-    var views: [LinkKey: LinkView] = [:]
+    var views: [LinkKey: LinkSnapshot] = [:]
     /// Since when a pause has lasted, by link and quality.
     var pausedSince: [LinkKey: [QualityOfService: Int64]] = [:]
     /// When low transfers of a link were cut last.
@@ -50,7 +50,7 @@ package struct NetworkController: Sendable {
     /// How often transfers were cut that start over from 0.
     var restarts: [CommandID: Int] = [:]
     /// What was decided last of each link.
-    var rulings: [LinkKey: Ruling] = [:]
+    var rulings: [LinkKey: LinkPolicyDecision] = [:]
     var pacing: [LinkKey: [Pacing]] = [:]
     var published: [LinkKey: LinkLevel] = [:]
     var overrides: [Destination: LinkOverride] = [:]
@@ -65,7 +65,7 @@ package struct NetworkController: Sendable {
     /// Links that had transfers lately, and until when each tick looks at them.
     private var restless: [LinkKey: Int64] = [:]
     /// All links. Idle ones are looked at in turn.
-    var ring = KeyRing<LinkKey>()
+    var ring = RoundRobinKeys<LinkKey>()
     /// Links that the last tick looked at.
     package private(set) var examined: [LinkKey] = []
     private var forgotten: [LinkKey] = []
@@ -207,7 +207,7 @@ package struct NetworkController: Sendable {
 
     /// Whether the gates let commands of a quality of service go: a person's, the link's, and the destination's circuit
     /// breaker. ``LinkAllowance`` says how many of those that may go.
-    package func passage(of qos: QualityOfService, to key: LinkKey, now: Int64) -> LinkPassage {
+    package func passage(of qos: QualityOfService, to key: LinkKey, now: Int64) -> LinkAvailability {
         if let destination = key.destination, overrides[destination]?.isOffline == true { return .heldOffline }
         // Hours are a person's will: the floor is below levels, not below them.
         if qos == .background, isOutOfHours(key) { return .outOfHours }
@@ -320,7 +320,7 @@ package struct NetworkController: Sendable {
     /// had some lately, at those on which something has happened, and at some of the others in turn.
     package mutating func tick(now: Int64) -> NetworkDecisions {
         if let lastTick, now - lastTick > Self.longestTick {
-            for key in links.keys { links[key]?.meter = LinkMeter(now: now) }
+            for key in links.keys { links[key]?.meter = LinkIntervalBuilder(now: now) }
         }
         lastTick = now
         for (worker, track) in workers where now - track.at > 10 * Self.workerPatience { workerLost(worker) }
@@ -344,7 +344,7 @@ package struct NetworkController: Sendable {
 
     private mutating func advance(_ key: LinkKey, _ members: [LinkKey: Members], now: Int64) {
         guard var link = links.removeValue(forKey: key) else { return }
-        let view = views[key] ?? LinkView()
+        let view = views[key] ?? LinkSnapshot()
         link.follow(view, now: now)
         if !view.transfers.isEmpty || waiting[key] != nil { link.lastUsed = now }
         if now - link.lastUsed > Self.memory, isForgettable(link) {
@@ -436,7 +436,7 @@ package struct NetworkController: Sendable {
             let sample = transfer.sample
             let isAtMaxRate = links[sample.key]?.pace.isMaxRate(sample.qos, now: now) ?? false
             for key in chain(sample.key) {
-                views[key, default: LinkView()].add(transfer, isAtMaxRate: isAtMaxRate, now: now)
+                views[key, default: LinkSnapshot()].add(transfer, isAtMaxRate: isAtMaxRate, now: now)
             }
         }
     }

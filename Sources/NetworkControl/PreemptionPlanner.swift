@@ -15,7 +15,7 @@ package import Commands
 /// go, or were cut three times.
 package struct PreemptionPlanner: Sendable {
     /// One link as it stands.
-    package struct Contest: Sendable {
+    package struct PreemptionInput: Sendable {
         /// Bytes per second; nil before anything was measured.
         package var capacity: Double?
         package var isSaturated = false
@@ -71,7 +71,7 @@ package struct PreemptionPlanner: Sendable {
     ///   - standstill: the longest that a low transfer may stand still; half of it is how long cut ones stay out.
     ///   - restarts: how often a transfer was cut already.
     package mutating func plan(
-        _ contest: Contest, rules: PreemptionRules, standstill: Duration, mayCut: Bool, now: Int64,
+        _ contest: PreemptionInput, rules: PreemptionRules, standstill: Duration, mayCut: Bool, now: Int64,
         restarts: (CommandID) -> Int
     ) -> Plan {
         var plan = Plan()
@@ -106,7 +106,7 @@ package struct PreemptionPlanner: Sendable {
     }
 
     /// The high transfer's time if all shared evenly, less its time alone.
-    func isLosing(_ contest: Contest, _ rules: PreemptionRules) -> Bool {
+    func isLosing(_ contest: PreemptionInput, _ rules: PreemptionRules) -> Bool {
         guard !contest.others.isEmpty else { return false }
         guard let capacity = contest.capacity, let remaining = contest.highRemaining else { return true }
         let alone = Double(remaining) / max(capacity, 1)
@@ -114,7 +114,7 @@ package struct PreemptionPlanner: Sendable {
     }
 
     private mutating func cuts(
-        _ contest: Contest, _ rules: PreemptionRules, isStart: Bool, now: Int64, restarts: (CommandID) -> Int
+        _ contest: PreemptionInput, _ rules: PreemptionRules, isStart: Bool, now: Int64, restarts: (CommandID) -> Int
     ) -> [CommandID] {
         guard let capacity = contest.capacity.map({ max($0, 1) }) else { return [] }
         var low = contest.others.count { $0.qos.serviceClass == .low }

@@ -131,7 +131,7 @@ extension Executor.State {
         let reading = running.meter.reading
         if reading.bytes > 0 {
             let link = LinkName(destination: running.command.destination, direction: reading.direction)
-            tallies[link, default: LinkTally()].add(reading.bytes, running.command.qos.serviceClass)
+            tallies[link, default: LinkTotals()].add(reading.bytes, running.command.qos.serviceClass)
         }
     }
 }

@@ -24,7 +24,7 @@ extension Executor.State {
         var roundTrips: [[Int64]] = []
         func place(of link: LinkName) -> Int {
             if let place = places[link] { return place }
-            let tally = tallies[link] ?? LinkTally()
+            let tally = tallies[link] ?? LinkTotals()
             links.append(
                 Transfers.Link(destination: link.destination, direction: link.direction, bytes: tally.ended))
             roundTrips.append([])
@@ -32,7 +32,7 @@ extension Executor.State {
             return links.count - 1
         }
         // What has ended since the last call counts too: the last bytes of a transfer belong to its link.
-        for (link, tally) in tallies where tally.quietReports < LinkTally.repeats { _ = place(of: link) }
+        for (link, tally) in tallies where tally.quietReports < LinkTotals.repeats { _ = place(of: link) }
 
         var transfers: [Transfers.Transfer] = []
         var offsets: [ExecutionWrite] = []
@@ -56,7 +56,7 @@ extension Executor.State {
         }
         for (index, link) in links.enumerated() {
             let name = LinkName(destination: link.destination, direction: link.direction)
-            var tally = tallies[name] ?? LinkTally()
+            var tally = tallies[name] ?? LinkTotals()
             let bytes = link.allBytes
             links[index].rate = Int64(Double(max(bytes - tally.reported, 0)) / elapsed)
             links[index].roundTrip = roundTrips[index].sorted().middle ?? 0
@@ -72,8 +72,8 @@ extension Executor.State {
     /// Every ten minutes. Who comes back is counted from 0, which the coordinator takes for a new beginning.
     private mutating func forgetQuietLinks() {
         rounds += 1
-        guard rounds.isMultiple(of: LinkTally.memory) else { return }
-        tallies = tallies.filter { $0.value.quietReports < LinkTally.repeats }
+        guard rounds.isMultiple(of: LinkTotals.memory) else { return }
+        tallies = tallies.filter { $0.value.quietReports < LinkTotals.repeats }
     }
 }
 

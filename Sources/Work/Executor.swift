@@ -14,7 +14,7 @@ final class Executor: Sendable {
     struct State {
         var places: Places
         var running: [CommandID: Running] = [:]
-        var tallies: [LinkName: LinkTally] = [:]
+        var tallies: [LinkName: LinkTotals] = [:]
         /// Reports of what moves so far.
         var rounds = 0
         var paces = Paces()

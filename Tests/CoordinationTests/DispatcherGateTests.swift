@@ -53,7 +53,7 @@ import Wire
     @Test func `an offline destination hides nobody else's work`() {
         var dispatcher = dispatcher(concurrency: 2)
         dispatcher.links.restore(
-            LinkMemory(reference: 0, flows: 1, limit: 4, offline: "refused"), of: LinkKey(host, .up), now: 0)
+            LinkHistory(reference: 0, flows: 1, limit: 4, offline: "refused"), of: LinkKey(host, .up), now: 0)
         dispatcher.insert((1...300).map { ready(Int64($0), to: host) } + [ready(900)])
         let offered = numbers(dispatcher.dispatch(at: at, now: 0))
         #expect(offered.contains(900))

@@ -138,7 +138,7 @@ import Wire
         let key = LinkKey(host, .up)
         let state = try #require(governors.controller.state(of: key, now: now))
         let memory = try #require(governors.controller.memory(of: key, now: now))
-        let gate = LinkGate(sentence: "it is night", since: 1, remedy: "the sun")
+        let gate = LinkWaitReason(sentence: "it is night", since: 1, remedy: "the sun")
         let report = LinkReport(state, gates: [.background: gate], maxRate: nil) { _ in Timestamp(milliseconds: 5) }
         #expect(
             JSONValue.object(report.members)["gates"]?["background"]?.string

@@ -70,7 +70,7 @@ import Testing
     }
 
     /// Commands without bytes that take so many seconds each and began together.
-    private func completed(_ limit: Int, duration: Double, at time: Double) -> LinkTick {
+    private func completed(_ limit: Int, duration: Double, at time: Double) -> LinkInterval {
         var tick = tick(0, transfers: limit, flowing: 0)
         tick.completed = (Int(time / duration) - Int((time - 0.25) / duration)) * limit
         return tick
@@ -115,7 +115,7 @@ import Testing
     // MARK: Changes and their causes
 
     /// Files that end so often a second in each slot, and carry so many bytes each.
-    private func files(_ limit: Int, bytes: Double, perSecond: Double, _ step: Int64, flowing: Int = 0) -> LinkTick {
+    private func files(_ limit: Int, bytes: Double, perSecond: Double, _ step: Int64, flowing: Int = 0) -> LinkInterval {
         let ended = { (step: Int64) in Int(Double(step) / 4 * perSecond * Double(limit)) }
         var tick = tick(bytes * perSecond * Double(limit), transfers: limit, flowing: flowing)
         tick.completed = ended(step) - ended(step - 1)
@@ -236,7 +236,7 @@ import Testing
 
     private func run(
         _ controller: inout ConcurrencyController, seconds: Double, from: Double = 0, highest: Int = 32,
-        _ one: (Int) -> LinkTick
+        _ one: (Int) -> LinkInterval
     ) {
         for step in 0..<Int64(seconds * 4) {
             let now = Int64(from * 1e9) + step * quarter
@@ -279,7 +279,7 @@ import Testing
 
     @Test func `ticks of high quality and of pacing are not credited`() {
         for change in [{ $0.hasHigh = true }, { $0.highRate = 1 }, { $0.isSteered = true }]
-            as [(inout LinkTick) -> Void]
+            as [(inout LinkInterval) -> Void]
         {
             var controller = ConcurrencyController()
             run(&controller, seconds: 120) {

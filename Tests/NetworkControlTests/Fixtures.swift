@@ -13,8 +13,8 @@ func destination(_ name: String) -> Destination { Destination(scheme: "http", ho
 /// A tick of a saturated link, unless said otherwise.
 func tick(
     _ rate: Double, transfers: Int = 4, flowing: Int? = nil, srtt: Double? = 0.06, minRTT: Double? = 0.05
-) -> LinkTick {
-    var tick = LinkTick()
+) -> LinkInterval {
+    var tick = LinkInterval()
     tick.rate = rate
     tick.fewest = transfers
     tick.most = transfers

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct GoodputEstimatorTests {
     /// Feeds seconds of a rate.
-    private func feed(_ estimator: inout GoodputEstimator, _ seconds: Int, _ one: LinkTick, from: Int64 = 0) {
+    private func feed(_ estimator: inout GoodputEstimator, _ seconds: Int, _ one: LinkInterval, from: Int64 = 0) {
         for step in 0..<Int64(seconds * 4) { estimator.add(one, now: from * second + step * quarter) }
     }
 

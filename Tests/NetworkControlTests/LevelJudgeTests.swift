@@ -8,7 +8,7 @@ import Testing
 
     /// Feeds seconds of one tick. - Returns: levels entered and the seconds after which they were.
     @discardableResult private func feed(
-        _ judge: inout LevelJudge, _ seconds: Double, _ one: LinkTick, expected: Double? = capacity,
+        _ judge: inout LevelJudge, _ seconds: Double, _ one: LinkInterval, expected: Double? = capacity,
         queueDelay: Double? = nil, from: Double = 0
     ) -> [(LinkLevel, Double)] {
         var entered: [(LinkLevel, Double)] = []

@@ -19,7 +19,7 @@ struct LinkControllerTests {
         return (link, now)
     }
 
-    private func waiting(_ rate: Double, transfers: Int) -> LinkTick {
+    private func waiting(_ rate: Double, transfers: Int) -> LinkInterval {
         var tick = tick(rate, transfers: transfers)
         tick.isAwaited = true
         return tick

@@ -198,7 +198,7 @@ import Testing
 
     @Test func `an offline link is still offline for the next coordinator, which probes at once`() {
         var network = NetworkController(seed: 1)
-        network.restore(LinkMemory(reference: 0, flows: 1, limit: 8, offline: "refused"), of: key("a"), now: 0)
+        network.restore(LinkHistory(reference: 0, flows: 1, limit: 8, offline: "refused"), of: key("a"), now: 0)
         #expect(network.level(of: key("a")) == .offline)
         #expect(network.admits(.utility, to: key("a"), now: 0))
     }

@@ -7,8 +7,8 @@ import Testing
     private func contest(
         megabits: Double, low: Int, highBytes: Int64?, poor: Bool = false,
         _ change: (inout TransferSample) -> Void = { _ in }
-    ) -> PreemptionPlanner.Contest {
-        var contest = PreemptionPlanner.Contest()
+    ) -> PreemptionPlanner.PreemptionInput {
+        var contest = PreemptionPlanner.PreemptionInput()
         contest.capacity = megabits * megabit
         contest.isSaturated = true
         if poor { contest.level = .poor }
@@ -23,7 +23,7 @@ import Testing
     }
 
     private func plan(
-        _ planner: inout PreemptionPlanner, _ contest: PreemptionPlanner.Contest, mayCut: Bool = true, now: Int64 = 0,
+        _ planner: inout PreemptionPlanner, _ contest: PreemptionPlanner.PreemptionInput, mayCut: Bool = true, now: Int64 = 0,
         restarts: Int = 0
     ) -> PreemptionPlanner.Plan {
         planner.plan(
@@ -31,7 +31,7 @@ import Testing
             restarts: { _ in restarts })
     }
 
-    private func first(_ contest: PreemptionPlanner.Contest, restarts: Int = 0) -> PreemptionPlanner.Plan {
+    private func first(_ contest: PreemptionPlanner.PreemptionInput, restarts: Int = 0) -> PreemptionPlanner.Plan {
         var planner = PreemptionPlanner()
         return plan(&planner, contest, restarts: restarts)
     }

@@ -54,7 +54,7 @@ import Testing
 
     @Test func `that an uplink was offline for the last coordinator says nothing to this one`() {
         var rig = NetworkRig()
-        let memory = LinkMemory(reference: 0, flows: 1, limit: 4, offline: "no default route")
+        let memory = LinkHistory(reference: 0, flows: 1, limit: 4, offline: "no default route")
         rig.network.restore(memory, of: Self.uplink, now: 0)
         rig.transfers = [sample(1)]
         #expect(rig.run(3, ["a": 100 * megabit]).orders.isEmpty)

@@ -16,7 +16,7 @@ package struct Admission: Sendable {
     /// The load of one destination, and what bounds it.
     struct Load: Sendable, Equatable {
         var held = SlotCounts.Held()
-        var passage = LinkPassage.open
+        var passage = LinkAvailability.open
         var allowance = LinkAllowance(level: .unknown, limit: .max, lowLimit: .max)
         /// Middle and low commands in flight behind the same uplink.
         var heldByUplink = 0

@@ -1,5 +1,5 @@
 /// One link over a quarter of a second, or two round trips where those last longer.
-package struct LinkTick: Sendable, Equatable {
+package struct LinkInterval: Sendable, Equatable {
     /// Seconds.
     package var duration = 0.25
     /// Bytes per second that peers acknowledged, all classes together.

@@ -2,7 +2,7 @@ internal import Commands
 
 /// Collects what workers report of one link until a tick is full. Workers report in their own rhythm, so a rate is the sum of
 /// each worker's bytes over the time that its own reports cover.
-struct LinkMeter: Sendable {
+struct LinkIntervalBuilder: Sendable {
     private struct Part: Sendable {
         var bytes = 0.0
         var high = 0.0
@@ -57,19 +57,19 @@ struct LinkMeter: Sendable {
     }
 
     /// Closes the tick, if it is long enough and all workers with transfers have reported.
-    mutating func close(_ view: LinkView, isAwaited: Bool, baseRTT: Double?, now: Int64) -> LinkTick? {
+    mutating func close(_ view: LinkSnapshot, isAwaited: Bool, baseRTT: Double?, now: Int64) -> LinkInterval? {
         let length = min(max(2 * (baseRTT ?? 0), 0.25), 1) - 0.03
         let elapsed = (now - openedAt).seconds
         guard elapsed >= length else { return nil }
         guard elapsed < Self.longest else {
             // Nobody used the link for long, or the caller stood still.
-            self = LinkMeter(now: now)
+            self = LinkIntervalBuilder(now: now)
             inFlightBefore = view.inFlight
             return nil
         }
         let isComplete = view.workers.allSatisfy { parts[$0]?.span ?? 0 > 0 }
         guard isComplete || elapsed > 3 * length else { return nil }
-        var tick = LinkTick()
+        var tick = LinkInterval()
         tick.duration = elapsed
         for part in parts.values where part.span > 0 {
             let span = max(part.span, 0.05)

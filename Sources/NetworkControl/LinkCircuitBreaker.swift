@@ -20,7 +20,7 @@ package import Commands
 /// Probes start a twentieth of the outage's age apart, at least 1 s and at most 30 s, ±20 %. So the end of an outage is
 /// noticed within a twentieth of its length more. The usual 1, 2, 4, 8, 16, 30 s found the end of a 30 s blackout after up
 /// to 16 s, where 3 s are the target.
-package struct OfflineProbe: Sendable, Equatable {
+package struct LinkCircuitBreaker: Sendable, Equatable {
     package enum State: Sendable, Equatable {
         case open
         case closed
@@ -246,7 +246,7 @@ package struct OfflineProbe: Sendable, Equatable {
     private mutating func open() -> Event? {
         guard state != .open else { return nil }
         let contradictsTable = contradictsTable || routeLostAt != nil
-        self = OfflineProbe()
+        self = LinkCircuitBreaker()
         self.contradictsTable = contradictsTable
         return .opened
     }

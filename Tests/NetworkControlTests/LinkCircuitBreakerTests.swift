@@ -5,18 +5,18 @@ import Testing
 @testable import NetworkControl
 
 @Suite struct OfflineProbeTests {
-    private func failed(_ probe: inout OfflineProbe, _ number: UInt64, at seconds: Double) -> OfflineProbe.Event? {
+    private func failed(_ probe: inout LinkCircuitBreaker, _ number: UInt64, at seconds: Double) -> LinkCircuitBreaker.Event? {
         probe.failed(id(number), reason: "connection refused", chance: 0.5, now: Int64(seconds * 1e9))
     }
 
-    private func closed() -> OfflineProbe {
-        var probe = OfflineProbe()
+    private func closed() -> LinkCircuitBreaker {
+        var probe = LinkCircuitBreaker()
         _ = probe.silent(for: 3 * second, srtt: nil, chance: 0.5, now: 0)
         return probe
     }
 
     @Test(arguments: [1.0, 600]) func `three commands that fail in a row close it, however far apart`(_ pause: Double) {
-        var probe = OfflineProbe()
+        var probe = LinkCircuitBreaker()
         #expect(failed(&probe, 1, at: 0) == nil)
         #expect(failed(&probe, 2, at: pause) == nil && probe.isFailing)
         #expect(failed(&probe, 3, at: 2 * pause) == .closed)
@@ -25,14 +25,14 @@ import Testing
     }
 
     @Test func `one command that fails again and again does not close it`() {
-        var probe = OfflineProbe()
+        var probe = LinkCircuitBreaker()
         for number in 0..<20 { #expect(failed(&probe, 1, at: Double(number)) == nil) }
         #expect(failed(&probe, 2, at: 20) == nil)
         #expect(failed(&probe, 3, at: 21) == .closed)
     }
 
     @Test func `an answer between begins the count anew`() {
-        var probe = OfflineProbe()
+        var probe = LinkCircuitBreaker()
         for number in 0..<20 {
             #expect(failed(&probe, UInt64(number), at: Double(number)) == nil)
             if number % 2 == 1 { _ = probe.answered(id(99), now: 0) }
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `bytes that flow begin the count anew`() {
-        var probe = OfflineProbe()
+        var probe = LinkCircuitBreaker()
         for number in 0..<20 {
             #expect(failed(&probe, UInt64(number), at: Double(number)) == nil)
             _ = probe.progressed(1000, now: Int64(number) * second)
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func `silence closes it after three seconds or eight round trips`() {
-        var probe = OfflineProbe()
+        var probe = LinkCircuitBreaker()
         #expect(value(probe.silent(for: 3 * second - 1, srtt: nil, chance: 0, now: 0)) == nil)
         #expect(value(probe.silent(for: 7 * second, srtt: second, chance: 0, now: 0)) == nil)
         #expect(value(probe.silent(for: 8 * second, srtt: second, chance: 0, now: 0)) == .closed)
@@ -108,8 +108,8 @@ import Testing
 
     @Test func `intervals are a twentieth of the outage, from one second to thirty, give or take a fifth`() {
         for (age, plain) in [(0, 1.0), (20, 1), (40, 2), (300, 15), (600, 30), (86_400, 30)] {
-            let shortest = OfflineProbe.interval(age: Int64(age) * second, chance: 0).seconds
-            let longest = OfflineProbe.interval(age: Int64(age) * second, chance: 0.999_999).seconds
+            let shortest = LinkCircuitBreaker.interval(age: Int64(age) * second, chance: 0).seconds
+            let longest = LinkCircuitBreaker.interval(age: Int64(age) * second, chance: 0.999_999).seconds
             #expect(abs(shortest - 0.8 * plain) < 0.001)
             #expect(abs(longest - min(1.2 * plain, 30)) < 0.001)
         }
@@ -150,7 +150,7 @@ import Testing
         #expect(probe.state == .halfOpen)
         #expect(!probe.admits(now: second), "one at a time")
         #expect(value(probe.progressed(63_000, now: 2 * second)) == .opened)
-        #expect(probe == OfflineProbe())
+        #expect(probe == LinkCircuitBreaker())
 
         probe = closed()
         probe.offered(id(1), now: second)
@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test func `the kernel's word counts at once`() {
-        var probe = OfflineProbe()
+        var probe = LinkCircuitBreaker()
         #expect(value(probe.routeLost("network is unreachable", chance: 0.5, now: 0)) == .closed)
         #expect(probe.reason == "network is unreachable")
         #expect(!probe.admits(now: 100_000_000))
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test func `what is told of the time before the route was lost opens nothing`() {
-        var probe = OfflineProbe()
+        var probe = LinkCircuitBreaker()
         _ = probe.routeLost("there is no default route", chance: 0.5, now: 0)
         #expect(value(probe.progressed(1_000_000, now: second / 4)) == nil)
         #expect(value(probe.answered(id(1), now: second / 4)) == nil)
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test func `what the kernel says of a route outlives the probes that fail without it`() {
-        var probe = OfflineProbe()
+        var probe = LinkCircuitBreaker()
         _ = probe.routeLost("there is no default route", chance: 0.5, now: 0)
         probe.offered(id(1), now: 2 * second)
         _ = probe.failed(id(1), reason: "Network is unreachable", chance: 0.5, now: 2 * second)

@@ -1,5 +1,5 @@
 /// What holds a quality back on a link, for `explain`.
-package struct LinkGate: Sendable, Equatable {
+package struct LinkWaitReason: Sendable, Equatable {
     /// Which link, how it stands by which measure, and what it allows.
     package var sentence: String
     /// In nanoseconds of the monotonic clock; nil where nothing began.

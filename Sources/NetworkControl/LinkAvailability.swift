@@ -1,5 +1,5 @@
 /// Whether the gates of a link and of its destination let commands of one quality of service go.
-package enum LinkPassage: Sendable, Equatable {
+package enum LinkAvailability: Sendable, Equatable {
     case open
     /// The link is offline, and its next probe is due.
     case probe

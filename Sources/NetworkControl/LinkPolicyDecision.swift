@@ -1,7 +1,7 @@
 internal import Commands
 
 /// What one link, or the uplink above it, has to say to each quality just now.
-struct Ruling: Sendable {
+struct LinkPolicyDecision: Sendable {
     var verbs: [PolicyVerb]
     /// Whose ruling it is.
     var key: LinkKey
@@ -15,7 +15,7 @@ struct Ruling: Sendable {
     static let unknownCapacity = 125_000.0
 
     /// It lets the same begin, whatever it measures.
-    func allowsTheSame(as other: Ruling?) -> Bool {
+    func allowsTheSame(as other: LinkPolicyDecision?) -> Bool {
         guard let other else { return false }
         return verbs == other.verbs && plan.isLowClosed == other.plan.isLowClosed
     }

@@ -1,5 +1,5 @@
 /// A mean over time.
-struct Span: Sendable {
+struct TimeWeightedMean: Sendable {
     private(set) var duration = 0.0
     private var sum = 0.0
 

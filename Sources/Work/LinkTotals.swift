@@ -7,7 +7,7 @@ struct LinkName: Hashable, Sendable {
 }
 
 /// Cumulative bytes of a link, of executions that have ended.
-struct LinkTally: Sendable {
+struct LinkTotals: Sendable {
     /// By class of quality.
     private(set) var ended = [Int64](repeating: 0, count: ServiceClass.allCases.count)
     /// Of all, also of those that run, when it was last reported.

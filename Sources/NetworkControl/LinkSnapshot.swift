@@ -1,7 +1,7 @@
 internal import Commands
 
 /// The transfers of one link at one moment.
-struct LinkView: Sendable {
+struct LinkSnapshot: Sendable {
     var transfers: [TransferSample] = []
     var workers: Set<Int64> = []
     /// Of middle and low quality.

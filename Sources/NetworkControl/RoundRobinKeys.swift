@@ -1,5 +1,5 @@
 /// Keys that come round in turn. Adding, removing and the next ones cost the same however many there are. Pure.
-struct KeyRing<Key: Hashable & Sendable>: Sendable {
+struct RoundRobinKeys<Key: Hashable & Sendable>: Sendable {
     private var keys: [Key] = []
     private var positions: [Key: Int] = [:]
     private var cursor = 0

@@ -1,6 +1,6 @@
 /// What the next coordinator should know of a link, so that it can tell degraded from always so. Worth a row of the store
 /// when a level changes and once a minute.
-package struct LinkMemory: Sendable, Equatable {
+package struct LinkHistory: Sendable, Equatable {
     /// Bytes per second, and how few transfers they take.
     package var reference: Double
     package var flows: Int
