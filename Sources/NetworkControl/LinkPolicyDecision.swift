@@ -9,7 +9,7 @@ struct LinkPolicyDecision: Sendable {
     var capacity: Double
     /// Transfers of each class that share it.
     var counts: [Int]
-    var plan: PreemptionPlanner.Plan
+    var plan: PreemptionPlanner.PreemptionDecision
 
     /// Before anything was measured, as if it were 1 Mbit/s.
     static let unknownCapacity = 125_000.0

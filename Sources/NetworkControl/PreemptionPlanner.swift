@@ -32,7 +32,7 @@ package struct PreemptionPlanner: Sendable {
         package init() {}
     }
 
-    package struct Plan: Sendable, Equatable {
+    package struct PreemptionDecision: Sendable, Equatable {
         /// The row `contended` of the policy is in force.
         package var isContended = false
         /// Low quality stands still.
@@ -73,8 +73,8 @@ package struct PreemptionPlanner: Sendable {
     package mutating func plan(
         _ contest: PreemptionInput, rules: PreemptionRules, standstill: Duration, mayCut: Bool, now: Int64,
         restarts: (CommandID) -> Int
-    ) -> Plan {
-        var plan = Plan()
+    ) -> PreemptionDecision {
+        var plan = PreemptionDecision()
         if contest.highCount > 0 { highSeen = now }
         if since != nil, now - highSeen >= rules.idleAfter.nanoseconds { since = nil }
         if since == nil {

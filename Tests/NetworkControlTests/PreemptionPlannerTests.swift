@@ -25,13 +25,13 @@ import Testing
     private func plan(
         _ planner: inout PreemptionPlanner, _ contest: PreemptionPlanner.PreemptionInput, mayCut: Bool = true, now: Int64 = 0,
         restarts: Int = 0
-    ) -> PreemptionPlanner.Plan {
+    ) -> PreemptionPlanner.PreemptionDecision {
         planner.plan(
             contest, rules: PreemptionRules(), standstill: .seconds(60), mayCut: mayCut, now: now,
             restarts: { _ in restarts })
     }
 
-    private func first(_ contest: PreemptionPlanner.PreemptionInput, restarts: Int = 0) -> PreemptionPlanner.Plan {
+    private func first(_ contest: PreemptionPlanner.PreemptionInput, restarts: Int = 0) -> PreemptionPlanner.PreemptionDecision {
         var planner = PreemptionPlanner()
         return plan(&planner, contest, restarts: restarts)
     }
@@ -71,7 +71,7 @@ import Testing
     @Test func `a short high transfer begins nothing, and ends nothing that a long one has begun`() {
         var planner = PreemptionPlanner()
         let short = contest(megabits: 100, low: 8, highBytes: 10_000)
-        #expect(plan(&planner, short) == PreemptionPlanner.Plan())
+        #expect(plan(&planner, short) == PreemptionPlanner.PreemptionDecision())
         #expect(plan(&planner, contest(megabits: 100, low: 8, highBytes: 2_500_000), now: second).isContended)
         #expect(plan(&planner, short, now: 2 * second).isContended)
     }
@@ -79,7 +79,7 @@ import Testing
     @Test func `an idle link needs no room`() {
         var contest = contest(megabits: 2, low: 4, highBytes: 250_000)
         contest.isSaturated = false
-        #expect(first(contest) == PreemptionPlanner.Plan())
+        #expect(first(contest) == PreemptionPlanner.PreemptionDecision())
     }
 
     @Test func `on a poor link all go`() {
