@@ -64,7 +64,7 @@ extension Coordinator {
         }
     }
 
-    var seating: Seating { Seating(runDirectory: runDirectory) }
+    var seating: SeatLocks { SeatLocks(runDirectory: runDirectory) }
 
     /// A newcomer sits in the seat: whoever sat there before it is dead.
     func reapOthers(seat: Int, but epoch: Int64, orphans: [CommandID]) {

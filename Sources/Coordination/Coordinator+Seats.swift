@@ -27,7 +27,7 @@ extension Coordinator {
             let socket = try Socket(.push, context: context, loop: loop, options: options)
             try socket.bind(.ipc(directoryDescriptor: runDescriptor, name: "worker-\(seat).sock"))
             let process = WatchedProcess(pid: hello.pid, startTime: hello.startTime, bootID: hello.bootID)
-            let connection = SeatConnection(socket: socket, epoch: head.epoch, process: process)
+            let connection = WorkerConnection(socket: socket, epoch: head.epoch, process: process)
             connections[seat] = connection
             if let descriptor = connection.process?.descriptor {
                 connection.watch = loop.whenReadable(descriptor: descriptor) { [weak self] in
@@ -38,7 +38,7 @@ extension Coordinator {
             logger.error("A worker cannot be greeted: \(error)", metadata: ["seat": "\(seat)"])
             return
         }
-        let record = SeatRecord(seat: seat, epoch: head.epoch, hello: hello)
+        let record = WorkerRecord(seat: seat, epoch: head.epoch, hello: hello)
         dispatcher.greet(record)
         absences.settled(seat: seat)
         logger.info("Worker greeted.", metadata: ["seat": "\(seat)", "pid": "\(hello.pid)"])

@@ -101,7 +101,7 @@ extension Coordinator {
     func followWallClock(now: Int64) {
         let before = wallClock.offset
         let jump = wallClock.jump(wall: .now, monotonic: now)
-        if let offset = wallClock.offset, jump != nil || before == nil { ClockNote.write(offset, in: runDirectory) }
+        if let offset = wallClock.offset, jump != nil || before == nil { ClockRecord.write(offset, in: runDirectory) }
         if let jump {
             logger.warning("The wall clock jumped by \(jump.by.seconds) s; backoffs are moved along.")
             for shard in 0..<store.shardCount { owedShifts[shard, default: []].append(jump) }

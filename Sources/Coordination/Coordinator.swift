@@ -26,7 +26,7 @@ actor Coordinator {
     let reader = BlockingThread(named: "store-reader")
     /// Reaps, deadlines, settings: what may have to wait for a writer.
     let writer = BlockingThread(named: "store-writer")
-    let keeper: StoreKeeper
+    let keeper: StoreMaintainer
 
     let context: Context
     /// Never closed: libzmq uses the path again when the sockets close, which is after this actor has ended.
@@ -37,8 +37,8 @@ actor Coordinator {
     var hub: EventHub
     var dispatcher: Dispatcher
     var sequencer: EventSequencer
-    var connections: [Int: SeatConnection] = [:]
-    var absences = Absences()
+    var connections: [Int: WorkerConnection] = [:]
+    var absences = UnresponsiveWorkers()
     /// Cancellations that their owners have not carried out yet.
     var cancels: [CommandID: Int] = [:]
     var dirtyShards: Set<Int> = []
@@ -92,14 +92,14 @@ actor Coordinator {
         self.incarnation = incarnation
         self.configuration = configuration
         self.logger = logger
-        wallClock = WallClock(offset: ClockNote.read(in: runDirectory))
+        wallClock = WallClock(offset: ClockRecord.read(in: runDirectory))
         let context = try Context()
         self.context = context
-        keeper = StoreKeeper(
+        keeper = StoreMaintainer(
             store: store, retention: configuration.retention, abandoned: configuration.abandoned, logger: logger)
         dispatcher = Dispatcher(
             shardCount: store.shardCount, window: configuration.window,
-            links: LinkGovernors(policy: configuration.network, seed: UInt64(bitPattern: incarnation)),
+            links: LinkAdmission(policy: configuration.network, seed: UInt64(bitPattern: incarnation)),
             seed: UInt64(bitPattern: incarnation) &+ 1)
         sequencer = EventSequencer(newest: newest)
         sweepPlan = SweepPlan(shardCount: store.shardCount)
@@ -373,6 +373,6 @@ extension Duration {
     var nanoseconds: Int64 { Int64(seconds * 1e9) }
 }
 
-extension SeatRecord {
+extension WorkerRecord {
     var phaseName: String { state.phase == .ready ? "ready" : "draining" }
 }

@@ -32,7 +32,7 @@ package final class CoordinatorService: Service {
         let lock = try CoordinatorLock.take("\(directory.run)/coordinator.lock")
         let checkpointLock = CheckpointLock(directory.lock("checkpoint"))
         try checkpointLock.obtain()
-        let incarnation = try Incarnation.next(in: directory.run, now: .now)
+        let incarnation = try CoordinatorEpoch.next(in: directory.run, now: .now)
         let recovered = try await onThread("recover") { [store] () throws(StoreError) in try Recovered(from: store) }
         let loop = try PollLoop(name: "coordinator")
         defer { loop.stop() }

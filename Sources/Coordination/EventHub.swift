@@ -69,7 +69,7 @@ struct EventHub: ~Copyable {
         publish { Event.bandwidth(link, worker: worker, at: at, snapshot: true, to: &$0) }
     }
 
-    mutating func worker(_ record: SeatRecord, state: String, at: Timestamp, snapshot: Bool = false) {
+    mutating func worker(_ record: WorkerRecord, state: String, at: Timestamp, snapshot: Bool = false) {
         publish {
             Event.worker(
                 seat: record.seat, pid: record.pid, state: state, concurrency: record.concurrency,

@@ -163,7 +163,7 @@ import Wire
         let stored = try #require(try setting().circuitBreaker)
         #expect(stored.cause == .destination && stored.reason == "the answer was 507" && stored.since == opened)
 
-        var next = LinkGovernors()
+        var next = LinkAdmission()
         next.restore(stored, of: host, wall: opened + .seconds(100), now: 7 * Self.second)
         let circuitBreaker = try #require(next.controller.circuitBreakers[host])
         #expect(circuitBreaker.outage?.since == -93 * Self.second)

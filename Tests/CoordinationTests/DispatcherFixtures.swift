@@ -24,14 +24,14 @@ extension DispatcherFixtures {
     }
 
     func dispatcher(
-        seats: Int = 1, concurrency: Int = 4, types: [String] = ["noop"], links: LinkGovernors = LinkGovernors()
+        seats: Int = 1, concurrency: Int = 4, types: [String] = ["noop"], links: LinkAdmission = LinkAdmission()
     ) -> Dispatcher {
         var dispatcher = Dispatcher(shardCount: 8, links: links)
         for seat in 0..<seats {
             let hello = Hello(
                 pid: 1, startTime: 1, bootID: "b", concurrency: concurrency, grace: .seconds(1), types: types,
                 executing: [])
-            dispatcher.greet(SeatRecord(seat: seat, epoch: Int64(seat) + 1, hello: hello))
+            dispatcher.greet(WorkerRecord(seat: seat, epoch: Int64(seat) + 1, hello: hello))
         }
         return dispatcher
     }

@@ -71,7 +71,7 @@ import Wire
     @Test func `more destinations than places have no more than there are`() {
         var policy = NetworkPolicy()
         policy.globalLimit = 8
-        var dispatcher = dispatcher(concurrency: 64, links: LinkGovernors(policy: policy))
+        var dispatcher = dispatcher(concurrency: 64, links: LinkAdmission(policy: policy))
         dispatcher.insert(
             (1...20).map { ready(Int64($0), to: Destination(scheme: "http", host: "h\($0)", port: 80)) })
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)).count == 8)
@@ -84,7 +84,7 @@ import Wire
     @Test func `high quality has no more than there are either, and none waits for another destination's`() {
         var policy = NetworkPolicy()
         policy.globalLimit = 4
-        var dispatcher = dispatcher(concurrency: 64, links: LinkGovernors(policy: policy))
+        var dispatcher = dispatcher(concurrency: 64, links: LinkAdmission(policy: policy))
         let other = Destination(scheme: "http", host: "b", port: 80)
         dispatcher.insert((1...20).map { ready(Int64($0), .userInitiated, to: host) })
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1, 2, 3, 4])
@@ -118,7 +118,7 @@ import Wire
     private func limited(_ limits: DestinationLimits, concurrency: Int) -> Dispatcher {
         var policy = NetworkPolicy()
         policy.destinations[host] = limits
-        return dispatcher(concurrency: concurrency, links: LinkGovernors(policy: policy))
+        return dispatcher(concurrency: concurrency, links: LinkAdmission(policy: policy))
     }
 
     @Test func `a quality that may not begin is kept out of the way of its class`() {
@@ -303,7 +303,7 @@ import Wire
         var policy = NetworkPolicy()
         policy.globalLimit = 8
         policy.good.limit = 4
-        var dispatcher = dispatcher(concurrency: 8, links: LinkGovernors(policy: policy))
+        var dispatcher = dispatcher(concurrency: 8, links: LinkAdmission(policy: policy))
         dispatcher.insert(low)
         var traffic = Traffic(to: host)
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1, 2, 3, 4])

@@ -79,10 +79,10 @@ import Wire
         var policy = NetworkPolicy()
         policy.agingStep = .seconds(10)
         policy.longestStandstill = .seconds(20)
-        var aging = dispatcher(links: LinkGovernors(policy: policy))
+        var aging = dispatcher(links: LinkAdmission(policy: policy))
         aging.insert([ready(1, .userInteractive), ready(2, .userInitiated, age: 12_000)])
         #expect(numbers(aging.dispatch(at: at, now: 0)) == [2, 1])
-        var full = dispatcher(concurrency: 1, links: LinkGovernors(policy: policy))
+        var full = dispatcher(concurrency: 1, links: LinkAdmission(policy: policy))
         full.insert([ready(1), ready(2, .background, age: 21_000)])
         #expect(numbers(full.dispatch(at: at, now: 0)) == [1, 2])
     }
@@ -255,7 +255,7 @@ import Wire
         _ = read(backlog, by: &dispatcher, now: 0)
         let hello = Hello(
             pid: 1, startTime: 1, bootID: "b", concurrency: 4, grace: .seconds(1), types: ["rare"], executing: [])
-        dispatcher.greet(SeatRecord(seat: 5, epoch: 9, hello: hello))
+        dispatcher.greet(WorkerRecord(seat: 5, epoch: 9, hello: hello))
         dispatcher.found([key], shard: 0, now: 1)
         #expect(read(backlog, by: &dispatcher, now: 1).first == 0)
         #expect(numbers(dispatcher.dispatch(at: at, now: 1)).first == 1)

@@ -14,7 +14,7 @@ extension Admission {
     }
 
     /// What bounds commands of one destination and quality of service.
-    func load(_ key: ReadyKey, _ links: borrowing LinkGovernors, now: Int64) -> Load {
+    func load(_ key: ReadyKey, _ links: borrowing LinkAdmission, now: Int64) -> Load {
         guard key.destination != .none else {
             var load = Load()
             load.isLinked = false

@@ -7,7 +7,7 @@ internal import Wire
 extension Dispatcher {
     /// A seat while offers are chosen for it.
     fileprivate struct Candidate {
-        let record: SeatRecord
+        let record: WorkerRecord
         private let high: Int
         private let others: Int
         private let slots: Int
@@ -17,7 +17,7 @@ extension Dispatcher {
         private var highOffers = 0
         private var extraOffers = 0
 
-        init(_ record: SeatRecord, now: Int64) {
+        init(_ record: WorkerRecord, now: Int64) {
             self.record = record
             high = record.room(.high, now: now)
             others = record.room(.middle, now: now)
@@ -35,7 +35,7 @@ extension Dispatcher {
         var isIdle: Bool { freeSlots > 0 }
 
         func takes(_ lane: ReadyQueue.Lane) -> Bool {
-            record.types.contains(lane.type) && (!lane.suspect || suspects < SeatRecord.mostSuspects)
+            record.types.contains(lane.type) && (!lane.suspect || suspects < WorkerRecord.mostSuspects)
         }
 
         mutating func add(_ offer: Offers.Offer) {
@@ -61,7 +61,7 @@ extension Dispatcher {
         var host = host(isFull: false, freeExtras: 0, now: now)
         for serviceClass in [ServiceClass.middle, .low] where queue.holds(serviceClass) {
             // A worker executes one suspect at a time, so all help with them in turn, whatever their shard.
-            for _ in 0..<SeatRecord.mostSuspects {
+            for _ in 0..<WorkerRecord.mostSuspects {
                 for index in candidates.indices where queue.suspects > 0 {
                     takeOne(serviceClass, for: &candidates, index, &host, now: now) { $0.suspect }
                 }
@@ -102,7 +102,7 @@ extension Dispatcher {
     /// Takes the next command of a class. What says where commands may go is borrowed: a copy for each would be felt.
     private static func take(
         _ serviceClass: ServiceClass, shards: StrideTo<Int>?, from queue: inout ReadyQueue, _ host: Admission.Host,
-        _ admission: borrowing Admission, _ links: borrowing LinkGovernors, blocked: inout Set<Destination>, now: Int64,
+        _ admission: borrowing Admission, _ links: borrowing LinkAdmission, blocked: inout Set<Destination>, now: Int64,
         accepts: (ReadyQueue.Lane) -> Bool
     ) -> (command: ReadyCommand, slot: Admission.Slot)? {
         queue.take(

@@ -41,8 +41,8 @@ package struct Dispatcher: Sendable {
     /// From which wait on the floor gives a class its slot.
     let floorWait: Duration
     package internal(set) var queue: ReadyQueue
-    package internal(set) var seats: [Int: SeatRecord] = [:]
-    package var links: LinkGovernors
+    package internal(set) var seats: [Int: WorkerRecord] = [:]
+    package var links: LinkAdmission
     package internal(set) var admission = Admission()
     package private(set) var pauses: [ControlState.Pause] = []
     /// Shards that other processes keep locked, as workers say: nothing of them is offered, or kept in memory.
@@ -83,7 +83,7 @@ package struct Dispatcher: Sendable {
     package static let patience: Int64 = 2_000_000_000
 
     package init(
-        shardCount: Int, window: Int = 256, links: LinkGovernors = LinkGovernors(), seed: UInt64 = 0
+        shardCount: Int, window: Int = 256, links: LinkAdmission = LinkAdmission(), seed: UInt64 = 0
     ) {
         self.shardCount = shardCount
         self.links = links
@@ -96,7 +96,7 @@ package struct Dispatcher: Sendable {
 
     // MARK: Seats
 
-    package mutating func greet(_ record: SeatRecord) {
+    package mutating func greet(_ record: WorkerRecord) {
         if !record.types.allSatisfy(canRun) { backlog.forgetBarren() }
         seats[record.seat] = record
         queue.wakeAll()

@@ -2,7 +2,7 @@ package import Commands
 package import Wire
 
 /// What the coordinator knows of a worker in its seat. Pure.
-package struct SeatRecord: Sendable {
+package struct WorkerRecord: Sendable {
     package let seat: Int
     package let epoch: Int64
     package let pid: Int32

@@ -6,7 +6,7 @@ package import Wire
 /// The network as the dispatcher sees it: which destinations take one more command, and what workers are to be told. Pure.
 ///
 /// It stands between the messages and ``NetworkController``, which decides.
-package struct LinkGovernors: Sendable {
+package struct LinkAdmission: Sendable {
     package internal(set) var controller: NetworkController
     package private(set) var decisions = NetworkDecisions()
     /// Something that workers must hear at once has been decided since ``takeUrgent()``.

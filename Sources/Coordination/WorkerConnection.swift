@@ -2,7 +2,7 @@ internal import Store
 internal import ZeroMQ
 
 /// The coordinator's side of one worker: the socket that offers go out by, and the watch on its process.
-final class SeatConnection {
+final class WorkerConnection {
     let socket: Socket
     let epoch: Int64
     /// Nil where the process cannot be seen from here; then its lock is tried every 250 ms, and nobody is signalled.

@@ -5,8 +5,8 @@ package import Store
 ///
 /// A worker that hangs since before the coordinator began says nothing, and its lock is held: without this, what it was
 /// executing would be its own for ever.
-package struct Absences: Sendable {
-    private struct Absence: Sendable {
+package struct UnresponsiveWorkers: Sendable {
+    private struct UnresponsiveWorker: Sendable {
         var session: Session
         /// The coordinator's own waking time since it was found, in nanoseconds.
         var stillFor: Int64 = 0
@@ -14,7 +14,7 @@ package struct Absences: Sendable {
     }
 
     /// By epoch.
-    private var absences: [Int64: Absence] = [:]
+    private var absences: [Int64: UnresponsiveWorker] = [:]
 
     package init() {}
 
@@ -22,7 +22,7 @@ package struct Absences: Sendable {
     package mutating func found(_ sessions: [Session]) {
         let before = absences
         absences = [:]
-        for session in sessions { absences[session.epoch] = before[session.epoch] ?? Absence(session: session) }
+        for session in sessions { absences[session.epoch] = before[session.epoch] ?? UnresponsiveWorker(session: session) }
     }
 
     /// A worker sits there and has said hello, or its death was seen.

@@ -12,7 +12,7 @@ import Testing
     @Test func `who was followed in its seat takes nobody for dead, whatever the epochs are`() throws {
         let place = try TemporaryDirectory("seating")
         defer { place.remove() }
-        let seating = Seating(runDirectory: place.path)
+        let seating = SeatLocks(runDirectory: place.path)
         let store = MemoryStore(shardCount: 1)
         for epoch in [30, 20, 10] as [Int64] { try store.open(session(3, epoch: epoch), shard: 0) }
         try store.open(session(4, epoch: 40), shard: 0)

@@ -7,8 +7,8 @@ import Wire
 @Suite struct SeatRecordTests {
     private static let second: Int64 = 1_000_000_000
 
-    private func record(concurrency: Int = 16) -> SeatRecord {
-        SeatRecord(
+    private func record(concurrency: Int = 16) -> WorkerRecord {
+        WorkerRecord(
             seat: 0, epoch: 1,
             hello: Hello(
                 pid: 1, startTime: 1, bootID: "b", concurrency: concurrency, grace: .seconds(1), types: [],

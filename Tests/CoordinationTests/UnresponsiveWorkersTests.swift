@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test func `who says nothing for long is overdue, and is news once`() {
-        var absences = Absences()
+        var absences = UnresponsiveWorkers()
         absences.found([session(1, epoch: 10), session(2, epoch: 20)])
         absences.waited(5 * Self.second)
         let early = absences.overdue(5 * Self.second)
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func `a seat that is settled is overdue no more`() {
-        var absences = Absences()
+        var absences = UnresponsiveWorkers()
         absences.found([session(1, epoch: 10)])
         absences.waited(6 * Self.second)
         absences.settled(seat: 1)

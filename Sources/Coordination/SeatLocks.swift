@@ -1,7 +1,7 @@
 internal import Store
 
 /// Who sits where, as the lock files of the seats say. Epochs are random: they tell who is another, not who came later.
-struct Seating: Sendable {
+struct SeatLocks: Sendable {
     /// Of the data directory.
     let runDirectory: String
 

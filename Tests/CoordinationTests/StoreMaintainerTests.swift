@@ -12,7 +12,7 @@ import Testing
     private final class Rig {
         let place: TemporaryDirectory
         let store: SQLiteStore
-        let keeper: StoreKeeper
+        let keeper: StoreMaintainer
         /// As the coordinator holds it: no writer checkpoints.
         private let lock: FileLock?
 
@@ -27,7 +27,7 @@ import Testing
             store = try SQLiteStore(directory: directory, create: true, shardCount: shards)
             lock = try FileLock.attempt(directory.lock("checkpoint"))
             let log = log
-            keeper = StoreKeeper(
+            keeper = StoreMaintainer(
                 store: store, retention: retention, abandoned: abandoned,
                 logger: Logger(label: "keeper") { _ in RecordingHandler(recorder: log) })
         }
@@ -117,7 +117,7 @@ import Testing
         let large = Array("\"\(String(repeating: "x", count: 900_000))\"".utf8)
         for _ in 0..<45 { _ = try rig.submit(1, payload: large) }
         let store = rig.store
-        #expect(store.walSize(shard: 0) > StoreKeeper.walLimit)
+        #expect(store.walSize(shard: 0) > StoreMaintainer.walLimit)
         // The first round is not this shard's.
         rig.keeper.round()
         try await until("the checkpoint") { store.walSize(shard: 0) == 0 }

@@ -7,7 +7,7 @@ package import Store
 ///
 /// Kept in `run/`, and in no shard: a damaged one does not set it back. Whoever has heard of it ends with the machine, so
 /// it is not synced.
-package enum Incarnation {
+package enum CoordinatorEpoch {
     /// Gives out a number that is greater than all before. Hold the coordinator's lock.
     /// - Parameter directory: `run/` of the data directory.
     package static func next(in directory: String, now: Timestamp) throws(StoreError) -> Int64 {

@@ -22,7 +22,7 @@ import Wire
     }
 
     /// Low transfers that fill a link of 2.5 MB/s for so many seconds, and what waits behind them.
-    private func busy(_ governors: inout LinkGovernors, _ ids: [CommandID], seconds: Int64) -> Int64 {
+    private func busy(_ governors: inout LinkAdmission, _ ids: [CommandID], seconds: Int64) -> Int64 {
         var now: Int64 = 0
         for beat in 1...(4 * seconds) {
             now = beat * Self.second / 4
@@ -45,7 +45,7 @@ import Wire
     }
 
     @Test func `low transfers stand still before high quality has sent a byte`() {
-        var governors = LinkGovernors()
+        var governors = LinkAdmission()
         let low = (0..<4).map { _ in CommandID() }
         let now = busy(&governors, low, seconds: 8)
         #expect(governors.controller.level(of: LinkKey(host, .up)) == .good)
@@ -68,7 +68,7 @@ import Wire
             ([Int64.max, Int64.max], true),
         ]
         for (commands, stops) in cases {
-            var governors = LinkGovernors()
+            var governors = LinkAdmission()
             let now = busy(&governors, (0..<4).map { _ in CommandID() }, seconds: 8)
             for remaining in commands {
                 governors.offered(ready(CommandID(), .userInitiated, remaining: remaining), now: now)
@@ -83,7 +83,7 @@ import Wire
     @Test func `an order finds its execution by the claim that was reported`() {
         var policy = NetworkPolicy()
         policy.good[.utility] = .cancel
-        var governors = LinkGovernors(policy: policy)
+        var governors = LinkAdmission(policy: policy)
         let low = CommandID()
         _ = busy(&governors, [low], seconds: 3)
         #expect(governors.orders.map(\.target) == [Hello.Held(id: low, claim: 7)])
@@ -95,7 +95,7 @@ import Wire
     @Test func `an order does not outlive its execution`() {
         var policy = NetworkPolicy()
         policy.good[.utility] = .cancel
-        var governors = LinkGovernors(policy: policy)
+        var governors = LinkAdmission(policy: policy)
         let low = CommandID()
         let now = busy(&governors, [low], seconds: 3)
         #expect(governors.orders.map(\.target.claim) == [7])
@@ -110,7 +110,7 @@ import Wire
     }
 
     @Test func `what a person holds offline is closed before anything is known of it`() {
-        var governors = LinkGovernors()
+        var governors = LinkAdmission()
         governors.override(host, LinkOverride(isOffline: true), now: 0)
         for qos in QualityOfService.allCases { #expect(governors.load(host, qos, now: 0).passage == .heldOffline) }
         governors.override(host, LinkOverride(), now: 0)
@@ -118,7 +118,7 @@ import Wire
     }
 
     @Test func `a push back of the destination lowers the limit and charges nobody's link`() {
-        var governors = LinkGovernors()
+        var governors = LinkAdmission()
         let low = (0..<4).map { _ in CommandID() }
         let now = busy(&governors, low, seconds: 8)
         #expect(governors.load(host, .utility, now: now).allowance.pushback == nil)
@@ -133,7 +133,7 @@ import Wire
     }
 
     @Test func `what a setting keeps of an offline link comes back`() throws {
-        var governors = LinkGovernors()
+        var governors = LinkAdmission()
         let now = busy(&governors, [CommandID()], seconds: 8)
         let key = LinkKey(host, .up)
         let state = try #require(governors.controller.state(of: key, now: now))
@@ -151,7 +151,7 @@ import Wire
         #expect(abs(stored.memory.reference - memory.reference) < 1)
         #expect(stored.memory.offline == nil)
         #expect(stored.memory.level == .good)
-        var next = LinkGovernors()
+        var next = LinkAdmission()
         next.restore(stored.memory, of: key, now: 0)
         #expect(next.controller.level(of: key) == .good, "known before the first transfer")
         #expect(next.controller.state(of: key, now: 0)?.reason == state.reason)

@@ -8,7 +8,7 @@ internal import Synchronization
 /// past 32 MB; and prunes finished commands in small batches.
 ///
 /// With a round a second, a WAL that gets less than 1 MB a second never leaves the blocks that were laid out for it.
-final class StoreKeeper: Sendable {
+final class StoreMaintainer: Sendable {
     private struct State {
         var isRunning = true
         var isAtWork = false

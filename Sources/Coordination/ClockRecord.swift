@@ -5,7 +5,7 @@ internal import Store
 /// How the clocks stood to each other when a coordinator last looked, so that the next one notices a jump of the meantime.
 ///
 /// Kept in `run/`. It holds for one boot, with which the monotonic clock begins; so it is not synced.
-enum ClockNote {
+enum ClockRecord {
     private static func path(in directory: String) -> String { "\(directory)/coordinator.clock" }
 
     /// - Returns: wall clock less monotonic clock in milliseconds; nil where there is no note of this boot.

@@ -2,7 +2,7 @@ package import Commands
 internal import NetworkControl
 
 /// The circuit breakers of the destinations, as the dispatcher sees them.
-extension LinkGovernors {
+extension LinkAdmission {
     /// Whether one command is a better probe than another: one that has not failed since the circuit breaker opened,
     /// then the one that failed longest ago; among equals the one with the fewest bytes, because they may be wasted.
     package func isBetterProbe(_ command: ReadyCommand, than other: ReadyCommand) -> Bool {
