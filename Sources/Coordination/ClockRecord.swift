@@ -10,8 +10,8 @@ enum ClockRecord {
 
     /// - Returns: wall clock less monotonic clock in milliseconds; nil where there is no note of this boot.
     static func read(in directory: String) -> Int64? {
-        let words = ProcessFacts.contents(of: path(in: directory))?.split(whereSeparator: \.isWhitespace) ?? []
-        guard words.count == 2, words[0] == ProcessFacts.bootID else { return nil }
+        let words = ProcessIdentity.contents(of: path(in: directory))?.split(whereSeparator: \.isWhitespace) ?? []
+        guard words.count == 2, words[0] == ProcessIdentity.bootID else { return nil }
         return Int64(words[1])
     }
 
@@ -20,7 +20,7 @@ enum ClockRecord {
         let (path, next) = (path(in: directory), path(in: directory) + ".new")
         let descriptor = clinux_open(next, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return }
-        let text = "\(ProcessFacts.bootID) \(offset)\n"
+        let text = "\(ProcessIdentity.bootID) \(offset)\n"
         let count = text.withCString { Glibc.write(descriptor, $0, strlen($0)) }
         close(descriptor)
         if count == text.utf8.count { rename(next, path) } else { unlink(next) }

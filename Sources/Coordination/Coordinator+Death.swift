@@ -87,10 +87,10 @@ extension Coordinator {
     /// A starting coordinator tries every seat: obtained, reap now; held, await the hello.
     func reapAtStart() {
         read { [runDirectory] store throws(StoreError) in
-            let sessions = try BegunBoard.removeStale(directory: runDirectory) { () throws(StoreError) in
+            let sessions = try StartedExecutions.removeStale(directory: runDirectory) { () throws(StoreError) in
                 try store.sessions()
             }
-            try OrderedDeath.removeStale(directory: runDirectory, sessions: sessions)
+            try IntentionalKill.removeStale(directory: runDirectory, sessions: sessions)
             return sessions
         } then: { coordinator, result in
             switch result {
@@ -119,21 +119,21 @@ extension Coordinator {
             // The lock is held until the commands are released.
             defer { withExtendedLifetime(lock) {} }
             for session in try dead(store) {
-                let reboot = session.bootID != ProcessFacts.bootID
+                let reboot = session.bootID != ProcessIdentity.bootID
                 let seat = session.seat
                 let epoch = session.epoch
-                let isOrdered = OrderedDeath.isNoted(directory: runDirectory, session)
+                let isOrdered = IntentionalKill.isNoted(directory: runDirectory, session)
                 try store.reap(
                     seat: seat, epoch: epoch, counts: !reboot && !isOrdered,
-                    begun: reboot ? nil : BegunBoard.read(directory: runDirectory, seat: seat, epoch: epoch),
+                    begun: reboot ? nil : StartedExecutions.read(directory: runDirectory, seat: seat, epoch: epoch),
                     reason: reboot ? "the machine was restarted" : "its worker, process \(session.pid), died", now: .now
                 ) { events, ready in
                     guard !events.isEmpty else { return }
                     // Those of the first shard need not wait for the last.
                     loop.perform { self.assumeIsolated { $0.released(events, ready) } }
                 }
-                BegunBoard.remove(directory: runDirectory, seat: seat, epoch: epoch)
-                OrderedDeath.remove(directory: runDirectory, session)
+                StartedExecutions.remove(directory: runDirectory, seat: seat, epoch: epoch)
+                IntentionalKill.remove(directory: runDirectory, session)
             }
         } then: { coordinator, result in
             // Where it failed, a session row is still there: the sweep tries again.
@@ -160,7 +160,7 @@ extension Coordinator {
 extension WatchedProcess {
     /// Kills a worker that hangs. One that somebody has stopped is not what its commands did: its death counts for nobody.
     fileprivate func end(hung pid: Int32, runDirectory: String) {
-        if ProcessFacts.isStopped(pid) { OrderedDeath.note(directory: runDirectory, pid: pid) }
+        if ProcessIdentity.isStopped(pid) { IntentionalKill.note(directory: runDirectory, pid: pid) }
         kill()
     }
 }

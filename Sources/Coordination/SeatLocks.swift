@@ -9,7 +9,7 @@ struct SeatLocks: Sendable {
 
     /// Another worker has taken the seat since. False where nobody has signed it.
     func isTaken(_ seat: Int, from epoch: Int64) -> Bool {
-        ProcessFacts.contents(of: path(seat)).map { $0 != "\(epoch)\n" } ?? false
+        ProcessIdentity.contents(of: path(seat)).map { $0 != "\(epoch)\n" } ?? false
     }
 
     /// Sessions of those who sat there before this one; none where another, who may live, has taken the seat since.

@@ -8,11 +8,11 @@ struct WatchedProcess: ~Copyable {
 
     /// - Returns: nil where the process is not the one that was meant, or cannot be seen from here (another container).
     init?(pid: Int32, startTime: Int64, bootID: String) {
-        guard bootID == ProcessFacts.bootID else { return nil }
+        guard bootID == ProcessIdentity.bootID else { return nil }
         let descriptor = clinux_pidfd_open(pid)
         guard descriptor >= 0 else { return nil }
         // Checked after opening: the descriptor cannot pass to another process any more.
-        guard ProcessFacts.startTime(of: pid) == startTime else {
+        guard ProcessIdentity.startTime(of: pid) == startTime else {
             close(descriptor)
             return nil
         }

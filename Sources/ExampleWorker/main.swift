@@ -16,12 +16,12 @@ struct ChecksumOperation: CommandOperation {
 
     /// Called at submit by programs that know this operation, and never by those that do not: so ``execute(_:)`` reads
     /// the payload again.
-    func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadFacts {
+    func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadAttributes {
         guard let members = payload.members, members.count == 1, payload["file"]?.string != nil else {
             throw PayloadError(.data, "the payload of a checksum is {\"file\": PATH} and nothing else")
         }
         // It talks to nobody, and doing it twice does no harm.
-        return PayloadFacts(destination: .none, idempotent: true)
+        return PayloadAttributes(destination: .none, idempotent: true)
     }
 
     func execute(_ execution: CommandExecution) async throws -> [UInt8]? {

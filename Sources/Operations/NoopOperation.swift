@@ -10,9 +10,9 @@ public struct NoopOperation: CommandOperation {
 
     public init() {}
 
-    public func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadFacts {
+    public func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadAttributes {
         _ = try Self.milliseconds(payload)
-        return PayloadFacts(destination: .none, idempotent: true)
+        return PayloadAttributes(destination: .none, idempotent: true)
     }
 
     public func execute(_ execution: CommandExecution) async throws -> [UInt8]? {

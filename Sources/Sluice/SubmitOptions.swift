@@ -47,7 +47,7 @@ extension CommandDraft {
         }
         let facts =
             try registry[type]?.inspect(payload)
-            ?? PayloadFacts(destination: options.destination ?? .none, idempotent: false)
+            ?? PayloadAttributes(destination: options.destination ?? .none, idempotent: false)
         let bytes = facts.payload?.bytes ?? text ?? payload.bytes
         guard bytes.count <= Command.payloadLimit else {
             throw PayloadError(

@@ -15,7 +15,7 @@ public protocol CommandOperation: Sendable {
     /// Checks a payload when a command is submitted and tells what the command needs to know of it. Must be quick and
     /// must not touch the network.
     /// - Throws: ``PayloadError`` naming what is wrong.
-    func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadFacts
+    func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadAttributes
 
     /// Everything that must succeed before the first byte leaves: opening the source, checking that it has not changed.
     /// - Throws: ``CommandFailure``, which cannot be ambiguous yet.
@@ -33,7 +33,7 @@ extension CommandOperation {
 }
 
 /// What an operation reads in a payload at submit.
-public struct PayloadFacts: Sendable, Equatable {
+public struct PayloadAttributes: Sendable, Equatable {
     /// Whom the command talks to; ``Destination/none`` for nobody.
     public var destination: Destination
     /// May the command be executed again after an ambiguous end? A producer can say otherwise.

@@ -6,7 +6,7 @@ internal import Wire
 
 /// What the committers bring back.
 extension Executor {
-    func committed(_ batch: Committer.Batch, shard: Int) {
+    func committed(_ batch: GroupCommitter.Batch, shard: Int) {
         guard let outcomes = batch.outcomes else { return failed(batch, shard: shard) }
         let now = Int64(clinux_monotonic())
         change { [self] state in
@@ -17,7 +17,7 @@ extension Executor {
         }
     }
 
-    private func failed(_ batch: Committer.Batch, shard: Int) {
+    private func failed(_ batch: GroupCommitter.Batch, shard: Int) {
         if let error = batch.error {
             logger.error(
                 "A commit failed: \(error.message)",

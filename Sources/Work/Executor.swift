@@ -8,11 +8,11 @@ internal import Wire
 /// Executes commands: claims through the committers, runs operations, commits their ends, collects reports.
 ///
 /// Called from the loop (offers, control), from the committers' threads (what was committed) and from the operations'
-/// tasks (what has ended). Each call is a change for the ``Combiner``: made by the caller, or by who is at work already,
+/// tasks (what has ended). Each call is a change for the ``FlatCombiner``: made by the caller, or by who is at work already,
 /// so that it may come into force a moment after the call has returned.
 final class Executor: Sendable {
     struct State {
-        var places: Places
+        var places: SlotScheduler
         var running: [CommandID: Running] = [:]
         var tallies: [LinkName: LinkTotals] = [:]
         /// Reports of what moves so far.
@@ -22,7 +22,7 @@ final class Executor: Sendable {
         var successes: [Destination: Int64] = [:]
         var whenIdle: [CheckedContinuation<Void, Never>] = []
         /// What has begun; nil where it cannot be kept.
-        var board: BegunBoard?
+        var board: StartedExecutions?
         /// For the committers, when this round of changes is over.
         var writes: [ExecutionWrite] = []
         /// For the coordinator.
@@ -37,25 +37,25 @@ final class Executor: Sendable {
     }
 
     let registry: OperationRegistry
-    let committers: [Committer]
+    let committers: [GroupCommitter]
     let logger: Logger
     private let wakeReporter: @Sendable () -> Void
-    private let combiner: Combiner<State>
+    private let combiner: FlatCombiner<State>
     private let outbox: Mutex<Outbox>
 
     /// - Parameter wakeReporter: called when there is something for ``takeReports()``; cheap, from any thread.
     init(
-        registry: OperationRegistry, committers: [Committer], concurrency: Int, logger: Logger,
-        board: sending BegunBoard?, wakeReporter: @escaping @Sendable () -> Void
+        registry: OperationRegistry, committers: [GroupCommitter], concurrency: Int, logger: Logger,
+        board: sending StartedExecutions?, wakeReporter: @escaping @Sendable () -> Void
     ) {
         self.registry = registry
         self.committers = committers
         self.logger = logger
         self.wakeReporter = wakeReporter
-        var places = Places(concurrency: concurrency)
+        var places = SlotScheduler(concurrency: concurrency)
         if board == nil { places.mostSuspects = 1 }
         outbox = Mutex(Outbox(state: places.state))
-        combiner = Combiner(State(places: places, board: board))
+        combiner = FlatCombiner(State(places: places, board: board))
     }
 
     // MARK: From the loop

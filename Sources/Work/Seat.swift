@@ -37,7 +37,7 @@ package struct Seat: ~Copyable {
     package func session() -> Session {
         let pid = getpid()
         return Session(
-            seat: number, epoch: epoch, pid: pid, startTime: ProcessFacts.startTime(of: pid) ?? 0,
-            bootID: ProcessFacts.bootID)
+            seat: number, epoch: epoch, pid: pid, startTime: ProcessIdentity.startTime(of: pid) ?? 0,
+            bootID: ProcessIdentity.bootID)
     }
 }

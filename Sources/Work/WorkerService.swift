@@ -38,7 +38,7 @@ package final class WorkerService: Service {
         let seat = try Seat.take(in: directory.run)
         let session = seat.session()
         let sessions = try await onThread("session") { [store] () throws(StoreError) in
-            try OpenSessions(session, in: store)
+            try ShardSessions(session, in: store)
         }
         let context = try Context()
         let loop = try PollLoop(name: "sluice-worker")
@@ -51,11 +51,11 @@ package final class WorkerService: Service {
             }
         }.get()
 
-        let lanes = CommitLanes()
-        let committers = (0..<store.shardCount).map { Committer(shard: $0, lanes: lanes) }
-        let board = BegunBoard(
+        let lanes = CommitLimiter()
+        let committers = (0..<store.shardCount).map { GroupCommitter(shard: $0, lanes: lanes) }
+        let board = StartedExecutions(
             directory: directory.run, seat: seat.number, epoch: session.epoch,
-            places: Places.most(concurrency: configuration.concurrency))
+            places: SlotScheduler.most(concurrency: configuration.concurrency))
         if board == nil { logger.warning("What has begun cannot be kept; a death of this worker puts more in doubt.") }
         let executor = Executor(
             registry: registry, committers: committers, concurrency: configuration.concurrency, logger: logger,
@@ -85,7 +85,7 @@ package final class WorkerService: Service {
         try await onThread("session") { [store] () throws(StoreError) in
             try store.close(seat: session.seat, epoch: session.epoch)
         }
-        BegunBoard.remove(directory: directory.run, seat: session.seat, epoch: session.epoch)
+        StartedExecutions.remove(directory: directory.run, seat: session.seat, epoch: session.epoch)
         logger.info("Worker drained.", metadata: ["seat": "\(seat.number)"])
         withExtendedLifetime(seat.lock) {}
     }

@@ -10,20 +10,20 @@ import Testing
         let place = try TemporaryDirectory("watched")
         defer { place.remove() }
         let child = try ChildProcess(["/bin/sleep", "60"], directory: place.path, log: "\(place.path)/log")
-        let start = ProcessFacts.startTime(of: child.pid) ?? 0
+        let start = ProcessIdentity.startTime(of: child.pid) ?? 0
         func isSeen(_ pid: Int32, _ start: Int64, _ boot: String) -> Bool {
             switch WatchedProcess(pid: pid, startTime: start, bootID: boot) {
             case .some: true
             case .none: false
             }
         }
-        #expect(isSeen(child.pid, start, ProcessFacts.bootID))
+        #expect(isSeen(child.pid, start, ProcessIdentity.bootID))
         // Another process with its number, another boot or another container, nobody at all.
-        #expect(!isSeen(child.pid, start + 1, ProcessFacts.bootID))
+        #expect(!isSeen(child.pid, start + 1, ProcessIdentity.bootID))
         #expect(!isSeen(child.pid, start, "another boot"))
-        #expect(!isSeen(0x3FFF_FFFF, start, ProcessFacts.bootID))
+        #expect(!isSeen(0x3FFF_FFFF, start, ProcessIdentity.bootID))
         #expect(child.ending == nil)
-        let watched = WatchedProcess(pid: child.pid, startTime: start, bootID: ProcessFacts.bootID)
+        let watched = WatchedProcess(pid: child.pid, startTime: start, bootID: ProcessIdentity.bootID)
         switch consume watched {
         case .some(let process): process.kill()
         case .none: Issue.record("It is not seen.")

@@ -9,7 +9,7 @@ import Work
 final class RepeatedUpload: Sendable {
     let harness: UploadHarness
     let id = CommandID()
-    private let facts: PayloadFacts
+    private let facts: PayloadAttributes
     private let state = Mutex<(claim: Int, kept: [UInt8]?, meter: TransferMeter?)>((0, nil, nil))
 
     /// - Parameters:

@@ -53,7 +53,7 @@ struct UploadHarness {
     }
 
     static func execution(
-        _ facts: PayloadFacts, claim: Int = 1, id: CommandID = CommandID(), idempotent: Bool? = nil,
+        _ facts: PayloadAttributes, claim: Int = 1, id: CommandID = CommandID(), idempotent: Bool? = nil,
         qos: Commands.QualityOfService = .default, createdAt: Timestamp = .now
     ) -> (execution: CommandExecution, meter: TransferMeter) {
         let command = Command(

@@ -58,12 +58,12 @@ struct Rig {
 struct Echo: CommandOperation {
     let type = "noop"
 
-    func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadFacts {
+    func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadAttributes {
         guard let members = payload.members else { throw PayloadError(.data, "an echo must be an object") }
         for member in members where member.name != "echo" {
             throw PayloadError(.data, "unknown key “\(member.name)”")
         }
-        return PayloadFacts(
+        return PayloadAttributes(
             destination: Destination(scheme: "http", host: "echo", port: 80), idempotent: true, total: 5)
     }
 

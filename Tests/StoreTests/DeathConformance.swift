@@ -6,7 +6,7 @@ import Testing
 @Suite struct DeathConformance {
     private static func reap(
         _ subject: StoreUnderTest, epoch: Int64 = StoreUnderTest.epoch, counts: Bool = true,
-        begun: BegunBoard.Reading? = nil
+        begun: StartedExecutions.Reading? = nil
     ) throws -> [StatusEvent] {
         var events: [StatusEvent] = []
         var ready: [ReadyCommand] = []

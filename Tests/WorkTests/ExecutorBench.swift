@@ -16,8 +16,8 @@ struct Scripted: CommandOperation {
     var body: @Sendable (CommandExecution) async throws -> [UInt8]? = { _ in nil }
     var preparation: @Sendable (CommandExecution) async throws -> Void = { _ in }
 
-    func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadFacts {
-        PayloadFacts(destination: .none, idempotent: true)
+    func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadAttributes {
+        PayloadAttributes(destination: .none, idempotent: true)
     }
 
     func prepare(_ execution: CommandExecution) async throws { try await preparation(execution) }
@@ -28,7 +28,7 @@ struct Scripted: CommandOperation {
 final class Bench: Sendable {
     let store: any CommandStore
     let executor: Executor
-    private let committers: [Committer]
+    private let committers: [GroupCommitter]
     private let session = Session(seat: 0, epoch: 5, pid: 1, startTime: 1, bootID: "b")
     private let offered = Mutex<Int64>(0)
 
@@ -43,11 +43,11 @@ final class Bench: Sendable {
         self.store = store
         try store.open(session)
         let session = session
-        let committers = (0..<2).map { Committer(shard: $0, lanes: CommitLanes()) }
+        let committers = (0..<2).map { GroupCommitter(shard: $0, lanes: CommitLimiter()) }
         self.committers = committers
-        var board: BegunBoard?
+        var board: StartedExecutions?
         if let directory {
-            board = BegunBoard(directory: directory, seat: session.seat, epoch: session.epoch, places: 16)
+            board = StartedExecutions(directory: directory, seat: session.seat, epoch: session.epoch, places: 16)
         }
         let executor = Executor(
             registry: OperationRegistry(operations), committers: committers, concurrency: concurrency,

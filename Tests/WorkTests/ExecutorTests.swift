@@ -329,7 +329,7 @@ import Wire
         await bench.executor.idle()
         #expect(try bench.kept(id).status == .sent)
         #expect(
-            BegunBoard.read(directory: place.path, seat: 0, epoch: 5) == BegunBoard.Reading(ended: [id]))
+            StartedExecutions.read(directory: place.path, seat: 0, epoch: 5) == StartedExecutions.Reading(ended: [id]))
         await bench.close()
     }
 

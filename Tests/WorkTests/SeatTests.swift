@@ -42,8 +42,8 @@ import Testing
         let seat = try Seat.take(in: place.path)
         let session = seat.session()
         #expect(session.seat == 0 && session.epoch == seat.epoch && session.pid == getpid())
-        #expect(session.startTime > 0 && session.startTime == ProcessFacts.startTime(of: getpid()))
-        #expect(session.bootID == ProcessFacts.bootID && !session.bootID.isEmpty)
+        #expect(session.startTime > 0 && session.startTime == ProcessIdentity.startTime(of: getpid()))
+        #expect(session.bootID == ProcessIdentity.bootID && !session.bootID.isEmpty)
     }
 
     @Test func `its lock file names the epoch that sits there`() throws {
@@ -51,7 +51,7 @@ import Testing
         defer { place.remove() }
         let seat = try Seat.take(in: place.path)
         let epoch = seat.epoch
-        #expect(ProcessFacts.contents(of: Seat.path(0, in: place.path)) == "\(epoch)\n")
+        #expect(ProcessIdentity.contents(of: Seat.path(0, in: place.path)) == "\(epoch)\n")
         withExtendedLifetime(seat) {}
     }
 }

@@ -59,7 +59,7 @@ package struct UploadOperation: CommandOperation {
 
     // MARK: Submit
 
-    package func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadFacts {
+    package func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadAttributes {
         var upload = try UploadPayload(payload)
         try upload.resolveFile()
         let file = try SourceFile(path: upload.file, requiringSize: !submission.isSpooled)
@@ -72,7 +72,7 @@ package struct UploadOperation: CommandOperation {
         upload.settle(size: source.size)
         upload.resolveDirectory()
         let to = upload.to
-        var facts = PayloadFacts(
+        var facts = PayloadAttributes(
             destination: to.scheme == .file ? .file(at: to.filePath) : to.destination,
             idempotent: upload.isIdempotent, total: source.size,
             payload: upload.json)

@@ -86,8 +86,8 @@ struct BenchChildCommand: AsyncParsableCommand {
 struct StampOperation: CommandOperation {
     let type = "bench.stamp"
 
-    func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadFacts {
-        PayloadFacts(destination: .none, idempotent: true)
+    func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadAttributes {
+        PayloadAttributes(destination: .none, idempotent: true)
     }
 
     func execute(_ execution: CommandExecution) async throws -> [UInt8]? {

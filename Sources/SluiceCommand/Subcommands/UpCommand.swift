@@ -64,7 +64,7 @@ struct UpCommand: AsyncParsableCommand {
         let watchdog = try Watchdog(directory: directory)
         let supervisor = Supervisor(
             executable: Executable.path, children: children, gracePeriod: grace.duration + .seconds(5), logger: logger,
-            beforeKill: { OrderedDeath.note(directory: directory.run, pid: $0) },
+            beforeKill: { IntentionalKill.note(directory: directory.run, pid: $0) },
             onExit: { if $0.name == Self.coordinator { watchdog.reset() } })
         Interrupt.count([SIGINT, SIGTERM, SIGHUP]) { count in
             Diagnostics.say(

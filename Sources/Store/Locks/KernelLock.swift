@@ -20,7 +20,7 @@ struct KernelLock {
     static func all(on path: String) -> [KernelLock] {
         var facts = stat()
         guard stat(path, &facts) == 0 else { return [] }
-        let lines = ProcessFacts.contents(of: "/proc/locks")?.split(separator: "\n") ?? []
+        let lines = ProcessIdentity.contents(of: "/proc/locks")?.split(separator: "\n") ?? []
         return lines.compactMap { KernelLock($0, inode: UInt64(facts.st_ino)) }
     }
 

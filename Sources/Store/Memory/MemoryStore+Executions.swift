@@ -46,7 +46,7 @@ extension MemoryStore {
     }
 
     package func reap(
-        seat: Int, epoch: Int64, counts: Bool, begun: BegunBoard.Reading?, reason: String, now: Timestamp,
+        seat: Int, epoch: Int64, counts: Bool, begun: StartedExecutions.Reading?, reason: String, now: Timestamp,
         released: ([StatusEvent], [ReadyCommand]) -> Void
     ) {
         let (events, ready) = all { state in

@@ -86,7 +86,7 @@ extension SQLiteStore {
     private enum Remains: CaseIterable { case commands, suspect, session }
 
     package func reap(
-        seat: Int, epoch: Int64, counts: Bool, begun: BegunBoard.Reading?, reason: String, now: Timestamp,
+        seat: Int, epoch: Int64, counts: Bool, begun: StartedExecutions.Reading?, reason: String, now: Timestamp,
         released: ([StatusEvent], [ReadyCommand]) -> Void
     ) throws(StoreError) {
         var found: [(shard: Shard, remains: Remains)] = []
@@ -132,7 +132,7 @@ extension SQLiteStore {
 extension Shard {
     /// In one transaction. - Returns: what was recorded, and what may run again at once.
     fileprivate func reap(
-        seat: Int, epoch: Int64, counts: Bool, begun: BegunBoard.Reading?, isConvicted: Bool, reason: String,
+        seat: Int, epoch: Int64, counts: Bool, begun: StartedExecutions.Reading?, isConvicted: Bool, reason: String,
         now: Timestamp
     ) throws(StoreError) -> ([StatusEvent], [ReadyCommand]) {
         try write(patience: shortPatience) { connection throws(StoreError) in

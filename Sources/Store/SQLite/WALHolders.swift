@@ -27,12 +27,12 @@ struct WALHolders {
     /// whom the kernel does not tell from here.
     static func writer(of path: String) -> String? {
         let lock = KernelLock.all(on: "\(path)-shm").first { $0.kind == "POSIX" && $0.start == writeLock }
-        return lock.map { list([$0.pid]) + (ProcessFacts.isStopped($0.pid) ? ", which is stopped" : "") }
+        return lock.map { list([$0.pid]) + (ProcessIdentity.isStopped($0.pid) ? ", which is stopped" : "") }
     }
 
     private static func list(_ pids: Set<Int32>) -> String {
         pids.sorted().map { pid in
-            let name = ProcessFacts.contents(of: "/proc/\(pid)/comm")?.filter { $0 != "\n" }
+            let name = ProcessIdentity.contents(of: "/proc/\(pid)/comm")?.filter { $0 != "\n" }
             return "process \(pid)" + (name.map { " (\($0))" } ?? "")
         }.joined(separator: ", ")
     }

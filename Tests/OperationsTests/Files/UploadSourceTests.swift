@@ -221,7 +221,7 @@ import Work
         let harness = try UploadHarness()
         defer { harness.directory.remove() }
         for payload in ["", "{", "[]", #"{"file":"/x"}"#, #"{"file":"/x","to":"gopher://h/"}"#] {
-            var facts = PayloadFacts(destination: .none, idempotent: true)
+            var facts = PayloadAttributes(destination: .none, idempotent: true)
             facts.payload = .string("")
             let execution = UploadHarness.execution(facts).execution
             let broken = CommandExecution(command: execution.command, payload: Array(payload.utf8), meter: TransferMeter())

@@ -12,7 +12,7 @@ internal import Glibc
 ///
 /// The file is `run/begun-<seat>-<epoch>`: for each place a UUID, and 8 bytes that say whether it executes (1), has ended
 /// and waits for its commit (2), or is none (0).
-package final class BegunBoard {
+package final class StartedExecutions {
     /// What a dead worker had begun. - `executing`: may have killed it. `ended`: bytes may have left, no more.
     package struct Reading: Sendable, Equatable {
         package var executing: Set<CommandID> = []

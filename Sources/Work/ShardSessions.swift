@@ -4,7 +4,7 @@ internal import Synchronization
 /// The session of a worker in each shard, without which it may claim nothing there.
 ///
 /// A shard that is locked or damaged while the worker starts gets its session before the first commit.
-final class OpenSessions: Sendable {
+final class ShardSessions: Sendable {
     private let session: Session
     private let store: any CommandStore
     private let missing = Mutex<Set<Int>>([])

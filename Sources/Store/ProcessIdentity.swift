@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 
 /// What tells one process from a later one with the same number.
-package enum ProcessFacts {
+package enum ProcessIdentity {
     /// Field 22 of /proc/PID/stat: clock ticks from boot to the start of the process; nil where there is no such process.
     package static func startTime(of pid: Int32) -> Int64? {
         let fields = fields(of: pid)

@@ -25,7 +25,7 @@ import Testing
 
         let store = try SQLiteStore(directory: data, create: false)
         let session = Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: "")
-        let sessions = try OpenSessions(session, in: store)
+        let sessions = try ShardSessions(session, in: store)
         let error = #expect(throws: StoreError.self) { try sessions.open(0) }
         #expect(error?.code == .corrupt)
         try whole.write(to: file)

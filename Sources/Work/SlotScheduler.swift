@@ -14,7 +14,7 @@ package import Wire
 /// besides (it lasts until it is delivered, begun and ended), at most ``mostAhead``. Sixteen places and nothing ahead
 /// leave nine commands to a commit, and the disk's flushes, not the processor, set the pace. Where operations turn out long
 /// after all, what was claimed and has not begun within ``patience`` is given back: elsewhere it may begin at once.
-package struct Places: Sendable {
+package struct SlotScheduler: Sendable {
     package struct Decision: Sendable, Equatable {
         package var claims: [Offers.Offer] = []
         package var starts: [CommandID] = []

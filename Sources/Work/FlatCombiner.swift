@@ -6,7 +6,7 @@ internal import Synchronization
 /// A lock in its place was measured at a third of a worker's time: threads that met at it went to sleep and had to be
 /// woken, for changes of a few microseconds. Here they meet only to hand a closure over, and changes that came together
 /// are decided upon together.
-final class Combiner<State>: Sendable {
+final class FlatCombiner<State>: Sendable {
     typealias Change = @Sendable (inout State) -> Void
 
     private struct Inbox {

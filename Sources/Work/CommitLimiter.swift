@@ -5,7 +5,7 @@ internal import Dispatch
 /// A disk takes flushes one after the other, however many ask, so more commits at a time only make each of them smaller:
 /// with all eight at once a commit carried 18 writes, and a quarter of the worker's time went to flushing. A shard that
 /// cannot get on (its lock is taken, its disk hangs) must not hold up the others, so nobody waits for long.
-package final class CommitLanes: Sendable {
+package final class CommitLimiter: Sendable {
     private let lanes: DispatchSemaphore
 
     /// Longer than a busy disk's flush.

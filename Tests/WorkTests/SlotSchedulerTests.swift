@@ -14,14 +14,14 @@ import Wire
             order: order == 0 ? Int64(number) : order, turn: turn)
     }
 
-    private func places(_ concurrency: Int, _ offers: [Offers.Offer]) -> Places {
-        var places = Places(concurrency: concurrency)
+    private func places(_ concurrency: Int, _ offers: [Offers.Offer]) -> SlotScheduler {
+        var places = SlotScheduler(concurrency: concurrency)
         places.offered(Offers(first: 1, offers: offers), coordinator: 7, now: 0)
         return places
     }
 
     /// Claims and begins what may begin.
-    private func run(_ places: inout Places) -> [UInt64] {
+    private func run(_ places: inout SlotScheduler) -> [UInt64] {
         var started: [UInt64] = []
         while true {
             let decision = places.begin(now: 0)
@@ -31,7 +31,7 @@ import Wire
         }
     }
 
-    private func finish(_ places: inout Places, _ number: UInt64) {
+    private func finish(_ places: inout SlotScheduler, _ number: UInt64) {
         places.ended(CommandID(high: 1, low: number))
         places.settled(CommandID(high: 1, low: number))
     }
@@ -110,7 +110,7 @@ import Wire
     }
 
     @Test func `the next suspects are claimed ahead, unless a claim counts as a begin`() {
-        func claims(_ places: Places) -> Set<CommandID> {
+        func claims(_ places: SlotScheduler) -> Set<CommandID> {
             let offers = (9001...9009).map { offer($0, suspect: true) } + [offer(9010)]
             var places = places
             places.offered(Offers(first: places.state.seen + 1, offers: offers), coordinator: 7, now: 0)
@@ -121,7 +121,7 @@ import Wire
         strict.mostSuspects = 1
         #expect(claims(strict) == [offer(9001).id, offer(9010).id])
         // Nor where operations take long.
-        #expect(claims(Places(concurrency: 4)) == [offer(9001).id, offer(9010).id])
+        #expect(claims(SlotScheduler(concurrency: 4)) == [offer(9001).id, offer(9010).id])
     }
 
     @Test func `a suspect does not wait behind one that takes long`() {
@@ -139,7 +139,7 @@ import Wire
     }
 
     @Test func `skipped offer numbers count as resolved`() {
-        var places = Places(concurrency: 1)
+        var places = SlotScheduler(concurrency: 1)
         places.offered(Offers(first: 4, offers: [offer(1)]), coordinator: 7, now: 0)
         #expect(places.state.seen == 4)
         #expect(places.state.resolved == 3)
@@ -148,9 +148,9 @@ import Wire
     @Test func `an offer that cannot begin is forgotten after two seconds`() {
         var places = places(1, [offer(1), offer(2)])
         #expect(run(&places) == [1])
-        _ = places.tick(now: Places.patience)
+        _ = places.tick(now: SlotScheduler.patience)
         #expect(places.waitingCount == 1)
-        _ = places.tick(now: Places.patience + 1)
+        _ = places.tick(now: SlotScheduler.patience + 1)
         #expect(places.waitingCount == 0)
         #expect(places.state.resolved == 1)
     }
@@ -176,7 +176,7 @@ import Wire
         for claim in decision.claims { places.claimed(claim.id, preemptible: true, now: 0) }
         #expect(value(places.drain()) == decision.claims.map(\.id))
         places.offered(Offers(first: 3, offers: [offer(9)]), coordinator: 7, now: 0)
-        #expect(value(places.begin(now: 0)) == Places.Decision())
+        #expect(value(places.begin(now: 0)) == SlotScheduler.Decision())
         #expect(places.state.phase == .draining)
     }
 
@@ -189,8 +189,8 @@ import Wire
     }
 
     /// Has completed 4,000 a second, each claim 5 ms in the committing.
-    private func hurried(_ concurrency: Int) -> Places {
-        var places = Places(concurrency: concurrency)
+    private func hurried(_ concurrency: Int) -> SlotScheduler {
+        var places = SlotScheduler(concurrency: concurrency)
         _ = places.tick(now: 0)
         var number: Int64 = 1
         for _ in 0..<500 {
@@ -227,8 +227,8 @@ import Wire
         let begun = run(&places).count
         #expect(begun == (qos == .default ? 4 : 8))
         #expect(places.heldCount == 20)
-        #expect(places.tick(now: Places.patience).isEmpty)
-        let late = places.tick(now: Places.patience + 1)
+        #expect(places.tick(now: SlotScheduler.patience).isEmpty)
+        let late = places.tick(now: SlotScheduler.patience + 1)
         #expect(late == offers[begun...].map(\.id))
         for id in late { finish(&places, id.low) }
         #expect(places.heldCount == begun)
@@ -237,7 +237,7 @@ import Wire
     @Test(arguments: 0..<20) func `no sequence of events breaks the limits`(seed: Int) {
         var random = SplitMix(state: UInt64(seed))
         let concurrency = Int(random.next() % 6) + 1
-        var places = Places(concurrency: concurrency)
+        var places = SlotScheduler(concurrency: concurrency)
         var executing: [CommandID: QualityOfService] = [:]
         var known: [CommandID: QualityOfService] = [:]
         var number: Int64 = 1

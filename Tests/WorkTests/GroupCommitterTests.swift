@@ -11,15 +11,15 @@ import Testing
 
     /// Collects what a committer delivers.
     private final class Deliveries: Sendable {
-        private let batches = Mutex<[Committer.Batch]>([])
+        private let batches = Mutex<[GroupCommitter.Batch]>([])
         private let stream = AsyncStream<Void>.makeStream()
 
-        func add(_ batch: Committer.Batch) {
+        func add(_ batch: GroupCommitter.Batch) {
             batches.withLock { $0.append(batch) }
             stream.continuation.yield()
         }
 
-        func first(_ count: Int) async -> [Committer.Batch] {
+        func first(_ count: Int) async -> [GroupCommitter.Batch] {
             var iterator = stream.stream.makeAsyncIterator()
             while batches.withLock({ $0.count }) < count { await iterator.next() }
             return batches.withLock { $0 }
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func `what waits during a commit goes into the next one together`() async {
-        let committer = Committer(shard: 0, lanes: CommitLanes())
+        let committer = GroupCommitter(shard: 0, lanes: CommitLimiter())
         let deliveries = Deliveries()
         let gate = AsyncStream<Void>.makeStream()
         let sizes = Mutex<[Int]>([])
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func `offsets go along and cause no commit`() async {
-        let committer = Committer(shard: 0, lanes: CommitLanes())
+        let committer = GroupCommitter(shard: 0, lanes: CommitLimiter())
         let deliveries = Deliveries()
         committer.ride(.offset(id(1), claim: 1, offset: 5, total: 10))
         committer.ride(.offset(id(1), claim: 1, offset: 7, total: 10))
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test func `an end is retried until it is committed, a claim is given up`() async {
-        let committer = Committer(shard: 0, lanes: CommitLanes())
+        let committer = GroupCommitter(shard: 0, lanes: CommitLimiter())
         let deliveries = Deliveries()
         let failures = Mutex(2)
         committer.add(.claim(id(1), sent: true))
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test func `a damaged shard is not tried for ever`() async {
-        let committer = Committer(shard: 0, lanes: CommitLanes())
+        let committer = GroupCommitter(shard: 0, lanes: CommitLimiter())
         let deliveries = Deliveries()
         committer.add(.end(id(2), claim: 1, .success(result: nil)))
         committer.start(
@@ -102,7 +102,7 @@ import Testing
 
     @Test(arguments: [false, true])
     func `a write that cannot be committed fails alone, and claims with it`(_ isClaim: Bool) async {
-        let committer = Committer(shard: 0, lanes: CommitLanes())
+        let committer = GroupCommitter(shard: 0, lanes: CommitLimiter())
         let deliveries = Deliveries()
         let ids = (1...4).map { id($0) }
         let bad = isClaim ? ids[0] : ids[2]
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test func `a shard that another process keeps locked gets no claims, and its ends wait`() async {
-        let committer = Committer(shard: 0, lanes: CommitLanes())
+        let committer = GroupCommitter(shard: 0, lanes: CommitLimiter())
         let deliveries = Deliveries()
         let isFree = Mutex(false)
         let tries = Mutex(0)
@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test func `where nothing waits, a locked shard is asked whether it is free`() async {
-        let committer = Committer(shard: 0, lanes: CommitLanes())
+        let committer = GroupCommitter(shard: 0, lanes: CommitLimiter())
         let deliveries = Deliveries()
         let tries = Mutex<[(writes: Int, patience: Duration)]>([])
         committer.start(
@@ -183,7 +183,7 @@ import Testing
     }
 
     @Test func `closing commits what was added before`() async {
-        let committer = Committer(shard: 0, lanes: CommitLanes())
+        let committer = GroupCommitter(shard: 0, lanes: CommitLimiter())
         let deliveries = Deliveries()
         committer.start(commit: { writes, _ in writes.map { _ in .refused } }, deliver: { deliveries.add($0) })
         for number: UInt64 in 0..<100 { committer.add(.claim(id(number), sent: true)) }

@@ -11,7 +11,7 @@ internal import Synchronization
 /// **A shard that another process keeps locked** (one that was stopped within a commit) gets no claims, which would keep
 /// places from the work of the other shards: they are given up after a second, and no more are made until a commit succeeds.
 /// Ends wait for it; and where there are none, it is asked ten times a second whether it is free.
-package final class Committer: Sendable {
+package final class GroupCommitter: Sendable {
     package struct Batch: Sendable {
         package var writes: [ExecutionWrite]
         /// One for each write; nil where the store has given up on them.
@@ -37,7 +37,7 @@ package final class Committer: Sendable {
     private let queue = Mutex(Queue())
     private let wake = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
-    private let lanes: CommitLanes
+    private let lanes: CommitLimiter
     private let locked = Atomic<Bool>(false)
 
     /// How long a turn is waited for: those of others last milliseconds.
@@ -47,7 +47,7 @@ package final class Committer: Sendable {
     private static let interval = DispatchTimeInterval.milliseconds(100)
 
     /// - Parameter lanes: shared by the committers of a worker.
-    package init(shard: Int, lanes: CommitLanes) {
+    package init(shard: Int, lanes: CommitLimiter) {
         self.shard = shard
         self.lanes = lanes
     }

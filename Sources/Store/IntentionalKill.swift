@@ -2,12 +2,12 @@ internal import Glibc
 
 /// A death that a supervisor orders counts for nobody, nor one of a worker that somebody had stopped: who kills it leaves a
 /// note before, and whoever reaps the worker finds it, also when that is the next coordinator.
-package enum OrderedDeath {
+package enum IntentionalKill {
     private static let prefix = "ordered-"
 
     /// Call it before the signal. Where the note cannot be left, the death counts as any other.
     package static func note(directory: String, pid: Int32) {
-        guard let start = ProcessFacts.startTime(of: pid) else { return }
+        guard let start = ProcessIdentity.startTime(of: pid) else { return }
         let descriptor = open(path(directory, pid: pid, startTime: start), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         if descriptor >= 0 { close(descriptor) }
     }
