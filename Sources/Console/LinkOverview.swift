@@ -9,7 +9,7 @@ package struct LinkOverview: Sendable, Equatable {
     package static let maxShown = 20
 
     /// The sum of the links that are not shown.
-    package private(set) var rest = LinkSum()
+    package private(set) var rest = LinkSummary()
     /// Nil: every link is shown.
     private let limit: Int?
     private var uplinks: [Entry] = []

@@ -11,7 +11,7 @@ struct LinkRank: Comparable {
     private let direction: String
 
     init(_ link: LinkReading) {
-        severity = LinkStanding(link).severity
+        severity = LinkStatus(link).severity
         waiting = link.circuitBreaker?.waiting ?? 0
         rate = Self.doublings(link.currentRate)
         inFlight = Self.doublings(link.allInFlight)

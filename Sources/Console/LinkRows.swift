@@ -94,7 +94,7 @@ package enum LinkRows {
     }
 
     /// `and 4,980 more links: 12 offline, 4,968 good; 3 in flight, 1.2 MB/s (--all shows them)`; no line for no link.
-    private static func rest(_ sum: LinkSum, columns: Int) -> [String] {
+    private static func rest(_ sum: LinkSummary, columns: Int) -> [String] {
         guard sum.count > 0 else { return [] }
         let facts = [sum.standings, sum.traffic].filter { !$0.isEmpty }.joined(separator: "; ")
         let hint = "(--all shows \(sum.count == 1 ? "it" : "them"))"
@@ -102,7 +102,7 @@ package enum LinkRows {
     }
 
     /// `1 link`, `4,980 more links`
-    private static func head(_ sum: LinkSum, more: Bool) -> String {
+    private static func head(_ sum: LinkSummary, more: Bool) -> String {
         "\(Figures.grouped(Int64(sum.count)))\(more ? " more" : "") \(sum.count == 1 ? "link" : "links")"
     }
 

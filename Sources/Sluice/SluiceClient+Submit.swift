@@ -60,9 +60,9 @@ extension SluiceClient {
         var results: [Result<Submission, SluiceError>] = []
         results.reserveCapacity(drafts.count)
         // One part after the other: between them it is the turn of whoever else waits.
-        for start in stride(from: 0, to: drafts.count, by: SubmitLane.batch) {
-            let end = min(start + SubmitLane.batch, drafts.count)
-            let part = drafts.count <= SubmitLane.batch ? drafts : Array(drafts[start..<end])
+        for start in stride(from: 0, to: drafts.count, by: SubmitBatcher.batch) {
+            let end = min(start + SubmitBatcher.batch, drafts.count)
+            let part = drafts.count <= SubmitBatcher.batch ? drafts : Array(drafts[start..<end])
             let outcomes = await lane.submit(part, allowUnknownTypes: allowUnknownTypes)
             for outcome in outcomes { results.append(outcome.mapError(SluiceError.init)) }
         }

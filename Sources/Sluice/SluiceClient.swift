@@ -15,7 +15,7 @@ public final class SluiceClient: Sendable {
     let registry: OperationRegistry
     private let context: Context
     private let run: RunDirectory
-    let lane: SubmitLane
+    let lane: SubmitBatcher
     private let room = Mutex(Room.unopened)
     /// Reads block, so they have threads of their own.
     private let readers = DispatchQueue(label: "sluice.read", attributes: .concurrent)
@@ -23,7 +23,7 @@ public final class SluiceClient: Sendable {
     /// Who listens and waits is made when the first one comes.
     private enum Room {
         case unopened
-        case open(EventRoom)
+        case open(EventSubscriber)
         case closed
     }
 
@@ -63,7 +63,7 @@ public final class SluiceClient: Sendable {
         do throws(ZeroMQError) {
             run = try RunDirectory(directory)
             context = try Context()
-            lane = try SubmitLane(store: store, endpoint: run.endpoint("intake.sock"), context: context)
+            lane = try SubmitBatcher(store: store, endpoint: run.endpoint("intake.sock"), context: context)
         } catch {
             throw StoreError(error.code == .tooManySockets ? .exhausted : .failed, error.sentence)
         }
@@ -129,15 +129,15 @@ public final class SluiceClient: Sendable {
     }
 
     /// Nil after ``close()``.
-    private func openRoom() throws(SluiceError) -> EventRoom? {
-        let result: Result<EventRoom?, SluiceError> = room.withLock { room in
+    private func openRoom() throws(SluiceError) -> EventSubscriber? {
+        let result: Result<EventSubscriber?, SluiceError> = room.withLock { room in
             switch room {
             case .open(let open): return .success(open)
             case .closed: return .success(nil)
             case .unopened: break
             }
             do throws(ZeroMQError) {
-                let made = try EventRoom(store: store, endpoint: run.endpoint("events.sock"), context: context)
+                let made = try EventSubscriber(store: store, endpoint: run.endpoint("events.sock"), context: context)
                 room = .open(made)
                 return .success(made)
             } catch {

@@ -44,7 +44,7 @@ public struct SluiceWorker: Sendable {
             service = WorkerService(
                 directory: directory, store: store, registry: registry, configuration: configuration, logger: logger,
                 onPhase: {
-                    WorkerCard.leave(seat: $0, phase: $1, concurrency: concurrency, types: registry.types, in: store)
+                    WorkerInfo.leave(seat: $0, phase: $1, concurrency: concurrency, types: registry.types, in: store)
                 })
         } catch {
             throw SluiceError(error)

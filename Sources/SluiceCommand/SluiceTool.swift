@@ -69,7 +69,7 @@ struct SluiceTool: AsyncParsableCommand {
             }
             Output.finish(code: .done)
         } catch {
-            Complaint.end(with: error)
+            ExitError.end(with: error)
         }
     }
 

@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test func `a board takes links whole and bandwidth in between`() throws {
-        var board = LinkBoard()
+        var board = LinkReadings()
         func body(_ text: String) throws -> JSONValue { try JSONValue(parsing: text.utf8) }
         board.take(kind: "link", destination: "http://a:80", body: try body(whole))
         board.take(kind: "link", destination: "http://b:80", body: try body(#"{"level":"offline"}"#))
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test func `the history of a link has what its workers moved in each second, and its rate in the others`() throws {
-        var board = LinkBoard()
+        var board = LinkReadings()
         func body(_ text: String) throws -> JSONValue { try JSONValue(parsing: text.utf8) }
         board.take(kind: "link", destination: "http://a:80", body: try body(#"{"level":"good","rate":3}"#))
         for _ in 0..<2 { board.second() }
@@ -171,7 +171,7 @@ import Testing
         #expect(shown(board).map(\.history) == [[3, 3, 100, 3, 9]])
     }
 
-    private func shown(_ board: LinkBoard) -> [LinkReading] {
+    private func shown(_ board: LinkReadings) -> [LinkReading] {
         var overview = LinkOverview()
         board.visit { overview.add($0) }
         board.complete(&overview)

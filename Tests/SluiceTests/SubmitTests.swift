@@ -214,7 +214,7 @@ import ZeroMQ
         try await Rig.with { rig in
             let draft = try rig.client.draft("noop", payload: ["echo": 1])
             let context = try Context()
-            let lane = try SubmitLane(
+            let lane = try SubmitBatcher(
                 store: rig.store, endpoint: .ipc(path: "\(rig.directory.run)/intake.sock"), context: context)
             lane.start()
             await lane.close()

@@ -6,7 +6,7 @@ internal import Wire
 
 /// What a large backlog costs: the coordinator's start and memory, and the drain rate beside that of a small one.
 struct BacklogBench {
-    let place: BenchPlace
+    let place: BenchDirectory
     let size: Int
     let workers: Int
     var seconds = 15.0

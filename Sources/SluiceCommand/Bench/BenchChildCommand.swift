@@ -55,7 +55,7 @@ struct BenchChildCommand: AsyncParsableCommand {
             // Status events are what the figure counts; all the others are received as well.
             if frame.first == UInt8(ascii: "s") { counter.events.add(1, ordering: .relaxed) }
         }
-        Interrupt.handle(SIGTERM) {
+        SignalHandling.handle(SIGTERM) {
             Output.line("\(counter.events.load(ordering: .relaxed))")
             Output.finish(code: .done)
         }

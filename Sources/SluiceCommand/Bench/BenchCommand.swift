@@ -94,10 +94,10 @@ struct BenchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let place = try BenchPlace(parent: directory)
-        Interrupt.exits { place.removeAll() }
+        let place = try BenchDirectory(parent: directory)
+        SignalHandling.exits { place.removeAll() }
         defer { place.removeAll() }
-        let facts = try BenchFacts(place)
+        let facts = try BenchEnvironment(place)
         if !print.json { for line in facts.lines { Output.line(line) } }
         Output.flush()
         var results: [BenchResult] = []
@@ -109,7 +109,7 @@ struct BenchCommand: AsyncParsableCommand {
             do {
                 figures = try await onBenchThread(body)
             } catch {
-                await Interrupt.letExit()
+                await SignalHandling.letExit()
                 throw error
             }
             if let result = stolen.result { figures.append(result) }
@@ -120,10 +120,10 @@ struct BenchCommand: AsyncParsableCommand {
         if print.json {
             Output.line(JSONValue.object(facts.members + [.init("figures", .array(results.map(\.json)))]).bytes)
         }
-        if results.contains(where: { $0.isMet == false }) { throw Complaint(.failed, nil) }
+        if results.contains(where: { $0.isMet == false }) { throw ExitError(.failed, nil) }
     }
 
-    private func bodies(_ place: BenchPlace) -> [@Sendable () throws -> [BenchResult]] {
+    private func bodies(_ place: BenchDirectory) -> [@Sendable () throws -> [BenchResult]] {
         switch subject {
         case .latency: [{ try LatencyBench(place: place).run() }]
         case .queue, .upload:
@@ -131,7 +131,7 @@ struct BenchCommand: AsyncParsableCommand {
         }
     }
 
-    private func body(of figure: Figure, _ place: BenchPlace) -> @Sendable () throws -> [BenchResult] {
+    private func body(of figure: Figure, _ place: BenchDirectory) -> @Sendable () throws -> [BenchResult] {
         let upload = UploadBench(place: place, percent: scale)
         let (seconds, workers, kills, backlog) = (seconds, workers, kills, backlog)
         return switch figure {

@@ -48,7 +48,7 @@ final class BenchProcess: Sendable {
         var pid: pid_t = 0
         let number = posix_spawn(&pid, executable, &actions, &attributes, words + [nil], variables + [nil])
         guard number == 0 else {
-            throw Complaint(.internalError, "\(executable) cannot be started: \(String(cString: strerror(number)))")
+            throw ExitError(.internalError, "\(executable) cannot be started: \(String(cString: strerror(number)))")
         }
         self.pid = pid
     }
@@ -82,7 +82,7 @@ final class BenchProcess: Sendable {
         let code = wait()
         guard code == 0 else {
             let said = SmallFile.read(errors).map { String($0.suffix(2000)) } ?? ""
-            throw Complaint(.internalError, "\(what) ended with \(code): \(said)")
+            throw ExitError(.internalError, "\(what) ended with \(code): \(said)")
         }
     }
 

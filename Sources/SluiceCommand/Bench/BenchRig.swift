@@ -9,11 +9,11 @@ internal import Work
 
 /// A store of a bench with the processes around it.
 struct BenchRig {
-    let place: BenchPlace
+    let place: BenchDirectory
     let directory: DataDirectory
     let store: SQLiteStore
 
-    init(_ place: BenchPlace) throws {
+    init(_ place: BenchDirectory) throws {
         self.place = place
         directory = DataDirectory(path: place.newDirectory())
         store = try SQLiteStore(directory: directory, create: true)
@@ -79,7 +79,7 @@ struct BenchRig {
     func clear() { place.clear(directory.path) }
 
     /// Removes the data and leaves the processes of the place alone.
-    func removeData() { BenchPlace.remove(directory.path) }
+    func removeData() { BenchDirectory.remove(directory.path) }
 }
 
 /// Time of a bench: the monotonic clock.
@@ -101,7 +101,7 @@ enum BenchClock {
     static func wait(_ what: String, seconds: Double, until isTrue: () throws -> Bool) throws {
         let end = now + seconds
         while try !isTrue() {
-            guard now < end else { throw Complaint(.internalError, "waited \(Int(seconds)) s in vain for \(what)") }
+            guard now < end else { throw ExitError(.internalError, "waited \(Int(seconds)) s in vain for \(what)") }
             sleep(0.005)
         }
     }

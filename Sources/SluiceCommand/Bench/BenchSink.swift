@@ -20,7 +20,7 @@ struct BenchSink {
             }
         }
         guard bound == 0, listen(listener, 1024) == 0 else {
-            throw Complaint(.internalError, "port \(port) cannot be listened to: \(String(cString: strerror(errno)))")
+            throw ExitError(.internalError, "port \(port) cannot be listened to: \(String(cString: strerror(errno)))")
         }
         var descriptors = [pollfd(fd: listener, events: Int16(POLLIN), revents: 0)]
         var buffer = [UInt8](repeating: 0, count: rate / 20)

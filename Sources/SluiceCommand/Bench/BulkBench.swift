@@ -4,7 +4,7 @@ internal import Store
 
 /// JSON lines through `sluice submit -`, the whole process: start, parse, check, commit, print.
 struct BulkBench {
-    let place: BenchPlace
+    let place: BenchDirectory
     var lines = 500_000
 
     func run() throws -> [BenchResult] {
@@ -27,7 +27,7 @@ struct BulkBench {
             rates.append(rate)
             best = max(best, rate)
             guard try rig.store.counts()[.new] == lines else {
-                throw Complaint(.internalError, "not all lines of the bulk are in the store")
+                throw ExitError(.internalError, "not all lines of the bulk are in the store")
             }
         }
         return [

@@ -5,7 +5,7 @@ internal import Store
 
 /// No-ops drained: coordinator, workers, one subscriber to everything, all transitions recorded.
 struct DrainBench {
-    let place: BenchPlace
+    let place: BenchDirectory
     let seconds: Int
     let workers: Int
 

@@ -7,7 +7,7 @@ internal import Work
 
 /// Idle latency: from the moment at which the library has acknowledged a submit to the begin of the operation.
 struct LatencyBench {
-    let place: BenchPlace
+    let place: BenchDirectory
     var samples = 2000
 
     func run() throws -> [BenchResult] {
@@ -58,7 +58,7 @@ struct LatencyBench {
             return Double(began - time) / 1e6
         }
         guard values.count == acknowledged.count else {
-            throw Complaint(.internalError, "only \(values.count) of \(acknowledged.count) commands were executed")
+            throw ExitError(.internalError, "only \(values.count) of \(acknowledged.count) commands were executed")
         }
         try Blocking.run { await client.close() }
         return values

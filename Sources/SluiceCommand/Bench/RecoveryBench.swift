@@ -7,7 +7,7 @@ internal import Store
 ///
 /// A worker that is killed between two of its commands is no case of it: such kills are made besides and not counted.
 struct RecoveryBench {
-    let place: BenchPlace
+    let place: BenchDirectory
     /// Of workers with every place full.
     let kills: Int
     var workers = 3
@@ -34,7 +34,7 @@ struct RecoveryBench {
             BenchClock.sleep(Double.random(in: 0.15...0.4))
             let victim = fleet.removeFirst()
             guard let session = try rig.store.sessions().first(where: { $0.pid == victim.pid }) else {
-                throw Complaint(.internalError, "the worker of kill \(made) has no session")
+                throw ExitError(.internalError, "the worker of kill \(made) has no session")
             }
             let marks = try (0..<rig.store.shardCount).map { try rig.store.transitionRange(shard: $0)?.upperBound ?? 0 }
             let at = Timestamp.now

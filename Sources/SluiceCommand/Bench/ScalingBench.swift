@@ -4,7 +4,7 @@ internal import Store
 
 /// Commands that take 20 ms, at concurrency 16: does twice the number of workers do twice the work?
 struct ScalingBench {
-    let place: BenchPlace
+    let place: BenchDirectory
     var seconds = 8.0
 
     private static let milliseconds = 20

@@ -5,7 +5,7 @@ internal import Glibc
 
 /// Single submits by the library, each durable before the next, beside what the disk can do.
 struct SingleBench {
-    let place: BenchPlace
+    let place: BenchDirectory
     var seconds = 5.0
 
     func run() throws -> [BenchResult] {
@@ -44,7 +44,7 @@ struct SingleBench {
         let path = "\(place.path)/raw"
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw Complaint(.cannotCreate, "\(path) cannot be made: \(String(cString: strerror(errno)))")
+            throw ExitError(.cannotCreate, "\(path) cannot be made: \(String(cString: strerror(errno)))")
         }
         defer {
             close(descriptor)
@@ -55,7 +55,7 @@ struct SingleBench {
         var count = 0
         while BenchClock.now - begin < 2 {
             guard write(descriptor, block, block.count) == block.count, fdatasync(descriptor) == 0 else {
-                throw Complaint(.cannotWrite, "\(path) cannot be written: \(String(cString: strerror(errno)))")
+                throw ExitError(.cannotWrite, "\(path) cannot be written: \(String(cString: strerror(errno)))")
             }
             count += 1
         }

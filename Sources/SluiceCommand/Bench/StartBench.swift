@@ -5,7 +5,7 @@ internal import Store
 
 /// A worker's start, by its own READY=1, and its memory when idle.
 struct StartBench {
-    let place: BenchPlace
+    let place: BenchDirectory
     var rounds = 10
 
     func run() throws -> [BenchResult] {
@@ -60,7 +60,7 @@ struct ReadyGate: ~Copyable {
         address.sun_family = sa_family_t(AF_UNIX)
         let bytes = Array(path.utf8)
         guard descriptor >= 0, bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
-            throw Complaint(.cannotCreate, "\(path) cannot be the path of a socket: choose a shorter --directory")
+            throw ExitError(.cannotCreate, "\(path) cannot be the path of a socket: choose a shorter --directory")
         }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
         let bound = withUnsafePointer(to: address) { pointer in
@@ -69,7 +69,7 @@ struct ReadyGate: ~Copyable {
             }
         }
         guard bound == 0 else {
-            throw Complaint(.cannotCreate, "\(path) cannot be bound: \(String(cString: strerror(errno)))")
+            throw ExitError(.cannotCreate, "\(path) cannot be bound: \(String(cString: strerror(errno)))")
         }
     }
 
@@ -87,6 +87,6 @@ struct ReadyGate: ~Copyable {
             let count = recv(descriptor, &buffer, buffer.count, 0)
             if count > 0, String(decoding: buffer[..<count], as: UTF8.self).contains("READY=1") { return }
         }
-        throw Complaint(.internalError, "waited \(seconds) s in vain for a process to be ready")
+        throw ExitError(.internalError, "waited \(seconds) s in vain for a process to be ready")
     }
 }

@@ -5,14 +5,14 @@ internal import Store
 
 /// Transfers to an nginx of its own on loopback, beside curl and rclone in the same run.
 struct UploadBench {
-    private let place: BenchPlace
+    private let place: BenchDirectory
     private let largeSize: Int64
     private let smallCount: Int
     private let smallSize = 65_536
     private let slowSize: Int64
 
     /// - Parameter percent: of one file of 2 GB, 5,000 files of 64 KB, and 64 of 1 GB.
-    init(place: BenchPlace, percent: Int) {
+    init(place: BenchDirectory, percent: Int) {
         self.place = place
         largeSize = 20_000_000 * Int64(percent)
         smallCount = 50 * percent
@@ -78,7 +78,7 @@ struct UploadBench {
                 } catch {
                     // What there is to compare with has failed; what is to be measured has not.
                     trouble = BenchResult(
-                        "rclone failed", 0, "", note: String((Complaint(error).message ?? "").prefix(160)))
+                        "rclone failed", 0, "", note: String((ExitError(error).message ?? "").prefix(160)))
                 }
             }
             server.empty()
@@ -128,7 +128,7 @@ struct UploadBench {
         try process.succeed("sluice put")
         try BenchClock.wait("the uploads", seconds: 600) {
             let counts = try rig.store.counts()
-            if counts[.tooManyTimes] > 0 { throw Complaint(.internalError, "an upload of the bench has failed") }
+            if counts[.tooManyTimes] > 0 { throw ExitError(.internalError, "an upload of the bench has failed") }
             return counts[.success] == files.count
         }
         var last = begin
@@ -158,7 +158,7 @@ struct UploadBench {
         for file in files {
             try SmallFile.write("", to: file)
             guard truncate(file, off_t(slowSize)) == 0 else {
-                throw Complaint(.cannotWrite, "\(file) cannot be made large: \(String(cString: strerror(errno)))")
+                throw ExitError(.cannotWrite, "\(file) cannot be made large: \(String(cString: strerror(errno)))")
             }
         }
         _ = try rig.coordinator()
@@ -170,7 +170,7 @@ struct UploadBench {
         try BenchClock.wait("64 uploads under way", seconds: 30) { try rig.store.counts()[.sent] == 64 }
         BenchClock.sleep(8)
         guard try rig.store.counts()[.sent] == 64, let memory = worker.memory else {
-            throw Complaint(.internalError, "the 64 uploads of the bench were not under way together")
+            throw ExitError(.internalError, "the 64 uploads of the bench were not under way together")
         }
         return [
             BenchResult(
@@ -193,7 +193,7 @@ struct UploadBench {
     private func makeFile(_ path: String, size: Int64) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw Complaint(.cannotCreate, "\(path) cannot be made: \(String(cString: strerror(errno)))")
+            throw ExitError(.cannotCreate, "\(path) cannot be made: \(String(cString: strerror(errno)))")
         }
         defer {
             // On the disk before anything is measured.
@@ -212,14 +212,14 @@ struct UploadBench {
         while left > 0 {
             let written = block.withUnsafeBytes { write(descriptor, $0.baseAddress, min($0.count, Int(left))) }
             guard written > 0 else {
-                throw Complaint(.cannotWrite, "\(path) cannot be written: \(String(cString: strerror(errno)))")
+                throw ExitError(.cannotWrite, "\(path) cannot be written: \(String(cString: strerror(errno)))")
             }
             left -= Int64(written)
         }
     }
 
     /// The name of a tool and the first number that it says of itself.
-    static func version(of tool: String, _ option: String, in place: BenchPlace) -> String {
+    static func version(of tool: String, _ option: String, in place: BenchDirectory) -> String {
         let name = tool.split(separator: "/").last.map(String.init) ?? tool
         let output = place.newDirectory()
         defer { unlink(output) }
@@ -250,9 +250,9 @@ struct BenchServer {
     private let folder: String
     private let process: BenchProcess
 
-    init(place: BenchPlace) throws {
+    init(place: BenchDirectory) throws {
         guard let nginx = UploadBench.find("nginx") else {
-            throw Complaint(.unavailable, "nginx is not installed: apt install nginx-full libnginx-mod-http-dav-ext")
+            throw ExitError(.unavailable, "nginx is not installed: apt install nginx-full libnginx-mod-http-dav-ext")
         }
         version = UploadBench.version(of: nginx, "-v", in: place)
         let port = try Self.freePort()
@@ -310,7 +310,7 @@ struct BenchServer {
             let port = UInt16.random(in: 20_000..<32_000)
             if !answers(port) { return port }
         }
-        throw Complaint(.internalError, "no free port was found on loopback")
+        throw ExitError(.internalError, "no free port was found on loopback")
     }
 
     private static func answers(_ port: UInt16) -> Bool {

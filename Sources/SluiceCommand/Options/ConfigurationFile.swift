@@ -17,7 +17,7 @@ struct ConfigurationFile {
 
     /// Reads the whole of it for every process, so that none starts with half of what was meant.
     ///
-    /// - Throws: a ``Complaint`` where there is a file that cannot be used, or a key that nothing reads.
+    /// - Throws: a ``ExitError`` where there is a file that cannot be used, or a key that nothing reads.
     init(_ options: DataOptions, _ directory: DataDirectory) async throws {
         let (configuration, keys) = try await Self.open(options, directory)
         var reader = SettingsReader(configuration)
@@ -29,14 +29,14 @@ struct ConfigurationFile {
                 variables: Self.variables.filter { !operations.credentials.variables.contains($0) },
                 of: ["network", "destination", "upload", "credential"])
         } catch {
-            throw Complaint(.configuration, "\(error)")
+            throw ExitError(.configuration, "\(error)")
         }
     }
 
-    /// For whoever uploads. - Throws: a ``Complaint`` where a file is missing that it names.
+    /// For whoever uploads. - Throws: a ``ExitError`` where a file is missing that it names.
     func uploads() throws -> OperationsConfiguration {
         do throws(SettingsError) { try operations.http.checkFiles() } catch {
-            throw Complaint(.configuration, "\(error)")
+            throw ExitError(.configuration, "\(error)")
         }
         var operations = operations
         operations.http.client.proxies = try proxies()
@@ -44,13 +44,13 @@ struct ConfigurationFile {
     }
 
     /// Which requests go through a proxy, as the configuration and the environment of this process say.
-    /// - Throws: a ``Complaint`` that names a variable that cannot be used.
+    /// - Throws: a ``ExitError`` that names a variable that cannot be used.
     func proxies() throws -> ProxySettings {
         var http = operations.http
         do throws(SettingsError) {
             try http.readProxies { name in getenv(name).map { String(cString: $0) } }
         } catch {
-            throw Complaint(.configuration, "\(error)")
+            throw ExitError(.configuration, "\(error)")
         }
         return http.client.proxies
     }
@@ -70,7 +70,7 @@ struct ConfigurationFile {
             let file = try await FileProvider<YAMLSnapshot>(config: place)
             return (ConfigReader(providers: [environment, file]), keys(of: root))
         } catch {
-            throw Complaint(.configuration, "the configuration \(path) is no YAML that can be used: \(error)")
+            throw ExitError(.configuration, "the configuration \(path) is no YAML that can be used: \(error)")
         }
     }
 
@@ -88,8 +88,8 @@ struct ConfigurationFile {
     /// Nil where there is no configuration.
     private static func path(_ options: DataOptions, _ directory: DataDirectory) throws -> String? {
         let path = options.config ?? directory.path + "/sluice.yaml"
-        func refuse(_ reason: String) -> Complaint {
-            Complaint(.configuration, "the configuration \(path) cannot be read: \(reason)")
+        func refuse(_ reason: String) -> ExitError {
+            ExitError(.configuration, "the configuration \(path) cannot be read: \(reason)")
         }
         var status = stat()
         // A link to where nothing is, or where this user may not look, is no wish for the defaults.

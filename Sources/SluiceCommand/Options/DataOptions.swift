@@ -53,23 +53,23 @@ struct DataOptions: ParsableArguments {
         do {
             return try body()
         } catch {
-            let complaint = Complaint(error)
+            let complaint = ExitError(error)
             var status = stat()
             let isDirectory = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
             guard !isDirectory, complaint.code == .permission || complaint.message?.contains("cannot be made") == true
             else { throw error }
-            throw Complaint(complaint.code == .cannotWrite ? .cannotWrite : .cannotCreate, complaint.message)
+            throw ExitError(complaint.code == .cannotWrite ? .cannotWrite : .cannotCreate, complaint.message)
         }
     }
 
     /// Names the shards that were passed over because they are of no use: what was printed is without them.
-    /// - Throws: a ``Complaint``, of which all has been said, where one is somebody else's or of a newer version: nothing
+    /// - Throws: a ``ExitError``, of which all has been said, where one is somebody else's or of a newer version: nothing
     ///   is damaged then, but it is the wrong file or the wrong program.
     func warn(of store: SQLiteStore) throws {
         Output.flush()
         let problems = store.problems
         for problem in problems { Diagnostics.say(problem.message) }
-        if problems.contains(where: { $0.code == .foreign }) { throw Complaint(.data, nil) }
+        if problems.contains(where: { $0.code == .foreign }) { throw ExitError(.data, nil) }
     }
 }
 

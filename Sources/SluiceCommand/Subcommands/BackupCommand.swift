@@ -25,7 +25,7 @@ struct BackupCommand: ParsableCommand {
 
     func run() throws {
         let (_, store) = try data.store()
-        Interrupt.exits { [directory] in DataDirectory(path: directory).removeUnfinished(store.shardCount) }
+        SignalHandling.exits { [directory] in DataDirectory(path: directory).removeUnfinished(store.shardCount) }
         try store.backup(to: directory) { shard in
             Diagnostics.showStatus { _ in "shard \(shard + 1) of \(store.shardCount) copied" }
         }

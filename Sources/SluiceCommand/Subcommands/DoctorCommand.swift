@@ -22,9 +22,9 @@ struct DoctorCommand: AsyncParsableCommand {
     @OptionGroup var print: PrintOptions
 
     func run() async throws {
-        Interrupt.exits()
+        SignalHandling.exits()
         let directory = data.directory()
-        var checkup = Checkup(directory: directory)
+        var checkup = HealthCheck(directory: directory)
         checkup.run(also: await configuration(directory)) { finding in
             if print.json {
                 Output.line(finding.json.bytes)
@@ -37,28 +37,28 @@ struct DoctorCommand: AsyncParsableCommand {
         }
         switch checkup.worst {
         case .ok, .note: return
-        case .warning: throw Complaint(.failed, nil)
-        case .broken: throw Complaint(.internalError, nil)
+        case .warning: throw ExitError(.failed, nil)
+        case .broken: throw ExitError(.internalError, nil)
         }
     }
 
     /// Whether a worker could start with the configuration, and where its requests would go.
-    private func configuration(_ directory: DataDirectory) async -> [Checkup.Finding] {
+    private func configuration(_ directory: DataDirectory) async -> [HealthCheck.Finding] {
         do {
             let uploads = try await ConfigurationFile(data, directory).uploads()
             let proxies = uploads.http.client.proxies.summary
             return [
-                Checkup.Finding(
+                HealthCheck.Finding(
                     name: "configuration", state: .ok,
                     sentence: "can be used" + (data.config.map { ": \($0)" } ?? "")),
-                Checkup.Finding(
+                HealthCheck.Finding(
                     name: "proxy", state: proxies == nil ? .ok : .note,
                     sentence: proxies.map { "requests go through \($0)" } ?? "requests go without a proxy"),
             ]
         } catch {
             return [
-                Checkup.Finding(
-                    name: "configuration", state: .warning, sentence: (error as? Complaint)?.message ?? "\(error)")
+                HealthCheck.Finding(
+                    name: "configuration", state: .warning, sentence: (error as? ExitError)?.message ?? "\(error)")
             ]
         }
     }

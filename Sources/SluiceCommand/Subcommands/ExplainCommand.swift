@@ -24,9 +24,9 @@ struct ExplainCommand: AsyncParsableCommand {
     func run() async throws {
         let (directory, store) = try data.store()
         guard let command = try store.command(id) else {
-            throw Complaint(.input, "there is no command \(id) in \(data.path)")
+            throw ExitError(.input, "there is no command \(id) in \(data.path)")
         }
-        var keeper = GateKeeper(surroundings: Surroundings(directory: directory, store: store))
+        var keeper = WaitExplainer(surroundings: Instance(directory: directory, store: store))
         if [.new, .error, .queued, .sent].contains(command.status), command.destination != .none {
             keeper.links = try LinkSource(keeper.surroundings).readings()
         }

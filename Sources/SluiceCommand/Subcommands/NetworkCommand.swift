@@ -35,7 +35,7 @@ struct NetworkShowCommand: ParsableCommand {
 
     func run() throws {
         let (directory, store) = try data.store()
-        let source = LinkSource(Surroundings(directory: directory, store: store))
+        let source = LinkSource(Instance(directory: directory, store: store))
         let overview = try source.overview(limit: print.json ? nil : links.limit)
         if print.json {
             for link in overview.shown { Output.line(link.json.bytes) }

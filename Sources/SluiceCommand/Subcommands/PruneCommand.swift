@@ -42,7 +42,7 @@ struct PruneCommand: ParsableCommand {
     }
 
     func run() throws {
-        Interrupt.exits()
+        SignalHandling.exits()
         let (directory, store) = try data.store()
         let spool = Spool(directory: directory.spool)
         let before = Timestamp.now + .milliseconds(-olderThan.duration.milliseconds)
@@ -78,6 +78,6 @@ struct PruneCommand: ParsableCommand {
         guard let first = failures.first else { return }
         Output.flush()
         for failure in failures { Diagnostics.say(failure.message) }
-        throw Complaint(Complaint(first).code, nil)
+        throw ExitError(ExitError(first).code, nil)
     }
 }

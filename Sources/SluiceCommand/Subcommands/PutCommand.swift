@@ -95,19 +95,19 @@ struct PutCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        Interrupt.exits()
+        SignalHandling.exits()
         let registry = BuiltInOperations.registry(submission: .init(umask: SluiceTool.inheritedUmask))
         // All are checked before anything is made or copied.
         let checked = try check(registry)
         let client = try data.client(registry)
-        var producer = Producer(client: client, asJSON: print.json, labelName: "file")
+        var producer = SubmissionPrinter(client: client, asJSON: print.json, labelName: "file")
         var ids: [CommandID]
         if spool {
             let copies = try SpooledCopies(
                 in: Spool(directory: client.directory.spool, umask: SluiceTool.inheritedUmask), files: checked.count,
                 total: checked.reduce(0) { $0 + $1.total })
             let count = files.count
-            Interrupt.exits {
+            SignalHandling.exits {
                 guard let published = copies.abandon(), published < count else { return }
                 let submitted = published == 0 ? "nothing was" : "\(published) of \(count) files were"
                 Diagnostics.say("\(submitted) submitted; what else was copied is deleted")
@@ -122,14 +122,14 @@ struct PutCommand: AsyncParsableCommand {
                 }
             } catch {
                 // Otherwise Ctrl-C has deleted them, and ends the process: what came of that is no error of its own.
-                if copies.abandon() == nil { await Interrupt.letExit() }
+                if copies.abandon() == nil { await SignalHandling.letExit() }
                 throw error
             }
             _ = copies.abandon()
         } else {
             ids = try await producer.submit(checked, labels: files)
         }
-        if wait { try await Waiting(client: client, ids: ids, totals: checked.map(\.total)).run() }
+        if wait { try await CompletionWaiter(client: client, ids: ids, totals: checked.map(\.total)).run() }
         await client.close()
     }
 
@@ -138,7 +138,7 @@ struct PutCommand: AsyncParsableCommand {
     private func check(_ registry: OperationRegistry) throws -> [CommandDraft] {
         let payloads = try files.map(payload)
         if let (earlier, later, url) = try UploadTargets.collision(in: payloads) {
-            throw Complaint(
+            throw ExitError(
                 .usage,
                 "\(files[earlier]) and \(files[later]) would both become \(url), and one would be lost; rename one, or put "
                     + "it elsewhere")

@@ -33,7 +33,7 @@ struct StatusCommand: ParsableCommand {
 
     func run() throws {
         let (directory, store) = try data.store()
-        let surroundings = Surroundings(directory: directory, store: store)
+        let surroundings = Instance(directory: directory, store: store)
         if let id {
             try show(id, store)
         } else if print.json {
@@ -46,7 +46,7 @@ struct StatusCommand: ParsableCommand {
 
     // MARK: Everything
 
-    private func overview(_ surroundings: Surroundings, of store: SQLiteStore) throws -> JSONValue {
+    private func overview(_ surroundings: Instance, of store: SQLiteStore) throws -> JSONValue {
         let counts = try store.counts()
         let coordinator = surroundings.coordinator
         return .object([
@@ -69,7 +69,7 @@ struct StatusCommand: ParsableCommand {
         ])
     }
 
-    private func json(_ worker: Surroundings.Worker) -> JSONValue {
+    private func json(_ worker: Instance.Worker) -> JSONValue {
         .object([
             .init("seat", .integer(Int64(worker.seat))), .init("pid", .integer(Int64(worker.pid))),
             .init("state", .string(worker.state)),
@@ -79,7 +79,7 @@ struct StatusCommand: ParsableCommand {
         ])
     }
 
-    private func show(_ surroundings: Surroundings) throws {
+    private func show(_ surroundings: Instance) throws {
         let counts = try surroundings.store.counts()
         let coordinator = surroundings.coordinator
         Output.line("data         \(surroundings.directory.path) (\(surroundings.store.shardCount) shards)")
@@ -117,7 +117,7 @@ struct StatusCommand: ParsableCommand {
 
     private func show(_ id: CommandID, _ store: any CommandStore) throws {
         guard let command = try store.command(id) else {
-            throw Complaint(.input, "there is no command \(id) in \(data.path)")
+            throw ExitError(.input, "there is no command \(id) in \(data.path)")
         }
         let timeline = try store.timeline(id)
         let payload = try store.payload(id).map { HTTPHeaderRedaction.shown(JSONValue(stored: $0)) }

@@ -83,7 +83,7 @@ struct SubmitCommand: AsyncParsableCommand {
     private var isBulk: Bool { source == "-" || payload == "-" }
 
     func run() async throws {
-        Interrupt.exits()
+        SignalHandling.exits()
         var options = fields.options
         options.destination = destination?.destination
         options.allowUnknownType = allowUnknown
@@ -100,10 +100,10 @@ struct SubmitCommand: AsyncParsableCommand {
             let draft = try CommandDraft(
                 type: type, payload: payload, text: text, options: options, registry: registry)
             client = try data.client(registry)
-            ids = try await Producer(client: client, asJSON: print.json)
+            ids = try await SubmissionPrinter(client: client, asJSON: print.json)
                 .submit([draft], labels: [type], allowUnknownTypes: allowUnknown)
         }
-        if wait { try await Waiting(client: client, ids: ids).run() }
+        if wait { try await CompletionWaiter(client: client, ids: ids).run() }
         await client.close()
     }
 
@@ -122,7 +122,7 @@ struct SubmitCommand: AsyncParsableCommand {
         do throws(JSONError) {
             return (try JSONValue(parsing: bytes), JSONValue.trimmingSpace(around: bytes))
         } catch {
-            throw Complaint(.data, "\(name) is no JSON: \(error)")
+            throw ExitError(.data, "\(name) is no JSON: \(error)")
         }
     }
 }
@@ -135,7 +135,7 @@ enum PayloadFile {
     static func read(_ path: String) throws -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw Complaint(.input, "the payload file \(path) cannot be opened: \(String(cString: strerror(errno)))")
+            throw ExitError(.input, "the payload file \(path) cannot be opened: \(String(cString: strerror(errno)))")
         }
         defer { close(descriptor) }
         var bytes: [UInt8] = []
@@ -144,12 +144,12 @@ enum PayloadFile {
             let count = Glibc.read(descriptor, &buffer, buffer.count)
             if count < 0 {
                 if errno == EINTR { continue }
-                throw Complaint(.input, "the payload file \(path) cannot be read: \(String(cString: strerror(errno)))")
+                throw ExitError(.input, "the payload file \(path) cannot be read: \(String(cString: strerror(errno)))")
             }
             if count == 0 { return bytes }
             bytes.append(contentsOf: buffer[..<count])
             guard bytes.count <= limit else {
-                throw Complaint(
+                throw ExitError(
                     .data, "the payload file \(path) is larger than a payload may be (\(Command.payloadLimit) bytes)")
             }
         }

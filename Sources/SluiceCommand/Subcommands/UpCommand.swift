@@ -57,7 +57,7 @@ struct UpCommand: AsyncParsableCommand {
         let lock = LockProbe(path: directory.run + "/coordinator.lock")
         if lock.isHeld {
             let pid = lock.pid.map { ", process \($0)" } ?? ""
-            throw Complaint(
+            throw ExitError(
                 .tryAgain, "a coordinator\(pid) runs on \(data.path) already: add workers to it with “sluice worker”")
         }
         Notify.keep()
@@ -66,7 +66,7 @@ struct UpCommand: AsyncParsableCommand {
             executable: Executable.path, children: children, gracePeriod: grace.duration + .seconds(5), logger: logger,
             beforeKill: { IntentionalKill.note(directory: directory.run, pid: $0) },
             onExit: { if $0.name == Self.coordinator { watchdog.reset() } })
-        Interrupt.count([SIGINT, SIGTERM, SIGHUP]) { count in
+        SignalHandling.count([SIGINT, SIGTERM, SIGHUP]) { count in
             Diagnostics.say(
                 count == 1
                     ? "draining: what runs gets \(grace.duration.shortText), low quality is released; again to stop at once"
@@ -85,7 +85,7 @@ struct UpCommand: AsyncParsableCommand {
         do {
             try await supervisor.run()
         } catch let error as SupervisionError {
-            throw Complaint(Self.code(of: error), "\(error)")
+            throw ExitError(Self.code(of: error), "\(error)")
         }
     }
 

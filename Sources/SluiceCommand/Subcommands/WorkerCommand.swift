@@ -64,7 +64,7 @@ struct WorkerCommand: AsyncParsableCommand {
             directory: directory, store: store, registry: registry, configuration: configuration, logger: logger,
             onPhase: { [concurrency] seat, phase in
                 if phase == .ready { Notify.ready() }
-                WorkerCard.leave(
+                WorkerInfo.leave(
                     seat: seat, phase: phase, concurrency: concurrency, types: registry.types, in: store)
             })
         try await Services.run(service, logger: logger)

@@ -35,7 +35,7 @@ final class BulkSubmit: Sendable {
     /// Commands that the lines stand for, and how many of them their unique keys have found.
     private let totals = Mutex((accepted: 0, existing: 0))
     /// Why no more is to be read: a draft was refused.
-    private let refusal = Mutex<Complaint?>(nil)
+    private let refusal = Mutex<ExitError?>(nil)
 
     private static let batchSize = 4096
     /// Batches read before the first of them is committed.
@@ -59,7 +59,7 @@ final class BulkSubmit: Sendable {
     }
 
     /// - Returns: the ids, where they are kept.
-    /// - Throws: a ``Complaint`` with the number of the line; what was accepted before has been printed.
+    /// - Throws: a ``ExitError`` with the number of the line; what was accepted before has been printed.
     func run() async throws -> [CommandID] {
         async let committed = onThread("sluice-commit") { self.commitAll() }
         let problem = await onThread("sluice-read") { self.readAll() }
@@ -76,12 +76,12 @@ final class BulkSubmit: Sendable {
 
     // MARK: Reading
 
-    private func readAll() -> Complaint? {
+    private func readAll() -> ExitError? {
         var batch = Batch()
         var bytes = 0
         var reader = LineReader(descriptor: STDIN_FILENO, limit: Self.lineLimit)
         var number = 0
-        var problem: Complaint?
+        var problem: ExitError?
         reading: while refusal.withLock({ $0 == nil }) {
             if !batch.drafts.isEmpty, reader.mayBlock {
                 // A producer that pauses has its lines submitted meanwhile.
@@ -95,7 +95,7 @@ final class BulkSubmit: Sendable {
                 switch line {
                 case .end: break reading
                 case .tooLong:
-                    throw Complaint(.data, "the payload is larger than \(Command.payloadLimit) bytes")
+                    throw ExitError(.data, "the payload is larger than \(Command.payloadLimit) bytes")
                 case .line(let text):
                     if text.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) { continue }
                     let draft = try draft(text)
@@ -104,8 +104,8 @@ final class BulkSubmit: Sendable {
                     batch.lines.append(number)
                 }
             } catch {
-                let complaint = Complaint(error)
-                problem = Complaint(complaint.code, "line \(number): \(complaint.message ?? "")")
+                let complaint = ExitError(error)
+                problem = ExitError(complaint.code, "line \(number): \(complaint.message ?? "")")
                 break reading
             }
             if batch.drafts.count >= Self.batchSize || bytes >= Self.batchBytes {
@@ -132,10 +132,10 @@ final class BulkSubmit: Sendable {
         do throws(JSONError) {
             (line, ranges) = try JSONValue.locatingMembers(of: text)
         } catch {
-            throw Complaint(.data, "no JSON: \(error)")
+            throw ExitError(.data, "no JSON: \(error)")
         }
         guard case .object(let members) = line else {
-            throw Complaint(.data, "a line must be an object such as {\"payload\": {}}, not \(line.kind)")
+            throw ExitError(.data, "a line must be an object such as {\"payload\": {}}, not \(line.kind)")
         }
         var options = options
         var payload: (value: JSONValue, text: [UInt8])?
@@ -146,9 +146,9 @@ final class BulkSubmit: Sendable {
                 try BulkField.read(member, into: &options)
             }
         }
-        guard let payload else { throw Complaint(.data, "“payload” is missing") }
+        guard let payload else { throw ExitError(.data, "“payload” is missing") }
         guard options.uniqueKey != nil || line["uniqueFor"] == nil else {
-            throw Complaint(.data, "“uniqueFor” says how long “uniqueKey” is held, which is missing")
+            throw ExitError(.data, "“uniqueFor” says how long “uniqueKey” is held, which is missing")
         }
         return try CommandDraft(
             type: type, payload: payload.value, text: payload.text, options: options, registry: registry)
@@ -176,10 +176,10 @@ final class BulkSubmit: Sendable {
             case .success(let submission):
                 accepted.append((submission, batch.lines[index]))
             case .failure(let error):
-                let complaint = Complaint(error)
+                let complaint = ExitError(error)
                 refusal.withLock { refusal in
                     guard refusal == nil else { return }
-                    refusal = Complaint(complaint.code, "line \(batch.lines[index]): \(complaint.message ?? "")")
+                    refusal = ExitError(complaint.code, "line \(batch.lines[index]): \(complaint.message ?? "")")
                 }
             }
         }
@@ -220,16 +220,16 @@ enum BulkField {
         case ("qos", .string(let name)):
             guard let qos = QualityOfService(name: name) else {
                 let known = QualityOfService.allCases.map(\.name).joined(separator: ", ")
-                throw Complaint(.data, "“qos” is “\(name)” and must be one of \(known)")
+                throw ExitError(.data, "“qos” is “\(name)” and must be one of \(known)")
             }
             options.qos = qos
         case ("idempotent", .bool(let value)): options.idempotent = value
         case ("uniqueKey", .string(let key)):
-            guard !key.isEmpty else { throw Complaint(.data, "“uniqueKey” is empty") }
+            guard !key.isEmpty else { throw ExitError(.data, "“uniqueKey” is empty") }
             options.uniqueKey = key
         case ("uniqueFor", .string(let text)):
             guard let period = UniquePeriod(text: text) else {
-                throw Complaint(.data, "“uniqueFor” is “\(text)” and must be \(UniquePeriod.forms)")
+                throw ExitError(.data, "“uniqueFor” is “\(text)” and must be \(UniquePeriod.forms)")
             }
             options.uniqueFor = period
         case ("retryLimit", .integer(let limit)): options.retryLimit = Int(limit)
@@ -237,16 +237,16 @@ enum BulkField {
         case ("deadline", .string(let text)): options.deadline = try time(text, of: member.name)
         case ("destination", .string(let text)):
             guard let destination = Destination(text) else {
-                throw Complaint(.data, "“destination” is “\(text)”, which is no URL")
+                throw ExitError(.data, "“destination” is “\(text)”, which is no URL")
             }
             options.destination = destination
         case ("qos", _), ("uniqueKey", _), ("uniqueFor", _), ("notBefore", _), ("deadline", _), ("destination", _):
-            throw Complaint(.data, "“\(member.name)” must be a string, not \(member.value.kind)")
-        case ("idempotent", _): throw Complaint(.data, "“idempotent” must be true or false, not \(member.value.kind)")
+            throw ExitError(.data, "“\(member.name)” must be a string, not \(member.value.kind)")
+        case ("idempotent", _): throw ExitError(.data, "“idempotent” must be true or false, not \(member.value.kind)")
         case ("retryLimit", _):
-            throw Complaint(.data, "“retryLimit” must be a whole number, not \(member.value.kind)")
+            throw ExitError(.data, "“retryLimit” must be a whole number, not \(member.value.kind)")
         default:
-            throw Complaint(
+            throw ExitError(
                 .data,
                 "unknown key “\(member.name)”: a line has payload, qos, idempotent, uniqueKey, uniqueFor, retryLimit, "
                     + "notBefore, deadline and destination")
@@ -255,7 +255,7 @@ enum BulkField {
 
     private static func time(_ text: String, of name: String) throws -> Timestamp {
         guard let time = Timestamp(text: text, now: .now) else {
-            throw Complaint(.data, "“\(name)” is “\(text)” and must be RFC 3339, or from now as in 10m")
+            throw ExitError(.data, "“\(name)” is “\(text)” and must be RFC 3339, or from now as in 10m")
         }
         return time
     }

@@ -6,7 +6,7 @@ internal import Glibc
 /// so bytes that are not UTF-8 are refused here, by name: decoded with replacement characters they could name another file.
 enum ByteText {
     /// Checks every argument of this process.
-    /// - Throws: a ``Complaint``: `input` for a file to put, `usage` for any other argument.
+    /// - Throws: a ``ExitError``: `input` for a file to put, `usage` for any other argument.
     static func checkArguments() throws {
         for index in 1..<max(Int(CommandLine.argc), 1) {
             guard let argument = CommandLine.unsafeArgv[index], text(argument) == nil else { continue }
@@ -14,9 +14,9 @@ enum ByteText {
             // With replacement characters, as nothing but the parser may see it.
             let replaced = String(cString: argument)
             if let put = try? SluiceTool.parseAsRoot() as? PutCommand, put.files.contains(replaced) {
-                throw Complaint(.input, "the file \(shown) cannot be put: its name is not valid UTF-8; rename it")
+                throw ExitError(.input, "the file \(shown) cannot be put: its name is not valid UTF-8; rename it")
             }
-            throw Complaint(.usage, "the argument \(shown) is not valid UTF-8, and names and keys must be")
+            throw ExitError(.usage, "the argument \(shown) is not valid UTF-8, and names and keys must be")
         }
     }
 

@@ -24,7 +24,7 @@ final class EventFeed: Sendable {
     ) throws {
         runDescriptor = open(directory.run, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard runDescriptor >= 0 else {
-            throw Complaint(.input, "\(directory.run) cannot be opened: \(String(cString: strerror(errno)))")
+            throw ExitError(.input, "\(directory.run) cannot be opened: \(String(cString: strerror(errno)))")
         }
         context = try Context()
         loop = try PollLoop(name: "sluice-feed")

@@ -35,7 +35,7 @@ final class PendingHints: Sendable {
 
     init(in directory: DataDirectory) {
         self.directory = directory
-        Interrupt.exits { [self] in send() }
+        SignalHandling.exits { [self] in send() }
     }
 
     func add(_ kind: Hint.Kind, _ id: CommandID) { pending.withLock { $0.append((kind, id)) } }

@@ -73,7 +73,7 @@ struct LineReader {
                 return
             }
             guard errno == EINTR else {
-                throw Complaint(.input, "standard input cannot be read: \(String(cString: strerror(errno)))")
+                throw ExitError(.input, "standard input cannot be read: \(String(cString: strerror(errno)))")
             }
         }
     }

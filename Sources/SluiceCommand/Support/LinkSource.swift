@@ -6,13 +6,13 @@ internal import Synchronization
 
 /// Links as they are now: from a running coordinator, else as the last one left them.
 struct LinkSource {
-    private let surroundings: Surroundings
+    private let surroundings: Instance
 
     /// A coordinator that has said nothing for so long is busy or gone. A long snapshot is waited for while it comes.
     private static let patience = DispatchTimeInterval.seconds(1)
     private static let maxWaits = 5
 
-    init(_ surroundings: Surroundings) { self.surroundings = surroundings }
+    init(_ surroundings: Instance) { self.surroundings = surroundings }
 
     /// Every link in its order. Blocks for a few milliseconds; a second where the coordinator does not answer.
     func readings() throws -> [LinkReading] { try overview(limit: nil).shown }
@@ -32,9 +32,9 @@ struct LinkSource {
 
     /// The snapshot that a new subscriber gets. Counts end it: they are read from the store, and sent behind the links.
     /// - Returns: nil where nobody answers.
-    private func live() throws -> LinkBoard? {
+    private func live() throws -> LinkReadings? {
         final class Collected: Sendable {
-            let board = Mutex(LinkBoard())
+            let board = Mutex(LinkReadings())
             let isComplete = DispatchSemaphore(value: 0)
             let snapshotEvents = Atomic<Int>(0)
         }

@@ -25,10 +25,10 @@ struct Report {
         line(id, "there is no such command in \(path)", isDone: false)
     }
 
-    /// - Throws: a ``Complaint`` where not all was done; the sentences have been printed.
+    /// - Throws: a ``ExitError`` where not all was done; the sentences have been printed.
     func finish() throws {
-        if unknownCount > 0 { throw Complaint(.input, nil) }
-        if refusedCount > 0 { throw Complaint(.failed, nil) }
+        if unknownCount > 0 { throw ExitError(.input, nil) }
+        if refusedCount > 0 { throw ExitError(.failed, nil) }
     }
 
     private func line(_ id: CommandID, _ what: String, isDone: Bool) {

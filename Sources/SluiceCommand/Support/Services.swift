@@ -17,7 +17,7 @@ enum Services {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < leastDescriptors
         else { return }
-        throw Complaint(
+        throw ExitError(
             .tryAgain,
             "this process may open \(limit.rlim_cur) files, and \(leastDescriptors) are needed at least; raise the limit "
                 + "(ulimit -n)")
@@ -37,7 +37,7 @@ enum Services {
                         service: StopNotice(), successTerminationBehavior: .ignore,
                         failureTerminationBehavior: .ignore),
                 ],
-                gracefulShutdownSignals: [.sigterm, .sigint] + (Interrupt.isIgnored(SIGHUP) ? [] : [.sighup]),
+                gracefulShutdownSignals: [.sigterm, .sigint] + (SignalHandling.isIgnored(SIGHUP) ? [] : [.sighup]),
                 logger: quiet))
         try await group.run()
     }

@@ -20,7 +20,7 @@ enum SmallFile {
     static func write(_ text: String, to path: String) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw Complaint(.cannotCreate, "\(path) cannot be made: \(String(cString: strerror(errno)))")
+            throw ExitError(.cannotCreate, "\(path) cannot be made: \(String(cString: strerror(errno)))")
         }
         defer { close(descriptor) }
         var rest = Array(text.utf8)[...]
@@ -29,7 +29,7 @@ enum SmallFile {
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if errno != EINTR {
-                throw Complaint(.cannotWrite, "\(path) cannot be written: \(String(cString: strerror(errno)))")
+                throw ExitError(.cannotWrite, "\(path) cannot be written: \(String(cString: strerror(errno)))")
             }
         }
     }

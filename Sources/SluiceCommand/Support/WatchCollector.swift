@@ -25,7 +25,7 @@ final class WatchCollector: Sendable {
         var links: [String: Int64] = [:]
         var progress: [CommandID: Progress] = [:]
         var workers: [Int: Worker] = [:]
-        var board = LinkBoard()
+        var board = LinkReadings()
         var problems: [WatchState.Problem] = []
         /// Problems that were parsed in this second: a storm of them is sampled.
         var parsed = 0

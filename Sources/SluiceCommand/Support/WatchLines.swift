@@ -8,7 +8,7 @@ struct WatchLines {
     let topics: [String]
 
     func run() async throws {
-        Interrupt.exits()
+        SignalHandling.exits()
         let feed = try EventFeed(directory: directory, prefixes: topics.isEmpty ? [""] : topics) { Self.show($0) }
         let lock = directory.run + "/coordinator.lock"
         if !LockProbe(path: lock).isHeld { Diagnostics.say("waiting for the coordinator") }

@@ -44,9 +44,9 @@ final class WatchLive: Sendable {
             pressed.yield(code)
             Self.insist(on: code)
         }
-        for (number, code) in Interrupt.endings { Interrupt.handle(number) { end(code) } }
-        Interrupt.handle(SIGWINCH) { pressed.yield(nil) }
-        Interrupt.handle(SIGTSTP) {
+        for (number, code) in SignalHandling.endings { SignalHandling.handle(number) { end(code) } }
+        SignalHandling.handle(SIGWINCH) { pressed.yield(nil) }
+        SignalHandling.handle(SIGTSTP) {
             Terminal.restore()
             kill(getpid(), SIGSTOP)
             Terminal.take()
@@ -66,7 +66,7 @@ final class WatchLive: Sendable {
                 ticks.cancel()
                 isOver.store(true, ordering: .relaxed)
                 Terminal.restore()
-                throw Complaint(key, nil)
+                throw ExitError(key, nil)
             }
             draw()
         }
@@ -118,7 +118,7 @@ final class WatchLive: Sendable {
     }
 
     private func lookOnce() {
-        let surroundings = Surroundings(directory: directory, store: store)
+        let surroundings = Instance(directory: directory, store: store)
         let coordinator = surroundings.coordinator
         // Before the second is over: what moved in it is shown.
         let links = Result { () throws(StoreError) in try overview(surroundings, isLive: coordinator.isHeld) }
@@ -151,7 +151,7 @@ final class WatchLive: Sendable {
     }
 
     /// - Parameter isLive: a coordinator runs, and its events tell of links.
-    private func overview(_ surroundings: Surroundings, isLive: Bool) throws(StoreError) -> LinkOverview {
+    private func overview(_ surroundings: Instance, isLive: Bool) throws(StoreError) -> LinkOverview {
         let limit = showsAllLinks ? max(Terminal.size.rows, LinkOverview.maxShown) : LinkOverview.maxShown
         let overrides = LinkOverrides(try surroundings.overrides())
         if isLive {
@@ -178,7 +178,7 @@ private struct Seen {
     /// Running commands shown of each worker; the rest is a number.
     private static let mostRows = 4096
 
-    init(_ surroundings: Surroundings, _ collector: WatchCollector, links: LinkOverview) throws(StoreError) {
+    init(_ surroundings: Instance, _ collector: WatchCollector, links: LinkOverview) throws(StoreError) {
         let store = surroundings.store
         let all = try store.counts()
         counts = Dictionary(uniqueKeysWithValues: CommandStatus.allCases.map { ($0, all[$0]) })

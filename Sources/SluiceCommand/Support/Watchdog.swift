@@ -32,7 +32,7 @@ final class Watchdog: Sendable {
     init(directory: DataDirectory) throws {
         runDescriptor = open(directory.run, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard runDescriptor >= 0 else {
-            throw Complaint(.input, "\(directory.run) cannot be opened: \(String(cString: strerror(errno)))")
+            throw ExitError(.input, "\(directory.run) cannot be opened: \(String(cString: strerror(errno)))")
         }
         context = try Context()
         loop = try PollLoop(name: "sluice-watchdog")

@@ -3,9 +3,9 @@ internal import Console
 internal import Coordination
 internal import Store
 
-extension GateKeeper {
+extension WaitExplainer {
     /// The rule of admission that holds the command back, while a coordinator says so. What else has a gate is left to that.
-    func admission(_ command: Command) -> Gate? {
+    func admission(_ command: Command) -> WaitReason? {
         let destination = command.destination
         guard surroundings.coordinator.isHeld,
             let link = links.first(where: { $0.destination == destination.text && $0.direction == "up" }),
@@ -59,6 +59,6 @@ extension GateKeeper {
         // These have gates of their own.
         case .pause, .heldOffline, .hours, .offline, .circuitBreaker, .level: return nil
         }
-        return Gate(name: wait.rule, value: value, threshold: threshold, opens: opens)
+        return WaitReason(name: wait.rule, value: value, threshold: threshold, opens: opens)
     }
 }

@@ -6,7 +6,7 @@ internal import Store
 internal import Work
 
 /// What is running on a data directory, as far as its locks and its store tell: without the shards that are of no use.
-struct Surroundings {
+struct Instance {
     struct Worker {
         var seat: Int
         var pid: Int32
@@ -40,9 +40,9 @@ struct Surroundings {
         for (shard, rows) in claimed.enumerated() {
             for row in rows { claims[row.epoch, default: none][shard] += 1 }
         }
-        let cards = try store.knownSettings(prefix: WorkerCard.prefix)
+        let cards = try store.knownSettings(prefix: WorkerInfo.prefix)
         return try store.sessions().sorted { $0.seat < $1.seat }.map { session in
-            let card = cards["\(WorkerCard.prefix)\(session.seat)"].flatMap { WorkerCard(setting: $0) }
+            let card = cards["\(WorkerInfo.prefix)\(session.seat)"].flatMap { WorkerInfo(setting: $0) }
                 .flatMap { $0.pid == session.pid ? $0 : nil }
             return Worker(
                 seat: session.seat, pid: session.pid,

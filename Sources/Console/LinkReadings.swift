@@ -1,7 +1,7 @@
 package import Commands
 
 /// The links as events tell them: `link/` the whole, `bandwidth/` what moves meanwhile. Pure.
-package struct LinkBoard: Sendable {
+package struct LinkReadings: Sendable {
     private struct Key: Hashable {
         var destination: String
         var direction: String
@@ -19,7 +19,7 @@ package struct LinkBoard: Sendable {
         var seconds: Int
 
         func history(until second: Int) -> [Double] {
-            LinkBoard.extended(link.history, by: second - seconds, rate: link.rate ?? 0)
+            LinkReadings.extended(link.history, by: second - seconds, rate: link.rate ?? 0)
         }
     }
 

@@ -1,7 +1,7 @@
 internal import Commands
 
 /// Something that holds a command back, or the state that makes the question idle.
-struct Gate: Equatable {
+struct WaitReason: Equatable {
     /// A word that scripts can rely on: `coordinator`, `worker`, `type`, `pause`, `notBefore`, `backoff`, `link`,
     /// `linkWait`, `circuitBreaker`, `shard`, `suspect`, `cancel`, `dependencies`, `doubt`, `places`, `running`, `ended`,
     /// and the rules of admission: `maxConcurrency`, `pushback`, `slowStart`, `linkLimit`, `uplinkLimit`, `probes`, `untried`,

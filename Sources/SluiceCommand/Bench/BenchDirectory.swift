@@ -2,7 +2,7 @@ internal import Glibc
 internal import Synchronization
 
 /// The temporary directory of a bench and the processes that it has started. All of both are gone at the end.
-final class BenchPlace: Sendable {
+final class BenchDirectory: Sendable {
     let path: String
     private let processes = Mutex<[BenchProcess]>([])
     private let names = Mutex(0)
@@ -13,7 +13,7 @@ final class BenchPlace: Sendable {
         let parent = parent ?? (variable?.isEmpty == false ? variable : nil) ?? "/var/tmp"
         var template = Array("\(parent)/sluice-bench-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
-            throw Complaint(
+            throw ExitError(
                 .cannotCreate, "no temporary directory can be made in \(parent): \(String(cString: strerror(errno)))")
         }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)

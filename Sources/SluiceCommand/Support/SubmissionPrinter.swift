@@ -4,7 +4,7 @@ internal import Store
 
 /// Submits drafts that have been checked, and prints each UUID once it is durable. Of a command that existed
 /// already the JSON says so, and otherwise standard error.
-struct Producer {
+struct SubmissionPrinter {
     let client: SluiceClient
     let asJSON: Bool
     /// What the labels are, for JSON: `file`; nil where they say nothing that the caller does not know.

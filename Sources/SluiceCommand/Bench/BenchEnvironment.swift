@@ -4,11 +4,11 @@ internal import Glibc
 internal import Store
 
 /// What a figure is worth depends on: machine, kernel, file system, versions, durability, date.
-struct BenchFacts {
+struct BenchEnvironment {
     let members: [JSONValue.Member]
 
     /// - Parameter place: where the bench has its data directories; one is made there to be looked at.
-    init(_ place: BenchPlace) throws {
+    init(_ place: BenchDirectory) throws {
         let path = place.path
         var name = utsname()
         uname(&name)
@@ -37,7 +37,7 @@ struct BenchFacts {
     }
 
     /// As it is on the connection of a store that writes.
-    private static func durability(in place: BenchPlace) throws -> String {
+    private static func durability(in place: BenchDirectory) throws -> String {
         let directory = DataDirectory(path: place.newDirectory())
         defer { place.clear(directory.path) }
         let store = try SQLiteStore(directory: directory, create: true, shardCount: 1)

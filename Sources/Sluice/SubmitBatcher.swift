@@ -8,7 +8,7 @@ internal import ZeroMQ
 ///
 /// One thread commits whatever waits as soon as the previous commit has returned, so that throughput rises with the
 /// number of tasks that submit. The same thread sends the hint: it leaves without another hop.
-actor SubmitLane {
+actor SubmitBatcher {
     private struct Waiting {
         let drafts: [CommandDraft]
         let allowUnknownTypes: Bool

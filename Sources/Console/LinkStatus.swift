@@ -1,5 +1,5 @@
 /// The state that a link is listed by: its circuit breaker while that is not closed, otherwise its level.
-package enum LinkStanding: Int, Sendable, CaseIterable {
+package enum LinkStatus: Int, Sendable, CaseIterable {
     case circuitBreakerOpen, offline, poor, degraded, good, unknown
 
     package init(_ link: LinkReading) {

@@ -4,7 +4,7 @@ internal import Sluice
 internal import Store
 
 /// What `sluice doctor` looks at.
-struct Checkup {
+struct HealthCheck {
     enum State: String, Comparable {
         case ok, note, warning, broken
 
@@ -149,7 +149,7 @@ struct Checkup {
     }
 
     private func running(_ store: any CommandStore) -> [Finding] {
-        let surroundings = Surroundings(directory: directory, store: store)
+        let surroundings = Instance(directory: directory, store: store)
         let coordinator = surroundings.coordinator
         var findings = [
             Finding(

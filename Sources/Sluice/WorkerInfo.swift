@@ -7,7 +7,7 @@ package import Wire
 /// What a worker leaves in the settings about itself, so that `explain` and `status` can tell of it, also without a
 /// coordinator: `worker.<seat>` =
 /// `{"pid": 1, "concurrency": 16, "types": ["noop"], "draining": false}`.
-package struct WorkerCard: Sendable, Equatable {
+package struct WorkerInfo: Sendable, Equatable {
     package static let prefix = "worker."
 
     package var pid: Int32
@@ -47,7 +47,7 @@ package struct WorkerCard: Sendable, Equatable {
     package static func leave(
         seat: Int, phase: WorkerState.Phase, concurrency: Int, types: [String], in store: any CommandStore
     ) {
-        let card = WorkerCard(pid: getpid(), concurrency: concurrency, types: types, isDraining: phase == .draining)
+        let card = WorkerInfo(pid: getpid(), concurrency: concurrency, types: types, isDraining: phase == .draining)
         startThread(named: "sluice-card") { try? store.set("\(prefix)\(seat)", to: card.setting) }
     }
 }

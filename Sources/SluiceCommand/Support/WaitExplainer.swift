@@ -6,15 +6,15 @@ internal import Sluice
 internal import Store
 
 /// Finds the gates in front of a command, the nearest first. Reads only the store and the locks, and changes neither.
-struct GateKeeper {
-    let surroundings: Surroundings
+struct WaitExplainer {
+    let surroundings: Instance
     var now: Timestamp = .now
     /// As the coordinator tells them, or has left them.
     var links: [LinkReading] = []
 
     private var store: any CommandStore { surroundings.store }
 
-    func gates(of command: Command) throws(StoreError) -> [Gate] {
+    func gates(of command: Command) throws(StoreError) -> [WaitReason] {
         switch command.status {
         case .success: return [ended(command, "it is done", "Nothing more will happen")]
         case .cancelled:
@@ -24,7 +24,7 @@ struct GateKeeper {
         case .inDoubt: return [doubt(command)]
         case .blocked:
             return [
-                Gate(
+                WaitReason(
                     name: "dependencies", value: "it waits for commands that it depends on",
                     threshold: "all in success",
                     opens: "It is ready when they have succeeded, and cancelled when one of them fails")
@@ -39,50 +39,50 @@ struct GateKeeper {
 
     // MARK: Ended, or running
 
-    private func ended(_ command: Command, _ what: String, _ opens: String) -> Gate {
+    private func ended(_ command: Command, _ what: String, _ opens: String) -> WaitReason {
         let reason = command.reason.map { ": \($0)" } ?? ""
-        return Gate(name: "ended", value: "\(what) at \(command.updatedAt)\(reason)", opens: opens)
+        return WaitReason(name: "ended", value: "\(what) at \(command.updatedAt)\(reason)", opens: opens)
     }
 
-    private func doubt(_ command: Command) -> Gate {
+    private func doubt(_ command: Command) -> WaitReason {
         let reason = command.reason.map { ": \($0)" } ?? ""
-        return Gate(
+        return WaitReason(
             name: "doubt", value: "nobody knows whether it was delivered, and it may not be executed twice\(reason)",
             threshold: "a person's word",
             opens: "Look at \(command.destination), then “sluice resolve \(command.id) --success”, --retry or --cancel")
     }
 
-    private func running(_ command: Command) throws(StoreError) -> Gate {
+    private func running(_ command: Command) throws(StoreError) -> WaitReason {
         let seat = command.seat ?? 0
         let session = try store.sessions().first { $0.seat == seat }
         let isAlive = session.map { surroundings.isAlive($0) } ?? false
         let pid = session.map { ", pid \($0.pid)" } ?? ""
         let since = (now - command.updatedAt).shortText
         guard isAlive else {
-            return Gate(
+            return WaitReason(
                 name: "worker", value: "worker \(seat)\(pid) had claimed it and is dead", threshold: "a living worker",
                 opens: surroundings.coordinator.isHeld
                     ? "The coordinator gives it back within a second"
                     : "A coordinator gives it back when it starts: “sluice up”")
         }
         if command.cancelRequested {
-            return Gate(
+            return WaitReason(
                 name: "cancel", value: "its cancellation is wished, and worker \(seat)\(pid) holds it",
                 threshold: "the worker's word", opens: "The worker ends it; a success that was already given wins")
         }
         var value = "worker \(seat)\(pid) executes it, \(command.status) for \(since)"
         // Nothing is stored of what could not go on from there.
         if command.offset > 0, command.total > 0 { value += ", \(command.offset) of \(command.total) bytes" }
-        return Gate(name: "running", value: value, opens: "It is running now")
+        return WaitReason(name: "running", value: value, opens: "It is running now")
     }
 
     // MARK: Waiting
 
-    private func waiting(_ command: Command) throws(StoreError) -> [Gate] {
-        var gates: [Gate] = []
+    private func waiting(_ command: Command) throws(StoreError) -> [WaitReason] {
+        var gates: [WaitReason] = []
         for pause in try surroundings.pauses() where pause.covers(command) {
             gates.append(
-                Gate(
+                WaitReason(
                     name: "pause", value: "\(pause.what) paused since \(pause.since)", threshold: "no pause",
                     opens: "“\(pause.resume)” lifts it"))
         }
@@ -92,14 +92,14 @@ struct GateKeeper {
         let coordinator = surroundings.coordinator
         if !coordinator.isHeld {
             gates.append(
-                Gate(
+                WaitReason(
                     name: "coordinator", value: "no coordinator is running", threshold: "one",
                     opens: "“sluice up” or “sluice coordinator” starts one"))
         }
         let alive = try store.sessions().filter { surroundings.isAlive($0) }
         if alive.isEmpty {
             gates.append(
-                Gate(
+                WaitReason(
                     name: "worker", value: "no worker is running", threshold: "one or more",
                     opens: "“sluice up” or “sluice worker” starts one"))
         } else if let gate = try type(command, alive) {
@@ -121,13 +121,13 @@ struct GateKeeper {
     }
 
     /// Another process keeps its shard, so that nobody can claim it. Asks for a second where that is so.
-    private func locked(_ command: Command) -> Gate? {
+    private func locked(_ command: Command) -> WaitReason? {
         let shard = command.id.shard(of: store.shardCount)
         do throws(StoreError) {
             _ = try store.apply([], shard: shard, seat: 0, epoch: 0, now: now, patience: .seconds(1))
             return nil
         } catch {
-            return Gate(
+            return WaitReason(
                 name: "shard", value: error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message,
                 threshold: "its lock free",
                 opens: "It begins when that process has let go of the lock, or has ended")
@@ -135,12 +135,12 @@ struct GateKeeper {
     }
 
     /// Its worker died while it was executed: such run one at a time in each worker, beside everything else.
-    private func suspicion(_ command: Command, _ alive: [Session]) throws(StoreError) -> Gate? {
+    private func suspicion(_ command: Command, _ alive: [Session]) throws(StoreError) -> WaitReason? {
         guard command.suspect, !alive.isEmpty else { return nil }
         let busy = try store.ofEachShard(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) }
             .flatMap(\.self).filter { row in row.suspect && alive.contains { $0.epoch == row.epoch } }
         guard Set(busy.map(\.epoch)).count >= alive.count else { return nil }
-        return Gate(
+        return WaitReason(
             name: "suspect",
             value:
                 "a worker died while it executed this, and each of the \(alive.count) running workers executes another "
@@ -148,11 +148,11 @@ struct GateKeeper {
             threshold: "a worker without one", opens: "It begins when one of those ends and its turn comes")
     }
 
-    private func tooEarly(_ command: Command) -> Gate {
+    private func tooEarly(_ command: Command) -> WaitReason {
         let left = (command.notBefore - now).shortText
         if command.status == .error {
             let reason = command.reason.map { " (\($0))" } ?? ""
-            return Gate(
+            return WaitReason(
                 name: "backoff",
                 value: "failure \(command.retries) of \(command.retryLimit + 1)\(reason); it waits until "
                     + command.notBefore.description,
@@ -160,13 +160,13 @@ struct GateKeeper {
         }
         // Of a command that its destination refused, the gate of the circuit breaker says the reason.
         let reason = circuitBreaker(command) == nil ? command.reason.map { " (\($0))" } ?? "" : ""
-        return Gate(
+        return WaitReason(
             name: "notBefore", value: "not before \(command.notBefore)\(reason)", threshold: "now, \(now), past it",
             opens: "It is due in \(left)")
     }
 
     /// The circuit breaker of its destination, while it is not closed.
-    private func circuitBreaker(_ command: Command) -> Gate? {
+    private func circuitBreaker(_ command: Command) -> WaitReason? {
         guard let circuitBreaker = own(command).lazy.compactMap(\.circuitBreaker).first else { return nil }
         let destination = command.destination
         let since = circuitBreaker.since.map { " for \((now - $0).shortText) (since \($0))" } ?? ""
@@ -184,7 +184,7 @@ struct GateKeeper {
             circuitBreaker.cause == "credential"
             ? "correct the credential for \(destination) in sluice.yaml, or what \(destination) grants it"
             : "remove the cause that \(destination) names"
-        return Gate(
+        return WaitReason(
             name: "circuitBreaker",
             value: "the circuit breaker of \(destination) is open\(since): \(circuitBreaker.reason)",
             threshold: "a probe that \(destination) accepts",
@@ -196,11 +196,11 @@ struct GateKeeper {
         links.filter { $0.destination == command.destination.text }
     }
 
-    private func link(_ command: Command) throws(StoreError) -> Gate? {
+    private func link(_ command: Command) throws(StoreError) -> WaitReason? {
         let destination = command.destination
         guard destination != .none else { return nil }
         if let held = try surroundings.overrides()[destination], held.override.isOffline {
-            return Gate(
+            return WaitReason(
                 name: "link", value: "\(destination) is held offline by a person since \(held.since)",
                 threshold: "level auto", opens: "“sluice network set \(destination) --level auto” lifts it")
         }
@@ -216,25 +216,25 @@ struct GateKeeper {
             let isPace = gate.contains(LinkReport.throttles)
             let goes = isRunning || isPace ? "has all of the link" : "begins"
             let probe = link.nextProbe.map { "; the next probe goes at \($0)" } ?? ""
-            return Gate(
+            return WaitReason(
                 name: "link", value: String(parts.first ?? ""), threshold: remedy,
                 opens: "It \(goes) when \(remedy == nil ? "the link lets it" : "that is so")\(probe)", isPace: isPace)
         }
         return nil
     }
 
-    private func type(_ command: Command, _ alive: [Session]) throws(StoreError) -> Gate? {
-        let cards = try store.knownSettings(prefix: WorkerCard.prefix)
+    private func type(_ command: Command, _ alive: [Session]) throws(StoreError) -> WaitReason? {
+        let cards = try store.knownSettings(prefix: WorkerInfo.prefix)
         var types: Set<String> = []
         for session in alive {
             // A worker that has not left its card yet may run anything.
-            guard let card = cards["\(WorkerCard.prefix)\(session.seat)"].flatMap({ WorkerCard(setting: $0) }),
+            guard let card = cards["\(WorkerInfo.prefix)\(session.seat)"].flatMap({ WorkerInfo(setting: $0) }),
                 card.pid == session.pid
             else { return nil }
             if !card.isDraining { types.formUnion(card.types) }
         }
         guard !types.contains(command.type) else { return nil }
-        return Gate(
+        return WaitReason(
             name: "type",
             value: types.isEmpty
                 ? "every running worker is draining and takes nothing new"
@@ -243,12 +243,12 @@ struct GateKeeper {
     }
 
     /// It was released lately. After a failure of its link it waits before it is offered again.
-    private func linkWait(_ command: Command) -> Gate? {
+    private func linkWait(_ command: Command) -> WaitReason? {
         let age = now - command.updatedAt
         guard command.status == .new, command.claim > 0, command.destination != .none, surroundings.coordinator.isHeld,
             let reason = command.reason, age < Self.maxLinkWait
         else { return nil }
-        return Gate(
+        return WaitReason(
             name: "linkWait", value: "it was released \(age.shortText) ago: \(reason)",
             threshold: "after a failure of the link a pause of 1 s, which doubles to a minute",
             opens: "It is offered again then, and sooner where \(command.destination) answers another command")
@@ -256,10 +256,10 @@ struct GateKeeper {
 
     private static let maxLinkWait: Duration = .seconds(75)
 
-    private func places(_ command: Command, workers: Int) throws(StoreError) -> Gate {
+    private func places(_ command: Command, workers: Int) throws(StoreError) -> WaitReason {
         let ahead = try ahead(of: command)
         let text = ahead.isComplete ? "\(ahead.count)" : "more than \(ahead.count)"
-        return Gate(
+        return WaitReason(
             name: "places",
             value: "it is ready; \(text) ready \(ahead.count == 1 && ahead.isComplete ? "command is" : "commands are") "
                 + "ahead of it, and \(workers) \(workers == 1 ? "worker is" : "workers are") running",

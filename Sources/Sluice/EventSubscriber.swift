@@ -6,7 +6,7 @@ internal import ZeroMQ
 /// Who listens to events and who waits for commands, on a thread of its own.
 ///
 /// An event is a hint: a waiter is also looked up in the store once a second.
-actor EventRoom {
+actor EventSubscriber {
     private struct Listener {
         let prefix: [UInt8]
         let continuation: AsyncStream<SluiceEvent>.Continuation
@@ -74,7 +74,7 @@ actor EventRoom {
     /// Returns when the command has ended.
     nonisolated func wait(for id: CommandID) async throws -> CommandOutcome {
         let number = await newNumber()
-        let wish = CancellationWish()
+        let wish = CancellationFlag()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 loop.perform { self.assumeIsolated { $0.wait(id, number, continuation, wish) } }
@@ -86,7 +86,7 @@ actor EventRoom {
     }
 
     /// A cancellation may come before the waiter has been registered.
-    private final class CancellationWish: Sendable {
+    private final class CancellationFlag: Sendable {
         let stands = Atomic<Bool>(false)
     }
 
@@ -97,7 +97,7 @@ actor EventRoom {
 
     private func wait(
         _ id: CommandID, _ number: Int, _ continuation: CheckedContinuation<CommandOutcome, any Error>,
-        _ wish: CancellationWish
+        _ wish: CancellationFlag
     ) {
         guard !isClosed, !wish.stands.load(ordering: .sequentiallyConsistent) else {
             return continuation.resume(throwing: CancellationError())

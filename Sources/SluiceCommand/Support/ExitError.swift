@@ -30,7 +30,7 @@ enum Code: Int32 {
 }
 
 /// Why the process ends otherwise than well: a code, and a sentence that has not been printed yet.
-struct Complaint: Error {
+struct ExitError: Error {
     let code: Code
     /// Nil where everything has been said.
     let message: String?
@@ -42,7 +42,7 @@ struct Complaint: Error {
 
     init(_ error: any Error) {
         switch error {
-        case let complaint as Complaint: self = complaint
+        case let complaint as ExitError: self = complaint
         case let error as StoreError: self.init(SluiceError(error))
         case let error as SluiceError: self.init(Self.code(error.code), error.message)
         case let error as PayloadError: self.init(SluiceError(error))
@@ -67,10 +67,10 @@ struct Complaint: Error {
 
     /// Prints the sentence on standard error and ends the process.
     static func end(with error: any Error) -> Never {
-        if error is Complaint || error is StoreError || error is SluiceError || error is PayloadError
+        if error is ExitError || error is StoreError || error is SluiceError || error is PayloadError
             || error is ZeroMQError || error is SpoolError
         {
-            let complaint = Complaint(error)
+            let complaint = ExitError(error)
             Output.flush()
             if let message = complaint.message { Diagnostics.say(message) }
             Output.finish(code: complaint.code)

@@ -1,6 +1,6 @@
 /// The sum of links that are not shown one by one.
-package struct LinkSum: Sendable, Equatable {
-    private var counts = [Int](repeating: 0, count: LinkStanding.allCases.count)
+package struct LinkSummary: Sendable, Equatable {
+    private var counts = [Int](repeating: 0, count: LinkStatus.allCases.count)
     private var waiting: Int64 = 0
     /// A circuit breaker counts its waiting commands up to a maximum, so the sum may be too low.
     private var isWaitingAtLeast = false
@@ -13,10 +13,10 @@ package struct LinkSum: Sendable, Equatable {
     /// Links in the sum.
     package var count: Int { counts.reduce(0, +) }
 
-    package func count(_ standing: LinkStanding) -> Int { counts[standing.rawValue] }
+    package func count(_ standing: LinkStatus) -> Int { counts[standing.rawValue] }
 
     package mutating func add(_ link: LinkReading) {
-        counts[LinkStanding(link).rawValue] += 1
+        counts[LinkStatus(link).rawValue] += 1
         if let circuitBreaker = link.circuitBreaker {
             waiting = Self.sum(waiting, circuitBreaker.waiting)
             isWaitingAtLeast = isWaitingAtLeast || circuitBreaker.waiting >= CircuitBreakerReading.maxCounted
@@ -29,7 +29,7 @@ package struct LinkSum: Sendable, Equatable {
 
     /// `12 offline, 4,968 good`; `good` for a single link, `all good` where the links are alike.
     package var standings: String {
-        let present = LinkStanding.allCases.filter { count($0) > 0 }
+        let present = LinkStatus.allCases.filter { count($0) > 0 }
         if present.count == 1, let only = present.first { return (count == 1 ? "" : "all ") + only.text }
         return present.map { "\(Figures.grouped(Int64(count($0)))) \($0.text)" }.joined(separator: ", ")
     }

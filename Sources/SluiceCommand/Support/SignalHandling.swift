@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// What Ctrl-C means to a command that is no service, and a SIGTERM or a terminal that is closed: the process ends, and what
 /// was submitted goes on.
-enum Interrupt {
+enum SignalHandling {
     private static let farewell = Mutex<(@Sendable () -> Void)?>(nil)
     private static let isExiting = Atomic<Bool>(false)
 

@@ -9,7 +9,7 @@ internal import Synchronization
 /// `--wait`: returns when all commands have ended, and shows on a terminal how far they have got.
 ///
 /// Ctrl-C detaches: the commands go on.
-struct Waiting {
+struct CompletionWaiter {
     fileprivate struct State {
         var progress: TransferProgress
         var offsets: [CommandID: Int64] = [:]
@@ -45,11 +45,11 @@ struct Waiting {
         shared = Shared(progress, totals: known, isTerminal: Diagnostics.isTerminal)
     }
 
-    /// - Throws: a ``Complaint`` of code 1 where a command has not succeeded.
+    /// - Throws: a ``ExitError`` of code 1 where a command has not succeeded.
     func run() async throws {
         guard !ids.isEmpty else { return }
         let shared = shared
-        Interrupt.exits {
+        SignalHandling.exits {
             Diagnostics.say("detached; the commands go on. See “sluice status”")
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -67,7 +67,7 @@ struct Waiting {
         let (keptSources, failures) = shared.state.withLock { ($0.keptSources, $0.failures) }
         Self.tell(keptSources)
         Self.tell(failures)
-        if !failures.isEmpty { throw Complaint(.failed, nil) }
+        if !failures.isEmpty { throw ExitError(.failed, nil) }
     }
 
     private static func tell(_ lines: [String]) {
@@ -151,7 +151,7 @@ struct Waiting {
     }
 }
 
-extension Waiting.Shared {
+extension CompletionWaiter.Shared {
     func draw(now: Int64) {
         let progress = state.withLock { state in
             let bytes = state.offsets.values.reduce(0, +)

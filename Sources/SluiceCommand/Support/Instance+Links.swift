@@ -5,7 +5,7 @@ internal import NetworkControl
 internal import Store
 
 /// What the store tells of links: how the coordinator left them, and what a person set.
-extension Surroundings {
+extension Instance {
     /// What people set, by destination.
     func overrides() throws(StoreError) -> [Destination: LinkOverrideSetting] {
         LinkOverrideSetting.parse(try store.knownSettings(prefix: LinkOverrideSetting.prefix))
@@ -24,7 +24,7 @@ struct StoredLinks {
 
     func visit(_ body: (LinkReading) -> Void) {
         for (key, value) in settings {
-            let name = key.dropFirst(Surroundings.linkPrefix.count)
+            let name = key.dropFirst(Instance.linkPrefix.count)
             guard let dot = name.firstIndex(of: "."), ["up", "down"].contains(name[..<dot]),
                 let parsed = try? JSONValue(parsing: value.utf8),
                 var link = LinkReading(destination: name[name.index(after: dot)...], body: parsed)
