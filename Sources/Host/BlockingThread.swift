@@ -30,12 +30,12 @@ package func startThread(named name: String, _ body: @escaping @Sendable () -> V
 }
 
 /// Runs what blocks on a thread of its own.
-package func onThread<Value: Sendable, CommandFailure: Error>(
-    _ name: String, _ body: @escaping @Sendable () throws(CommandFailure) -> Value
-) async throws(CommandFailure) -> Value {
+package func onThread<Value: Sendable, Failure: Error>(
+    _ name: String, _ body: @escaping @Sendable () throws(Failure) -> Value
+) async throws(Failure) -> Value {
     let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, Failure>, Never>) in
         startThread(named: name) {
-            continuation.resume(returning: Result { () throws(CommandFailure) in try body() })
+            continuation.resume(returning: Result { () throws(Failure) in try body() })
         }
     }
     return try result.get()

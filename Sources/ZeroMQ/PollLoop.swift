@@ -76,13 +76,13 @@ package final class PollLoop: SerialExecutor, Sendable {
     }
 
     /// Runs `body` on the loop and returns what it returned.
-    package func run<Value: Sendable, CommandFailure: Error>(
-        _ body: @escaping @Sendable () throws(CommandFailure) -> Value
-    ) async throws(CommandFailure) -> Value {
+    package func run<Value: Sendable, Failure: Error>(
+        _ body: @escaping @Sendable () throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
         let result = await withCheckedContinuation {
             (continuation: CheckedContinuation<Result<Value, Failure>, Never>) in
             perform {
-                do throws(CommandFailure) {
+                do throws(Failure) {
                     continuation.resume(returning: .success(try body()))
                 } catch {
                     continuation.resume(returning: .failure(error))
