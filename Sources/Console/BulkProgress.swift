@@ -18,12 +18,12 @@ struct ProgressPace: Sendable {
     private let start: Int64
     private var next: Int64
 
-    private static let patience: Int64 = 400_000_000
+    private static let timeout: Int64 = 400_000_000
     private static let step: Int64 = 200_000_000
 
     init(now: Int64) {
         start = now
-        next = now + Self.patience
+        next = now + Self.timeout
     }
 
     mutating func isDue(_ now: Int64) -> Bool {

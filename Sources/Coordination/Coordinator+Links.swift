@@ -13,7 +13,7 @@ extension Coordinator {
     /// Nanoseconds between two looks for such.
     private static let givingUp: Int64 = 60_000_000_000
     /// Reaps and due times wait behind what is noted of links: nobody else's turn is waited for longer.
-    private static let patience: Duration = .seconds(1)
+    private static let timeout: Duration = .seconds(1)
 
     func governLinks(now: Int64) {
         routes?.follow(adding: dispatcher.links.takeMet())
@@ -184,7 +184,7 @@ extension Coordinator {
         write { store throws(StoreError) in
             try store.set(
                 news.map { (LinkReport.settingKey($0.key), $0.value) }
-                    + [(LinkReport.watchedKey, "\(Timestamp.now.milliseconds)")], patience: Self.patience)
+                    + [(LinkReport.watchedKey, "\(Timestamp.now.milliseconds)")], timeout: Self.timeout)
         } then: { coordinator, result in
             guard case .failure(let error) = result else { return }
             let now = Int64(clinux_monotonic())
@@ -196,7 +196,7 @@ extension Coordinator {
     private func forgetSetting(of key: LinkKey) {
         let name = LinkReport.settingKey(key)
         write { store throws(StoreError) in
-            try store.set([(name, nil)], patience: Self.patience)
+            try store.set([(name, nil)], timeout: Self.timeout)
         } then: { coordinator, result in
             if case .failure(let error) = result { coordinator.report(error, "A link cannot be forgotten") }
         }

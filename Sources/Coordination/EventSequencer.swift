@@ -2,7 +2,7 @@ package import Commands
 
 /// Puts each shard's transitions into the order of their `seq`, and tells which are missing. Pure.
 ///
-/// Reports of two workers meet here in any order, and producers report nothing: what stays missing for ``patience`` is
+/// Reports of two workers meet here in any order, and producers report nothing: what stays missing for ``timeout`` is
 /// to be read from the store.
 package struct EventSequencer: Sendable {
     private struct Shard: Sendable {
@@ -18,7 +18,7 @@ package struct EventSequencer: Sendable {
     private var shards: [Shard]
 
     /// How long reports may overtake each other, in nanoseconds.
-    package static let patience: Int64 = 20_000_000
+    package static let timeout: Int64 = 20_000_000
     /// From a read that failed to the next, in nanoseconds.
     private static let retry: Int64 = 1_000_000_000
 
@@ -44,7 +44,7 @@ package struct EventSequencer: Sendable {
     package mutating func reads(now: Int64, dirty: Set<Int> = []) -> [(shard: Int, after: Int64)] {
         var reads: [(Int, Int64)] = []
         for index in shards.indices where !shards[index].isReading {
-            let isOverdue = shards[index].gapSince.map { now - $0 >= Self.patience } ?? false
+            let isOverdue = shards[index].gapSince.map { now - $0 >= Self.timeout } ?? false
             guard isOverdue || dirty.contains(index) else { continue }
             shards[index].isReading = true
             shards[index].certain = shards[index].waiting.keys.min()
@@ -55,7 +55,7 @@ package struct EventSequencer: Sendable {
 
     /// When the oldest gap has lasted long enough; nil while there is none.
     package var deadline: Int64? {
-        shards.filter { !$0.isReading }.compactMap(\.gapSince).min().map { $0 + Self.patience }
+        shards.filter { !$0.isReading }.compactMap(\.gapSince).min().map { $0 + Self.timeout }
     }
 
     /// What the store had, in order. Within a shard transactions follow each other, so what is missing before one that was
@@ -79,7 +79,7 @@ package struct EventSequencer: Sendable {
     /// The read failed; it is tried again in a second.
     package mutating func readFailed(shard: Int, now: Int64) {
         shards[shard].isReading = false
-        if shards[shard].gapSince != nil { shards[shard].gapSince = now + Self.retry - Self.patience }
+        if shards[shard].gapSince != nil { shards[shard].gapSince = now + Self.retry - Self.timeout }
     }
 
     private mutating func drain(_ index: Int, publish: (StatusEvent) -> Void) {

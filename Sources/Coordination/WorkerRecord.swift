@@ -23,7 +23,7 @@ package struct WorkerRecord: Sendable {
     private(set) var extras = 0
 
     /// An offer that a worker has not seen by then is lost.
-    private static let patience: Int64 = 2_000_000_000
+    private static let timeout: Int64 = 2_000_000_000
     package static let largestWindow = 2048
     /// Suspects offered to a worker, which runs them one after the other and need not ask for each.
     package static let mostSuspects = 8
@@ -41,7 +41,7 @@ package struct WorkerRecord: Sendable {
 
     /// Offers that it may still have to finish.
     package func unfinished(now: Int64) -> Int {
-        let seen = now - sentAt > Self.patience ? min(state.seen, sent) : sent
+        let seen = now - sentAt > Self.timeout ? min(state.seen, sent) : sent
         return Int(max(seen - state.resolved, 0))
     }
 

@@ -68,10 +68,10 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
     package static let jitter = 0.2
     package static let reportsLag: Int64 = 1_000_000_000
     package static let bytesToOpen: Int64 = 64_000
-    package static let halfOpenPatience: Int64 = 5_000_000_000
+    package static let halfOpenTimeout: Int64 = 5_000_000_000
     /// The next probe may go when one has heard nothing for so long, though its connect lasts 10 s: of its SYNs those after 1
     /// and 3 s are sent, and then the light may come back right after one that was lost.
-    package static let patience: Int64 = 2_000_000_000
+    package static let timeout: Int64 = 2_000_000_000
 
     package init() {}
 
@@ -162,8 +162,8 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
     ///   - silence: nanoseconds.
     ///   - srtt: nanoseconds; nil where unknown.
     package mutating func silent(for silence: Int64, srtt: Int64?, chance: Double, now: Int64) -> Event? {
-        let patience = max(Self.shortestSilence, Self.silentRoundTrips * (srtt ?? 0))
-        guard state == .open, silence >= patience else { return nil }
+        let timeout = max(Self.shortestSilence, Self.silentRoundTrips * (srtt ?? 0))
+        guard state == .open, silence >= timeout else { return nil }
         close(
             "no byte was acknowledged for \(MeasureText.time(silence.seconds)) with transfers in flight", now: now,
             firstProbe: now + Self.interval(age: 0, chance: chance))
@@ -217,11 +217,11 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
             self.doubted = nil
             return routeLost(doubted.reason, chance: chance, now: now)
         }
-        if state == .closed, let holder = permit.holder, now - permit.takenAt >= Self.patience {
+        if state == .closed, let holder = permit.holder, now - permit.takenAt >= Self.timeout {
             undecided(holder, chance: chance, now: now)
             former.insert(holder)
         }
-        guard state == .halfOpen, now - halfOpenSince >= Self.halfOpenPatience else { return nil }
+        guard state == .halfOpen, now - halfOpenSince >= Self.halfOpenTimeout else { return nil }
         if now - lastProgress < Self.shortestSilence { return open() }
         state = .closed
         if let holder = permit.holder { _ = permit.giveBack(holder) }

@@ -77,8 +77,8 @@ package struct NetworkController: Sendable {
     /// How long a link is looked at in each tick after its last transfer: contention ends, and pauses are lifted.
     private static let restlessTime: Int64 = 5_000_000_000
     /// A worker that is silent for so long counts for nothing, and is forgotten after ten times that.
-    private static let workerPatience: Int64 = 1_000_000_000
-    private static let arrivalPatience: Int64 = 5_000_000_000
+    private static let workerTimeout: Int64 = 1_000_000_000
+    private static let arrivalTimeout: Int64 = 5_000_000_000
     /// The caller stood still: what was measured meanwhile is his, not the link's.
     private static let longestTick: Int64 = 2_000_000_000
     /// Seconds from the end of a transfer to the first byte of the next in its place, on a busy machine.
@@ -323,8 +323,8 @@ package struct NetworkController: Sendable {
             for key in links.keys { links[key]?.meter = LinkIntervalBuilder(now: now) }
         }
         lastTick = now
-        for (worker, track) in workers where now - track.at > 10 * Self.workerPatience { workerLost(worker) }
-        arrivals = arrivals.filter { now - $0.value.at < Self.arrivalPatience }
+        for (worker, track) in workers where now - track.at > 10 * Self.workerTimeout { workerLost(worker) }
+        arrivals = arrivals.filter { now - $0.value.at < Self.arrivalTimeout }
         refreshViews(now: now)
         for key in views.keys { restless[key] = now + Self.restlessTime }
         var keys = touched.union(ring.next(Self.idleLinksPerTick))
@@ -432,7 +432,7 @@ package struct NetworkController: Sendable {
     mutating func refreshViews(now: Int64) {
         views = [:]
         for transfer in transfers.values {
-            guard let worker = workers[transfer.worker], now - worker.at <= Self.workerPatience else { continue }
+            guard let worker = workers[transfer.worker], now - worker.at <= Self.workerTimeout else { continue }
             let sample = transfer.sample
             let isAtMaxRate = links[sample.key]?.pace.isMaxRate(sample.qos, now: now) ?? false
             for key in chain(sample.key) {

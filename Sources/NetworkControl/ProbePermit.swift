@@ -11,14 +11,14 @@ struct ProbePermit: Sendable, Equatable {
     var dueAt: Int64
 
     /// A probe whose end nobody reported is forgotten after this.
-    static let patience: Int64 = 30_000_000_000
+    static let timeout: Int64 = 30_000_000_000
 
     init(dueAt: Int64) {
         self.dueAt = dueAt
         takenAt = dueAt
     }
 
-    func isFree(now: Int64) -> Bool { now >= (nextAt ?? takenAt + Self.patience) }
+    func isFree(now: Int64) -> Bool { now >= (nextAt ?? takenAt + Self.timeout) }
 
     /// When the next may go; nil while one is under way.
     var nextAt: Int64? { holder == nil ? dueAt : nil }

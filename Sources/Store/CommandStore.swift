@@ -88,11 +88,11 @@ package protocol CommandStore: Sendable {
     /// One group commit: all writes in one transaction, in order, durable when this returns.
     ///
     /// A write whose fence finds no row is `.replaced` (or `.refused`, for a claim) and fails nobody else's.
-    /// - Parameter patience: how long another process's turn is waited for before it is an error, `busy`.
+    /// - Parameter timeout: how long another process's turn is waited for before it is an error, `busy`.
     /// No writes are a question whether the shard can be written to.
     /// - Returns: one outcome for each write, in order.
     func apply(
-        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp, patience: Duration
+        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp, timeout: Duration
     ) throws(StoreError) -> [ExecutionOutcome]
     /// After a worker's proven death: deletes its session and releases its commands, one transaction for each shard.
     ///
@@ -125,8 +125,8 @@ package protocol CommandStore: Sendable {
     // MARK: Settings and upkeep
 
     /// Settings are kept in shard 0: pauses, forced levels, rates. A nil value removes the key.
-    /// - Parameter patience: how long another process's turn is waited for before it is an error, `busy`.
-    func set(_ settings: [(key: String, value: String?)], patience: Duration) throws(StoreError)
+    /// - Parameter timeout: how long another process's turn is waited for before it is an error, `busy`.
+    func set(_ settings: [(key: String, value: String?)], timeout: Duration) throws(StoreError)
     /// Settings whose key starts with `prefix`.
     func settings(prefix: String) throws(StoreError) -> [String: String]
     /// Deletes commands that ended before `before`, with their payloads, results and transitions, and old transitions
@@ -148,6 +148,6 @@ package protocol CommandStore: Sendable {
 extension CommandStore {
     /// As a person sets it: another process's turn is waited for as long as anywhere.
     package func set(_ key: String, to value: String?) throws(StoreError) {
-        try set([(key, value)], patience: longPatience)
+        try set([(key, value)], timeout: longTimeout)
     }
 }

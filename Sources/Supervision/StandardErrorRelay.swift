@@ -18,7 +18,7 @@ final class StandardErrorRelay: Sendable {
     /// A line that is longer is passed on in pieces, and remembered in part.
     static let longestLine = 64 * 1024
     /// Milliseconds in which our standard error must take something.
-    private static let patience: CInt = 1000
+    private static let timeout: CInt = 1000
     /// A pipe that can be written to takes so much at once (pipe(7): PIPE_BUF).
     private static let portion = 4096
 
@@ -54,7 +54,7 @@ final class StandardErrorRelay: Sendable {
     }
 
     /// What was written last. Waits until the child's end was read, but not long: a descendant may hold the pipe.
-    func lastLines(patience: Duration = .milliseconds(200)) async -> [String] {
+    func lastLines(timeout: Duration = .milliseconds(200)) async -> [String] {
         var patient: Task<Void, Never>?
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
@@ -65,7 +65,7 @@ final class StandardErrorRelay: Sendable {
             if isOver { return continuation.resume() }
             // Only now: patience that ends before somebody waits would wake nobody.
             patient = Task {
-                try? await Task.sleep(for: patience)
+                try? await Task.sleep(for: timeout)
                 resume()
             }
         }
@@ -121,7 +121,7 @@ final class StandardErrorRelay: Sendable {
             var rest = bytes[...]
             while !rest.isEmpty {
                 let isStuck = dropped.load(ordering: .relaxed) > 0
-                guard isReady(within: isStuck ? 0 : Self.patience) else {
+                guard isReady(within: isStuck ? 0 : Self.timeout) else {
                     dropped.add(rest.count, ordering: .relaxed)
                     return
                 }

@@ -9,12 +9,12 @@ package final class CommitLimiter: Sendable {
     private let lanes: DispatchSemaphore
 
     /// Longer than a busy disk's flush.
-    private static let patience = DispatchTimeInterval.milliseconds(20)
+    private static let timeout = DispatchTimeInterval.milliseconds(20)
 
     package init(_ count: Int = 2) { lanes = DispatchSemaphore(value: count) }
 
     /// Blocks until a lane is free, or for 20 ms. - Returns: whether one was taken, to be left.
-    func enter() -> Bool { lanes.wait(timeout: .now() + Self.patience) == .success }
+    func enter() -> Bool { lanes.wait(timeout: .now() + Self.timeout) == .success }
 
     func leave() { lanes.signal() }
 }

@@ -148,7 +148,7 @@ final class Executor: Sendable {
     // MARK: The life of an execution
 
     /// How long after a cut others show that they go on.
-    static let patience: Duration = .milliseconds(500)
+    static let timeout: Duration = .milliseconds(500)
 
     private static func stop(_ running: Running, _ stop: Running.Stop, _ state: inout State) {
         guard !running.isEnding, running.stop == nil else { return }
@@ -193,7 +193,7 @@ final class Executor: Sendable {
             change { continuation.resume(returning: $0.cut(running)) }
         }
         // A stop ends the wait.
-        if !isAlone { try? await Task.sleep(for: Self.patience) }
+        if !isAlone { try? await Task.sleep(for: Self.timeout) }
     }
 
     /// - Returns: false where the command is not ours any more, or is wished to end.

@@ -41,9 +41,9 @@ package final class GroupCommitter: Sendable {
     private let locked = Atomic<Bool>(false)
 
     /// How long a turn is waited for: those of others last milliseconds.
-    private static let patience: Duration = .seconds(1)
+    private static let timeout: Duration = .seconds(1)
     /// The same where the shard was locked when it was last tried, and nothing waits for it; and how long afterwards.
-    private static let briefPatience: Duration = .milliseconds(20)
+    private static let briefTimeout: Duration = .milliseconds(20)
     private static let interval = DispatchTimeInterval.milliseconds(100)
 
     /// - Parameter lanes: shared by the committers of a worker.
@@ -70,12 +70,12 @@ package final class GroupCommitter: Sendable {
 
     /// Starts the thread.
     /// - Parameters:
-    ///   - commit: one transaction, see ``CommandStore/apply(_:shard:seat:epoch:now:patience:)``.
+    ///   - commit: one transaction, see ``CommandStore/apply(_:shard:seat:epoch:now:timeout:)``.
     ///   - deliver: called on the thread with each batch, in the order of the commits; and with an empty one where
     ///     ``isLocked`` has changed.
     package func start(
         commit:
-            @escaping @Sendable (_ writes: [ExecutionWrite], _ patience: Duration) throws(StoreError)
+            @escaping @Sendable (_ writes: [ExecutionWrite], _ timeout: Duration) throws(StoreError)
             -> [ExecutionOutcome],
         deliver: @escaping @Sendable (Batch) -> Void
     ) {
@@ -154,7 +154,7 @@ package final class GroupCommitter: Sendable {
             if alone == nil { writes += take() }
             let isProbe = wasLocked && writes.allSatisfy(\.isClaim)
             let result = Result { () throws(StoreError) in
-                try commit(writes, isProbe ? Self.briefPatience : Self.patience)
+                try commit(writes, isProbe ? Self.briefTimeout : Self.timeout)
             }
             if hasLane { lanes.leave() }
             switch result {

@@ -13,7 +13,7 @@ package import Wire
 /// places fall free during a commit than there are places: so twice the completions that a commit lasts are claimed
 /// besides (it lasts until it is delivered, begun and ended), at most ``mostAhead``. Sixteen places and nothing ahead
 /// leave nine commands to a commit, and the disk's flushes, not the processor, set the pace. Where operations turn out long
-/// after all, what was claimed and has not begun within ``patience`` is given back: elsewhere it may begin at once.
+/// after all, what was claimed and has not begun within ``timeout`` is given back: elsewhere it may begin at once.
 package struct SlotScheduler: Sendable {
     package struct Decision: Sendable, Equatable {
         package var claims: [Offers.Offer] = []
@@ -66,10 +66,10 @@ package struct SlotScheduler: Sendable {
     private var commitTime = 0.0
 
     /// Suspects claimed at a time: one executes, and where operations are quick and a claim is known from a begin, the
-    /// next wait behind it, but for no longer than ``suspectPatience``: elsewhere they may begin at once. As many as are
+    /// next wait behind it, but for no longer than ``maxSuspectTime``: elsewhere they may begin at once. As many as are
     /// offered, so that a commit lies between none of them.
     package var mostSuspects = 8
-    private static let suspectPatience: Int64 = 1_000_000_000
+    private static let maxSuspectTime: Int64 = 1_000_000_000
 
     /// Extra slots: more than the coordinator offers.
     package static let maxExtras = 16
@@ -78,7 +78,7 @@ package struct SlotScheduler: Sendable {
     /// A commit that lasts longer is a disk in trouble, and more claims do not help it.
     package static let longestCommit = 0.025
     /// Offers not claimed within 2 s are forgotten, and claims not begun given back.
-    package static let patience: Int64 = 2_000_000_000
+    package static let timeout: Int64 = 2_000_000_000
 
     /// More than can have begun and not be committed: what runs, what was claimed ahead, and as many ends again.
     package static func most(concurrency: Int) -> Int { 8 * (max(concurrency, 1) + mostAhead + maxExtras) }
@@ -132,7 +132,7 @@ package struct SlotScheduler: Sendable {
     /// Forgets offers that have waited too long, and measures the rate of completions. Call it 4 times a second.
     /// - Returns: what is claimed and waits behind others that take long, to be released.
     package mutating func tick(now: Int64) -> [CommandID] {
-        forget { now - $0.arrived > Self.patience }
+        forget { now - $0.arrived > Self.timeout }
         if let measured, now > measured.at {
             let recent = Double(state.completed - measured.completed) / (Double(now - measured.at) / 1e9)
             rate = recent > rate ? recent : (rate + recent) / 2
@@ -145,11 +145,11 @@ package struct SlotScheduler: Sendable {
     }
 
     private func isOverdue(_ claimed: CommandID, _ now: Int64) -> Bool {
-        held[claimed].map { now - $0.since > Self.patience } ?? false
+        held[claimed].map { now - $0.since > Self.timeout } ?? false
     }
 
     private func isSuspectLong(_ now: Int64) -> Bool {
-        executingSuspects > 0 && now - suspectBegan > Self.suspectPatience
+        executingSuspects > 0 && now - suspectBegan > Self.maxSuspectTime
     }
 
     /// Nothing new is begun; offers are forgotten. - Returns: what is claimed and has not begun, to be released.

@@ -63,10 +63,10 @@ package final class WorkerService: Service {
             wakeReporter: { loop.perform { link.assumeIsolated { $0.flush() } } })
         for (shard, committer) in committers.enumerated() {
             committer.start(
-                commit: { [store] writes, patience throws(StoreError) in
+                commit: { [store] writes, timeout throws(StoreError) in
                     try sessions.open(shard)
                     return try store.apply(
-                        writes, shard: shard, seat: session.seat, epoch: session.epoch, now: .now, patience: patience)
+                        writes, shard: shard, seat: session.seat, epoch: session.epoch, now: .now, timeout: timeout)
                 },
                 deliver: { executor.committed($0, shard: shard) })
         }

@@ -101,7 +101,7 @@ import Wire
         dispatcher.insert(commands)
         let now = Self.interval
         #expect(probe(&dispatcher, now: now) == 2)
-        let late = now + Dispatcher.patience + 1
+        let late = now + Dispatcher.timeout + 1
         let forgotten = dispatcher.forgotten(now: late)
         #expect(forgotten.map(\.high) == [2])
         #expect(probe(&dispatcher, now: late) == 3)

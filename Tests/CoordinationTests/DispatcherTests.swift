@@ -267,10 +267,10 @@ import Wire
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1])
         dispatcher.insert([ready(1)])
         #expect(value(dispatcher.dispatch(at: at, now: 0)).isEmpty)
-        #expect(value(dispatcher.forgotten(now: Dispatcher.patience)).isEmpty)
-        #expect(value(dispatcher.forgotten(now: Dispatcher.patience + 1)) == [ready(1).id])
+        #expect(value(dispatcher.forgotten(now: Dispatcher.timeout)).isEmpty)
+        #expect(value(dispatcher.forgotten(now: Dispatcher.timeout + 1)) == [ready(1).id])
         dispatcher.insert([ready(1)])
-        #expect(numbers(dispatcher.dispatch(at: at, now: Dispatcher.patience + 1)) == [1])
+        #expect(numbers(dispatcher.dispatch(at: at, now: Dispatcher.timeout + 1)) == [1])
     }
 
     @Test func `what is claimed is not forgotten`() {

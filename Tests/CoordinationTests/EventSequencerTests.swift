@@ -33,9 +33,9 @@ import Testing
         var sequencer = EventSequencer(newest: [0, 0])
         var published: [Int64] = []
         sequencer.add(event(3, shard: 1), now: 100) { published.append($0.transition.seq) }
-        #expect(sequencer.deadline == 100 + EventSequencer.patience)
+        #expect(sequencer.deadline == 100 + EventSequencer.timeout)
         #expect(value(sequencer.reads(now: 100)).isEmpty)
-        let reads = sequencer.reads(now: 100 + EventSequencer.patience)
+        let reads = sequencer.reads(now: 100 + EventSequencer.timeout)
         #expect(reads.map(\.shard) == [1])
         #expect(reads.map(\.after) == [0])
         #expect(value(sequencer.reads(now: 1_000_000_000)).isEmpty, "one read at a time")
@@ -51,7 +51,7 @@ import Testing
         var sequencer = EventSequencer(newest: [0])
         var published: [Int64] = []
         sequencer.add(event(9), now: 0) { published.append($0.transition.seq) }
-        _ = sequencer.reads(now: EventSequencer.patience)
+        _ = sequencer.reads(now: EventSequencer.timeout)
         let gap = sequencer.fill(shard: 0, after: 0, events: [event(8), event(9)], now: 0) {
             published.append($0.transition.seq)
         }
@@ -63,7 +63,7 @@ import Testing
         var sequencer = EventSequencer(newest: [0])
         var published: [Int64] = []
         for seq: Int64 in [1, 4] { sequencer.add(event(seq), now: 0) { published.append($0.transition.seq) } }
-        #expect(value(sequencer.reads(now: EventSequencer.patience)).map(\.after) == [1])
+        #expect(value(sequencer.reads(now: EventSequencer.timeout)).map(\.after) == [1])
         // The older rows of the shard are still there: only 2 and 3 are gone.
         let gap = sequencer.fill(shard: 0, after: 1, events: [event(4)], now: 0) { published.append($0.transition.seq) }
         #expect(gap == 2...3)
@@ -75,20 +75,20 @@ import Testing
         var sequencer = EventSequencer(newest: [0])
         var published: [Int64] = []
         sequencer.add(event(3), now: 0) { published.append($0.transition.seq) }
-        _ = sequencer.reads(now: EventSequencer.patience)
+        _ = sequencer.reads(now: EventSequencer.timeout)
         sequencer.add(event(6), now: 0) { published.append($0.transition.seq) }
         #expect(
             value(sequencer.fill(shard: 0, after: 0, events: [], now: 0) { published.append($0.transition.seq) })
                 == 1...2)
         // 4 and 5 may have been written after the read.
         #expect(published == [3])
-        #expect(value(sequencer.reads(now: EventSequencer.patience)).map(\.after) == [3])
+        #expect(value(sequencer.reads(now: EventSequencer.timeout)).map(\.after) == [3])
     }
 
     @Test func `a read that fails is tried again, and not at once`() {
         var sequencer = EventSequencer(newest: [0])
         sequencer.add(event(2), now: 0) { _ in }
-        let now = EventSequencer.patience
+        let now = EventSequencer.timeout
         _ = sequencer.reads(now: now)
         sequencer.readFailed(shard: 0, now: now)
         #expect(value(sequencer.reads(now: now + 500_000_000)).isEmpty)

@@ -6,7 +6,7 @@ import Glibc
 final class ControlServer {
     private let listener: CInt
     private var connections: [CInt: [UInt8]] = [:]
-    private let patience: Int64
+    private let timeout: Int64
     private var hasBeenUsed = false
 
     init(path: String) throws {
@@ -28,13 +28,13 @@ final class ControlServer {
         }
         guard bound == 0, listen(listener, 8) == 0 else { throw Refusal.system(path) }
         self.listener = listener
-        patience = clinux_monotonic() + 30_000_000_000
+        timeout = clinux_monotonic() + 30_000_000_000
     }
 
     var descriptors: [CInt] { [listener] + connections.keys }
 
     /// Whether nobody is connected any more, or nobody ever was for 30 s.
-    var isDeserted: Bool { connections.isEmpty && (hasBeenUsed || clinux_monotonic() > patience) }
+    var isDeserted: Bool { connections.isEmpty && (hasBeenUsed || clinux_monotonic() > timeout) }
 
     /// Takes new connections and answers every whole line that has come.
     func serve(_ answer: (JSONValue) throws -> JSONValue) {

@@ -41,7 +41,7 @@ import Testing
         let probe = try SQLiteProbe(place.data.shard(0))
         try probe.run("BEGIN IMMEDIATE")
         let error = #expect(throws: StoreError.self) {
-            try store.apply([.claim(ids[0], sent: true)], shard: 0, seat: 1, epoch: 1, now: .now, patience: .zero)
+            try store.apply([.claim(ids[0], sent: true)], shard: 0, seat: 1, epoch: 1, now: .now, timeout: .zero)
         }
         #expect(error?.code == .busy && error?.shard == 0)
         // Who waits in vain is told for whom.
@@ -125,11 +125,11 @@ import Testing
     @Test func `no writes ask whether a shard can be written to`() throws {
         let place = try SQLitePlace()
         let store = try place.store(shards: 1)
-        #expect(try store.apply([], shard: 0, seat: 1, epoch: 1, now: .now, patience: .zero) == [])
+        #expect(try store.apply([], shard: 0, seat: 1, epoch: 1, now: .now, timeout: .zero) == [])
         let probe = try SQLiteProbe(place.data.shard(0))
         try probe.run("BEGIN IMMEDIATE")
         #expect(throws: StoreError.self) {
-            try store.apply([], shard: 0, seat: 1, epoch: 1, now: .now, patience: .zero)
+            try store.apply([], shard: 0, seat: 1, epoch: 1, now: .now, timeout: .zero)
         }
         try probe.run("COMMIT")
     }
@@ -171,7 +171,7 @@ import Testing
                 try store.record(types: ["thumbnail"])
                 return try store.types().contains("thumbnail") ? 1 : 0
             case .settings:
-                try store.set([("key", "value")], patience: .seconds(1))
+                try store.set([("key", "value")], timeout: .seconds(1))
                 return try store.settings(prefix: "key").count
             }
         }

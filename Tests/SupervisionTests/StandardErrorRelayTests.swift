@@ -20,7 +20,7 @@ import Testing
         write(" and half\nno end", to: relay.writeEnd)
         close(relay.writeEnd)
         #expect(
-            await relay.lastLines(patience: .seconds(60)) == ["line 5", "line 6", "line 7", "half and half", "no end"])
+            await relay.lastLines(timeout: .seconds(60)) == ["line 5", "line 6", "line 7", "half and half", "no end"])
         for number in 1...7 { #expect(await listener.next() == "line \(number)") }
         #expect(await listener.next() == "half and half")
     }
@@ -30,7 +30,7 @@ import Testing
         let relay = try StandardErrorRelay(destination: listener.destination)
         write("said\n", to: relay.writeEnd)
         #expect(await listener.next() == "said")
-        #expect(await relay.lastLines(patience: .milliseconds(1)) == ["said"])
+        #expect(await relay.lastLines(timeout: .milliseconds(1)) == ["said"])
         close(relay.writeEnd)
     }
 
@@ -59,7 +59,7 @@ import Testing
         let relay = try StandardErrorRelay(destination: -1)
         write(String(repeating: "x", count: 1_000_000), to: relay.writeEnd)
         close(relay.writeEnd)
-        let lines = await relay.lastLines(patience: .seconds(60))
+        let lines = await relay.lastLines(timeout: .seconds(60))
         #expect(lines.count <= StandardErrorRelay.keptLines)
         #expect(lines.allSatisfy { $0.utf8.count <= 500 })
     }

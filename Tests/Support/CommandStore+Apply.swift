@@ -6,6 +6,6 @@ extension CommandStore {
     package func apply(
         _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp
     ) throws(StoreError) -> [ExecutionOutcome] {
-        try apply(writes, shard: shard, seat: seat, epoch: epoch, now: now, patience: .seconds(10))
+        try apply(writes, shard: shard, seat: seat, epoch: epoch, now: now, timeout: .seconds(10))
     }
 }

@@ -55,10 +55,10 @@ final class Bench: Sendable {
         self.executor = executor
         for (shard, committer) in committers.enumerated() {
             committer.start(
-                commit: { writes, patience throws(StoreError) in
+                commit: { writes, timeout throws(StoreError) in
                     if writes.contains(where: spoils) { throw StoreError(.corrupt, "malformed", shard: shard) }
                     return try store.apply(
-                        writes, shard: shard, seat: session.seat, epoch: session.epoch, now: .now, patience: patience)
+                        writes, shard: shard, seat: session.seat, epoch: session.epoch, now: .now, timeout: timeout)
                 }, deliver: { executor.committed($0, shard: shard) })
         }
     }

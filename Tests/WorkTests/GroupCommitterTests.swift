@@ -131,8 +131,8 @@ import Testing
         let tries = Mutex(0)
         let ends = AsyncStream<Void>.makeStream()
         committer.start(
-            commit: { writes, patience throws(StoreError) in
-                #expect(patience == .seconds(1))
+            commit: { writes, timeout throws(StoreError) in
+                #expect(timeout == .seconds(1))
                 if isFree.withLock({ $0 }) { return writes.map { _ in .done([], retries: 0) } }
                 let isFirst = tries.withLock { tries in
                     tries += 1
@@ -161,11 +161,11 @@ import Testing
     @Test func `where nothing waits, a locked shard is asked whether it is free`() async {
         let committer = GroupCommitter(shard: 0, lanes: CommitLimiter())
         let deliveries = Deliveries()
-        let tries = Mutex<[(writes: Int, patience: Duration)]>([])
+        let tries = Mutex<[(writes: Int, timeout: Duration)]>([])
         committer.start(
-            commit: { writes, patience throws(StoreError) in
+            commit: { writes, timeout throws(StoreError) in
                 let count = tries.withLock { tries in
-                    tries.append((writes.count, patience))
+                    tries.append((writes.count, timeout))
                     return tries.count
                 }
                 if count > 3 { return writes.map { _ in .refused } }
@@ -179,7 +179,7 @@ import Testing
         #expect(batches.last?.outcomes == [] && !committer.isLocked)
         #expect(tries.withLock { $0.map(\.writes) } == [1, 0, 0, 0])
         #expect(
-            tries.withLock { $0.map(\.patience) } == [.seconds(1)] + [Duration](repeating: .milliseconds(20), count: 3))
+            tries.withLock { $0.map(\.timeout) } == [.seconds(1)] + [Duration](repeating: .milliseconds(20), count: 3))
     }
 
     @Test func `closing commits what was added before`() async {

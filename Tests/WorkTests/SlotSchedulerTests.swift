@@ -148,9 +148,9 @@ import Wire
     @Test func `an offer that cannot begin is forgotten after two seconds`() {
         var places = places(1, [offer(1), offer(2)])
         #expect(run(&places) == [1])
-        _ = places.tick(now: SlotScheduler.patience)
+        _ = places.tick(now: SlotScheduler.timeout)
         #expect(places.waitingCount == 1)
-        _ = places.tick(now: SlotScheduler.patience + 1)
+        _ = places.tick(now: SlotScheduler.timeout + 1)
         #expect(places.waitingCount == 0)
         #expect(places.state.resolved == 1)
     }
@@ -227,8 +227,8 @@ import Wire
         let begun = run(&places).count
         #expect(begun == (qos == .default ? 4 : 8))
         #expect(places.heldCount == 20)
-        #expect(places.tick(now: SlotScheduler.patience).isEmpty)
-        let late = places.tick(now: SlotScheduler.patience + 1)
+        #expect(places.tick(now: SlotScheduler.timeout).isEmpty)
+        let late = places.tick(now: SlotScheduler.timeout + 1)
         #expect(late == offers[begun...].map(\.id))
         for id in late { finish(&places, id.low) }
         #expect(places.heldCount == begun)

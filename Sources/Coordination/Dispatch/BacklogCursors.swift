@@ -46,7 +46,7 @@ struct BacklogCursors: Sendable {
     private var barren: [Source: Barren] = [:]
 
     /// What nobody can run is read again so often, in case something else has come to stand among it.
-    static let barrenPatience: Int64 = 60_000_000_000
+    static let barrenTimeout: Int64 = 60_000_000_000
     /// Rows to read at a time of what nobody can run.
     private static let longestStride = 4096
     private static let maxReading = 64
@@ -93,7 +93,7 @@ struct BacklogCursors: Sendable {
     ) {
         barren = barren.filter { source, barren in
             if source.shard != shard { return true }
-            let isRecent = keys.contains(source.key) && now - barren.since <= Self.barrenPatience
+            let isRecent = keys.contains(source.key) && now - barren.since <= Self.barrenTimeout
             // The minute begins with a reading from the start.
             if !isRecent { cursors[source]?.isBarren = false }
             return isRecent

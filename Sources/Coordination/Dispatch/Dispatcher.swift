@@ -80,7 +80,7 @@ package struct Dispatcher: Sendable {
     private static let maxDueProbes = 64
 
     /// Offers not claimed by then are forgotten, and may go elsewhere.
-    package static let patience: Int64 = 2_000_000_000
+    package static let timeout: Int64 = 2_000_000_000
 
     package init(
         shardCount: Int, window: Int = 256, links: LinkAdmission = LinkAdmission(), seed: UInt64 = 0
@@ -401,7 +401,7 @@ package struct Dispatcher: Sendable {
 
     /// Forgets offers that no worker has claimed. - Returns: their ids; the store knows whether they are ready still.
     package mutating func forgotten(now: Int64) -> [CommandID] {
-        letGo(now: now) { $1.offeredAt.map { now - $0 > Self.patience } ?? false }
+        letGo(now: now) { $1.offeredAt.map { now - $0 > Self.timeout } ?? false }
     }
 
     /// These are in no worker's hands any more; a probe among them says nothing of its link, and the next may go.

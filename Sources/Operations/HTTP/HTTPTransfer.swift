@@ -25,7 +25,7 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
     /// Bytes of a response's body that are kept.
     static let bodyLimit = 64 << 10
     /// Bytes of a response's body after which the rest is not waited for.
-    static let bodyPatience = 1 << 20
+    static let maxResponseBody = 1 << 20
     /// Files up to this size are read before the request begins, in one piece.
     static let smallFile = 256 << 10
     /// Memory for chunks that all transfers share.
@@ -313,7 +313,7 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
         if room > 0, let kept = bytes.getSlice(at: bytes.readerIndex, length: min(room, bytes.readableBytes)) {
             record.body.writeImmutableBuffer(kept)
         }
-        record.hasEnough = record.bodyBytes > Self.bodyPatience
+        record.hasEnough = record.bodyBytes > Self.maxResponseBody
         return record.hasEnough ? .enough : .more
     }
 }

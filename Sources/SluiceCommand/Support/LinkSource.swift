@@ -9,7 +9,7 @@ struct LinkSource {
     private let surroundings: Instance
 
     /// A coordinator that has said nothing for so long is busy or gone. A long snapshot is waited for while it comes.
-    private static let patience = DispatchTimeInterval.seconds(1)
+    private static let timeout = DispatchTimeInterval.seconds(1)
     private static let maxWaits = 5
 
     init(_ surroundings: Instance) { self.surroundings = surroundings }
@@ -51,7 +51,7 @@ struct LinkSource {
         return withExtendedLifetime(feed) {
             for _ in 0..<Self.maxWaits {
                 let heard = collected.snapshotEvents.load(ordering: .relaxed)
-                if collected.isComplete.wait(timeout: .now() + Self.patience) == .success {
+                if collected.isComplete.wait(timeout: .now() + Self.timeout) == .success {
                     return collected.board.withLock { $0 }
                 }
                 if collected.snapshotEvents.load(ordering: .relaxed) == heard { break }

@@ -124,7 +124,7 @@ struct WaitExplainer {
     private func locked(_ command: Command) -> WaitReason? {
         let shard = command.id.shard(of: store.shardCount)
         do throws(StoreError) {
-            _ = try store.apply([], shard: shard, seat: 0, epoch: 0, now: now, patience: .seconds(1))
+            _ = try store.apply([], shard: shard, seat: 0, epoch: 0, now: now, timeout: .seconds(1))
             return nil
         } catch {
             return WaitReason(

@@ -23,7 +23,7 @@ final class WatchLive: Sendable {
     private let isOver = Atomic<Bool>(false)
 
     private static let frame: Duration = .milliseconds(250)
-    private static let patience: DispatchTimeInterval = .milliseconds(500)
+    private static let timeout: DispatchTimeInterval = .milliseconds(500)
 
     init(directory: DataDirectory, store: SQLiteStore, path: String, showsAllLinks: Bool) {
         self.directory = directory
@@ -77,10 +77,10 @@ final class WatchLive: Sendable {
     private static func insist(on code: Code) {
         // In the background, too, the terminal is given back.
         signal(SIGTTOU, SIG_IGN)
-        DispatchQueue.global().asyncAfter(deadline: .now() + patience) {
+        DispatchQueue.global().asyncAfter(deadline: .now() + timeout) {
             // By itself TCOON starts only what TCOOFF has stopped.
             for flow in [TCOOFF, TCOON] { tcflow(STDOUT_FILENO, flow) }
-            DispatchQueue.global().asyncAfter(deadline: .now() + patience) {
+            DispatchQueue.global().asyncAfter(deadline: .now() + timeout) {
                 Terminal.restore()
                 _exit(code.rawValue)
             }

@@ -25,9 +25,9 @@ final class Watchdog: Sendable {
     private let state = Mutex(State())
 
     private static let tick: Int64 = 250_000_000
-    private static let patience: Int64 = 5_000_000_000
+    private static let timeout: Int64 = 5_000_000_000
     /// A starting coordinator may have a long log to replay.
-    private static let startPatience: Int64 = 60_000_000_000
+    private static let startTimeout: Int64 = 60_000_000_000
 
     init(directory: DataDirectory) throws {
         runDescriptor = open(directory.run, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -94,7 +94,7 @@ final class Watchdog: Sendable {
             // Time in which this process was stopped itself tells nothing of the coordinator.
             if state.lastTick > 0 { state.silence += min(now - state.lastTick, 2 * Self.tick) }
             state.lastTick = now
-            guard state.silence >= (state.incarnation == 0 ? Self.startPatience : Self.patience) else { return false }
+            guard state.silence >= (state.incarnation == 0 ? Self.startTimeout : Self.timeout) else { return false }
             state.silence = 0
             return true
         }

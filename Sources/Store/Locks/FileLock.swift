@@ -30,13 +30,13 @@ package final class FileLock: Sendable {
 
     /// Waits for the lock, at most 10 s.
     static func wait(_ path: String) throws(StoreError) -> FileLock {
-        if let lock = try attempt(path, patience: longPatience) { return lock }
+        if let lock = try attempt(path, timeout: longTimeout) { return lock }
         throw StoreError(.busy, "The lock \(path) was held for longer than 10 s; try again.")
     }
 
     /// Waits for the lock. - Returns: nil where somebody has it for longer.
-    package static func attempt(_ path: String, patience: Duration) throws(StoreError) -> FileLock? {
-        for _ in 0..<patience.milliseconds {
+    package static func attempt(_ path: String, timeout: Duration) throws(StoreError) -> FileLock? {
+        for _ in 0..<timeout.milliseconds {
             if let lock = try attempt(path) { return lock }
             usleep(1000)
         }

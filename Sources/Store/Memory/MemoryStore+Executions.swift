@@ -28,7 +28,7 @@ extension MemoryStore {
     }
 
     package func apply(
-        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp, patience: Duration
+        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp, timeout: Duration
     ) throws(StoreError) -> [ExecutionOutcome] {
         try with(shard) { shard in
             writes.map { write in

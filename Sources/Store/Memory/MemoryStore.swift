@@ -103,7 +103,7 @@ package final class MemoryStore: CommandStore {
 
     // MARK: Settings and upkeep
 
-    package func set(_ settings: [(key: String, value: String?)], patience: Duration) {
+    package func set(_ settings: [(key: String, value: String?)], timeout: Duration) {
         all { store in for (key, value) in settings { store.settings[key] = value } }
     }
 

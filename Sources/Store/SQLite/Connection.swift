@@ -160,21 +160,21 @@ final class Connection: @unchecked Sendable {
     // MARK: Access
 
     /// Runs `body` on the connection's queue.
-    /// - Parameter patience: how long another writer's turn is waited for before it is an error, `busy`.
+    /// - Parameter timeout: how long another writer's turn is waited for before it is an error, `busy`.
     func use<Value>(
-        patience: Duration = longPatience, _ body: () throws(StoreError) -> Value
+        timeout: Duration = longTimeout, _ body: () throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         try queue.writeWithoutTransaction { _ in
-            clock.patience.store(patience.milliseconds, ordering: .relaxed)
+            clock.timeout.store(timeout.milliseconds, ordering: .relaxed)
             return Result { () throws(StoreError) in try body() }
         }.get()
     }
 
     /// Runs `body` in one transaction, durable when this returns; or in none, when it throws.
     func write<Value>(
-        patience: Duration = longPatience, _ body: (Connection) throws(StoreError) -> Value
+        timeout: Duration = longTimeout, _ body: (Connection) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
-        try use(patience: patience) { () throws(StoreError) in
+        try use(timeout: timeout) { () throws(StoreError) in
             try statement(.begin).run()
             do throws(StoreError) {
                 let newest = try statement(.newestSeq)
@@ -245,15 +245,15 @@ final class Connection: @unchecked Sendable {
 /// Waits for a lock, asking every millisecond. SQLite's own backoff starves whoever waits longest.
 private final class BusyClock: Sendable {
     /// In milliseconds.
-    let patience = Atomic<Int64>(longPatience.milliseconds)
+    let timeout = Atomic<Int64>(longTimeout.milliseconds)
     private let start = Atomic<Int64>(0)
 
     func waits(_ tries: Int) -> Bool {
-        let patience = patience.load(ordering: .relaxed)
-        guard patience > 0 else { return false }
+        let timeout = timeout.load(ordering: .relaxed)
+        guard timeout > 0 else { return false }
         let now = Int64(clinux_monotonic())
         if tries == 0 { start.store(now, ordering: .relaxed) }
-        guard now - start.load(ordering: .relaxed) < patience * 1_000_000 else { return false }
+        guard now - start.load(ordering: .relaxed) < timeout * 1_000_000 else { return false }
         usleep(1000)
         return true
     }

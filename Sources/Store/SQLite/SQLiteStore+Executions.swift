@@ -2,7 +2,7 @@ package import Commands
 
 extension SQLiteStore {
     package func open(_ session: Session, shard: Int) throws(StoreError) {
-        try self.shard(shard).write(patience: shortPatience) { connection throws(StoreError) in
+        try self.shard(shard).write(timeout: shortTimeout) { connection throws(StoreError) in
             let open = try connection.statement(.openSession)
             open.bind(session.seat, at: 1)
             open.bind(session.epoch, at: 2)
@@ -17,7 +17,7 @@ extension SQLiteStore {
         for shard in shards {
             do throws(StoreError) {
                 try sound { () throws(StoreError) in
-                    try shard.write(patience: shortPatience) { connection throws(StoreError) in
+                    try shard.write(timeout: shortTimeout) { connection throws(StoreError) in
                         let close = try connection.statement(.closeSession)
                         close.bind(seat, at: 1)
                         close.bind(epoch, at: 2)
@@ -51,9 +51,9 @@ extension SQLiteStore {
     }
 
     package func apply(
-        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp, patience: Duration
+        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp, timeout: Duration
     ) throws(StoreError) -> [ExecutionOutcome] {
-        try self.shard(shard).write(patience: patience) { connection throws(StoreError) in
+        try self.shard(shard).write(timeout: timeout) { connection throws(StoreError) in
             var hasSession: Bool?
             var outcomes: [ExecutionOutcome] = []
             outcomes.reserveCapacity(writes.count)
@@ -135,7 +135,7 @@ extension Shard {
         seat: Int, epoch: Int64, counts: Bool, begun: StartedExecutions.Reading?, isConvicted: Bool, reason: String,
         now: Timestamp
     ) throws(StoreError) -> ([StatusEvent], [ReadyCommand]) {
-        try write(patience: shortPatience) { connection throws(StoreError) in
+        try write(timeout: shortTimeout) { connection throws(StoreError) in
             var events: [StatusEvent] = []
             var ready: [ReadyCommand] = []
             for var row in try connection.inFlight(seat: seat, epoch: epoch) {

@@ -11,7 +11,7 @@ extension SQLiteStore {
         }
         guard !search.victims.isEmpty || search.isFar else { return Pruned() }
         let isWhole = statuses.isSuperset(of: [.success, .cancelled])
-        return try shard.write(patience: shortPatience) { connection throws(StoreError) in
+        return try shard.write(timeout: shortTimeout) { connection throws(StoreError) in
             var pruned = Pruned()
             for victim in search.victims { try connection.delete(victim, &pruned) }
             if isWhole { try connection.setPrunedThrough(search.through) }

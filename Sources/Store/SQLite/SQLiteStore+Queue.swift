@@ -59,7 +59,7 @@ extension SQLiteStore {
         let shard = try self.shard(shard)
         let look = try shard.use { connection throws(StoreError) in try connection.earliest(.nextDue) }
         guard let look, look <= now else { return ([], look) }
-        let ready = try shard.write(patience: shortPatience) { connection throws(StoreError) in
+        let ready = try shard.write(timeout: shortTimeout) { connection throws(StoreError) in
             let due = try connection.statement(.dueRows)
             due.bind(now, at: 1)
             due.bind(max(limit, 0), at: 2)
@@ -81,7 +81,7 @@ extension SQLiteStore {
     }
 
     package func shiftBackoffs(shard: Int, by jump: Duration, writtenBefore: Timestamp?) throws(StoreError) {
-        try self.shard(shard).write(patience: shortPatience) { connection throws(StoreError) in
+        try self.shard(shard).write(timeout: shortTimeout) { connection throws(StoreError) in
             let shift = try connection.statement(.shiftBackoffs)
             shift.bind(jump.milliseconds, at: 1)
             shift.bind(writtenBefore, at: 2)
@@ -93,7 +93,7 @@ extension SQLiteStore {
         let shard = try self.shard(shard)
         let look = try shard.use { connection throws(StoreError) in try connection.earliest(.nextDeadline) }
         guard let look, look <= now else { return Expiry(cancelled: [], mustBeTold: [], next: look) }
-        var expiry = try shard.write(patience: shortPatience) { connection throws(StoreError) in
+        var expiry = try shard.write(timeout: shortTimeout) { connection throws(StoreError) in
             let passed = try connection.statement(.deadlines)
             passed.bind(now, at: 1)
             passed.bind(max(limit, 0), at: 2)

@@ -43,21 +43,21 @@ extension SQLiteStore {
             }
             waiting = []
             // A single one finds another shard at once; many in their shards wait for a turn, but not where it does not come.
-            let patience = batches.indices.map { shard in
+            let timeout = batches.indices.map { shard in
                 guard mayMove, batches[shard].contains(where: { drafts[$0.index].uniqueKey == nil }) else {
-                    return longPatience
+                    return longTimeout
                 }
-                return drafts.count == 1 || shards[shard].isLocked ? .zero : shortPatience
+                return drafts.count == 1 || shards[shard].isLocked ? .zero : shortTimeout
             }
             for (shard, outcome) in insert(
-                drafts, batches, patience: patience, allowUnknownTypes: allowUnknownTypes, now: now)
+                drafts, batches, timeout: timeout, allowUnknownTypes: allowUnknownTypes, now: now)
             {
                 switch outcome {
                 case .success(let submissions):
                     for (pending, submission) in zip(batches[shard], submissions) {
                         results[pending.index] = submission
                     }
-                case .failure(let error) where error.code == .busy && patience[shard] < longPatience:
+                case .failure(let error) where error.code == .busy && timeout[shard] < longTimeout:
                     busy.insert(shard)
                     waiting += batches[shard].map(\.index)
                 case .failure(let error):
@@ -100,16 +100,16 @@ extension SQLiteStore {
     }
 
     private func insert(
-        _ drafts: [CommandDraft], _ batches: [[Pending]], patience: [Duration], allowUnknownTypes: Bool, now: Timestamp
+        _ drafts: [CommandDraft], _ batches: [[Pending]], timeout: [Duration], allowUnknownTypes: Bool, now: Timestamp
     ) -> [(Int, Outcome)] {
         // Nobody waits behind those who have to wait.
         let isLocked = shards.map { $0.isLocked ? 1 : 0 }
         let busy = batches.indices.filter { !batches[$0].isEmpty }
-            .sorted { (isLocked[$0], patience[$0]) < (isLocked[$1], patience[$1]) }
+            .sorted { (isLocked[$0], timeout[$0]) < (isLocked[$1], timeout[$1]) }
         let insert = { @Sendable [self] (shard: Int) -> Outcome in
             Outcome { () throws(StoreError) in
-                try shards[shard].checkRoom(patience: patience[shard])
-                return try shards[shard].write(patience: patience[shard]) { connection throws(StoreError) in
+                try shards[shard].checkRoom(timeout: timeout[shard])
+                return try shards[shard].write(timeout: timeout[shard]) { connection throws(StoreError) in
                     try connection.insert(drafts, batches[shard], allowUnknownTypes: allowUnknownTypes, now: now)
                 }
             }
@@ -151,7 +151,7 @@ extension SQLiteStore {
             do throws(StoreError) {
                 let known = try shard.use { connection throws(StoreError) in try connection.readTypes() }
                 guard !types.isSubset(of: known) else { continue }
-                try shard.write(patience: shortPatience) { connection throws(StoreError) in
+                try shard.write(timeout: shortTimeout) { connection throws(StoreError) in
                     let add = try connection.statement(.addType)
                     for type in types {
                         add.bind(type, at: 1)

@@ -7,8 +7,8 @@ internal import Commands
 #endif
 
 extension SQLiteStore {
-    package func set(_ settings: [(key: String, value: String?)], patience: Duration) throws(StoreError) {
-        try shards[0].write(patience: patience) { connection throws(StoreError) in
+    package func set(_ settings: [(key: String, value: String?)], timeout: Duration) throws(StoreError) {
+        try shards[0].write(timeout: timeout) { connection throws(StoreError) in
             for (key, value) in settings {
                 let statement = try connection.statement(value == nil ? .removeSetting : .setSetting)
                 statement.bind(key, at: 1)

@@ -53,15 +53,15 @@ final class Shard: Sendable {
     }
 
     /// Runs `body` in one transaction, durable when this returns. Others of this process wait for their turn.
-    /// - Parameter patience: how long another process's turn is waited for before it is an error, `busy`.
+    /// - Parameter timeout: how long another process's turn is waited for before it is an error, `busy`.
     func write<Value: Sendable>(
-        patience: Duration = longPatience, _ body: (Connection) throws(StoreError) -> Value
+        timeout: Duration = longTimeout, _ body: (Connection) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
-        let value = try named(patience: patience) { () throws(StoreError) in
+        let value = try named(timeout: timeout) { () throws(StoreError) in
             try connection.withLock { slot throws(StoreError) in
                 let connection = try opened(&slot)
                 defer { walBytes.store(connection.walBytes, ordering: .relaxed) }
-                return try connection.write(patience: patience, body)
+                return try connection.write(timeout: timeout, body)
             }
         }
         locked.store(false, ordering: .relaxed)
@@ -126,13 +126,13 @@ final class Shard: Sendable {
 
     /// Says which shard an error is about, and keeps what makes it useless.
     private func named<Value>(
-        patience: Duration = shortPatience, _ body: () throws(StoreError) -> Value
+        timeout: Duration = shortTimeout, _ body: () throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         do throws(StoreError) {
             return try body()
         } catch {
             // Who only tried does not ask who it was.
-            let isAsked = error.code == .busy && patience >= shortPatience
+            let isAsked = error.code == .busy && timeout >= shortTimeout
             let error = error.about(shard: number, at: path, writer: isAsked ? WALHolders.writer(of: path) : nil)
             if error.code.spoilsShard { trouble.withLock { $0 = error } }
             if error.code == .busy { locked.store(true, ordering: .relaxed) }
@@ -146,14 +146,14 @@ final class Shard: Sendable {
     ///
     /// While this holds the write lock nobody can start the WAL over, and nobody waits for readers: the form in which
     /// SQLite before 3.51.3 damages nothing. - Returns: bytes that remain to be copied.
-    func checkpoint(patience: Duration = shortPatience) throws(StoreError) -> Int64 {
+    func checkpoint(timeout: Duration = shortTimeout) throws(StoreError) -> Int64 {
         try named { () throws(StoreError) in
             try connection.withLock { slot throws(StoreError) in
                 let connection = try opened(&slot)
                 return try checkpointer.withLock { slot throws(StoreError) in
                     if slot == nil { slot = try connect() }
                     guard let second = slot else { return 0 }
-                    let (frames, done) = try connection.use(patience: patience) { () throws(StoreError) in
+                    let (frames, done) = try connection.use(timeout: timeout) { () throws(StoreError) in
                         try connection.statement(.begin).run()
                         defer { connection.rollback() }
                         let counts = try second.use { () throws(StoreError) in try second.checkpoint() }
@@ -191,20 +191,20 @@ final class Shard: Sendable {
     }
 
     /// Checkpoints if nobody else is there to do it: the coordinator holds the lock for life.
-    private func relieve(patience: Duration = shortPatience) {
+    private func relieve(timeout: Duration = shortTimeout) {
         // What was written is durable whatever becomes of this; the next writer tries again.
         guard let lock = try? FileLock.attempt(options.directory.lock("checkpoint")) else { return }
-        _ = try? checkpoint(patience: patience)
+        _ = try? checkpoint(timeout: timeout)
         withExtendedLifetime(lock) {}
     }
 
     /// Refuses to let the WAL grow past its limit.
-    func checkRoom(patience: Duration) throws(StoreError) {
+    func checkRoom(timeout: Duration) throws(StoreError) {
         guard WALSize.file(of: path).bytes > options.walLimit else { return }
-        relieve(patience: min(patience, shortPatience))
+        relieve(timeout: min(timeout, shortTimeout))
         // The first write after all was copied starts the WAL over: so one small write tells. It must change something:
         // SQLite leaves a page alone whose bytes stay the same.
-        try write(patience: patience) { connection throws(StoreError) in
+        try write(timeout: timeout) { connection throws(StoreError) in
             try connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'probes'")
         }
         let bytes = walBytes.load(ordering: .relaxed)
@@ -217,10 +217,10 @@ final class Shard: Sendable {
 }
 
 /// How long a write waits for another process's turn that somebody asked for, and has nothing else to do.
-let longPatience: Duration = .seconds(10)
+let longTimeout: Duration = .seconds(10)
 /// The same for what may as well be done later or elsewhere. A turn lasts a commit: milliseconds, unless its process is
 /// stopped or its disk hangs.
-let shortPatience: Duration = .seconds(1)
+let shortTimeout: Duration = .seconds(1)
 
 /// What the shards of one store share.
 final class ShardOptions: Sendable {
