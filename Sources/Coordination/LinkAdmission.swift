@@ -282,7 +282,7 @@ extension TransferSample {
         retransmitted = transfer.retransmitted
         remaining = transfer.total > 0 ? max(transfer.total - transfer.offset, 0) : nil
         srtt = transfer.roundTrip > 0 ? transfer.roundTrip * 1000 : nil
-        minRTT = transfer.leastRoundTrip > 0 ? transfer.leastRoundTrip * 1000 : nil
+        minRTT = transfer.minRoundTrip > 0 ? transfer.minRoundTrip * 1000 : nil
         isWindowClosed = transfer.isWindowClosed
         timeToFirstByte = transfer.firstByte > 0 ? transfer.firstByte * 1000 : nil
         isResumable = transfer.isResumable

@@ -106,8 +106,8 @@ struct StoredLink {
     /// What was known longer ago says nothing of the link's level today.
     private static let memory: Duration = .seconds(120)
     /// What a damaged setting may say at most: a terabyte a second, and more transfers than anybody runs.
-    private static let mostBytes: Int64 = 1_000_000_000_000
-    private static let mostTransfers: Int64 = 1024
+    private static let maxBytes: Int64 = 1_000_000_000_000
+    private static let maxTransfers: Int64 = 1024
 
     /// Nil for what is no link.
     /// - Parameter watchedAt: when a coordinator watched the links last; nil where that is not known.
@@ -123,9 +123,9 @@ struct StoredLink {
             : LinkKey(Destination(unchecked: name), direction)
         let isOffline = value["level"]?.string == LinkLevel.offline.name && value["forced"]?.bool != true
         memory = LinkHistory(
-            reference: Double(min(max(value["reference"]?.integer ?? 0, 0), Self.mostBytes)),
-            flows: Int(min(max(value["flows"]?.integer ?? 1, 1), Self.mostTransfers)),
-            limit: Int(min(max((value["measuredLimit"] ?? value["limit"])?.integer ?? 1, 1), Self.mostTransfers)),
+            reference: Double(min(max(value["reference"]?.integer ?? 0, 0), Self.maxBytes)),
+            flows: Int(min(max(value["flows"]?.integer ?? 1, 1), Self.maxTransfers)),
+            limit: Int(min(max((value["measuredLimit"] ?? value["limit"])?.integer ?? 1, 1), Self.maxTransfers)),
             offline: isOffline ? value["reason"]?.string ?? "offline when the last coordinator ended" : nil)
         let writtenAt = Timestamp(milliseconds: value["writtenAt"]?.integer ?? 0)
         if now - writtenAt < Self.memory, let name = value["level"]?.string {

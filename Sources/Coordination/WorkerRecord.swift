@@ -26,7 +26,7 @@ package struct WorkerRecord: Sendable {
     private static let timeout: Int64 = 2_000_000_000
     package static let largestWindow = 2048
     /// Suspects offered to a worker, which runs them one after the other and need not ask for each.
-    package static let mostSuspects = 8
+    package static let maxSuspects = 8
 
     package init(seat: Int, epoch: Int64, hello: Hello) {
         self.seat = seat

@@ -87,7 +87,7 @@ struct LinkIntervalBuilder: Sendable {
         tick.isAtMaxRate = view.isAtMaxRate
         tick.heldByReceiver = view.heldByReceiver
         tick.srtt = Self.median(view.srtts)
-        tick.minRTT = view.leastRTT
+        tick.minRTT = view.minRTT
         tick.timeToFirstByte = Self.median(view.firstBytes)
         sentRate.add(sent / elapsed, duration: elapsed)
         resentRate.add(resent / elapsed, duration: elapsed)

@@ -16,7 +16,7 @@ struct LinkSnapshot: Sendable {
     var heldByReceiver = 0
     var srtts: [Int64] = []
     var firstBytes: [Int64] = []
-    var leastRTT: Double?
+    var minRTT: Double?
     /// Transfers that have made progress for a second: the server has accepted them.
     var accepted: [CommandID] = []
     private var flowingSince: [Int64] = []
@@ -47,7 +47,7 @@ struct LinkSnapshot: Sendable {
         }
         if let srtt = sample.srtt { srtts.append(srtt) }
         if let first = sample.timeToFirstByte { firstBytes.append(first) }
-        if let rtt = sample.minRTT?.seconds { leastRTT = min(leastRTT ?? rtt, rtt) }
+        if let rtt = sample.minRTT?.seconds { minRTT = min(minRTT ?? rtt, rtt) }
     }
 
     /// Transfers of a class that share a rate: those that have bytes to send, and at least a quarter of all, because others

@@ -250,7 +250,7 @@ extension NetworkController {
             // The slot is free: one of them may have it.
             if spared == nil { allowance.closed.subtract(preempted) }
         }
-        victims.removeAll { !$0.isResumable && restarts[$0.id, default: 0] >= policy.preemption.mostRestarts }
+        victims.removeAll { !$0.isResumable && restarts[$0.id, default: 0] >= policy.preemption.maxRestarts }
         if !victims.isEmpty, mayCut(link.key, now: now) {
             let reason = reason(of: link.author(victims[0].qos), now: now)
             order(victims.map(\.id), .cut, reason, link.key, now: now)

@@ -135,9 +135,9 @@ extension DestinationLimits {
         if let count = maxConcurrency, !(1...max(most, 1)).contains(count) {
             throw SettingsError(key: "\(key).maxConcurrency", problem: "takes 1 to \(most), not \(count)")
         }
-        if let rate = maxRate, rate < Self.leastRate {
+        if let rate = maxRate, rate < Self.minRate {
             throw SettingsError(
-                key: "\(key).maxRate", problem: "takes \(Self.leastRate) bytes per second or more, not \(rate)")
+                key: "\(key).maxRate", problem: "takes \(Self.minRate) bytes per second or more, not \(rate)")
         }
         guard let hours = backgroundHours else { return }
         guard (0..<1440).contains(hours.from), (1...1440).contains(hours.to), hours.from != hours.to else {
@@ -147,5 +147,5 @@ extension DestinationLimits {
     }
 
     /// Bytes per second; less is nearer to offline than to slow.
-    package static let leastRate: Int64 = 1000
+    package static let minRate: Int64 = 1000
 }

@@ -47,7 +47,7 @@ package struct PreemptionPlanner: Sendable {
     /// Since when high quality has its way, in nanoseconds of the monotonic clock; nil: nobody is held back.
     package private(set) var since: Int64?
     /// The most that the link carried since then.
-    private var mostCapacity = 0.0
+    private var maxCapacity = 0.0
     /// It has lost more than half of that, which began the head start anew.
     private var isNarrowed = false
     private var highSeen: Int64 = 0
@@ -82,15 +82,15 @@ package struct PreemptionPlanner: Sendable {
             since = now
             quietUntil = now
             defiedSince = nil
-            mostCapacity = 0
+            maxCapacity = 0
             isNarrowed = false
             spared = nil
         }
         if let capacity = contest.capacity {
-            mostCapacity = max(mostCapacity, capacity)
-            if contest.highCount > 0, capacity < mostCapacity / 2 {
+            maxCapacity = max(maxCapacity, capacity)
+            if contest.highCount > 0, capacity < maxCapacity / 2 {
                 since = now
-                mostCapacity = capacity
+                maxCapacity = capacity
                 isNarrowed = true
             }
         }
@@ -140,7 +140,7 @@ package struct PreemptionPlanner: Sendable {
             if !victim.isResumable {
                 let wasted = Double(victim.acknowledged)
                 let isNearlyDone = victim.remaining.map { Double($0) * 9 <= wasted && wasted > 0 } ?? false
-                if isNearlyDone || restarts(victim.id) >= rules.mostRestarts { continue }
+                if isNearlyDone || restarts(victim.id) >= rules.maxRestarts { continue }
                 if contest.level != .poor && !isDefied && wasted > capacity * Self.worthCutting { continue }
             }
             cuts.append(victim.id)

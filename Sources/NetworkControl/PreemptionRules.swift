@@ -12,7 +12,7 @@ package struct PreemptionRules: Sendable, Equatable {
     /// One wave of cuts in so long.
     package var waveInterval: Duration = .seconds(5)
     /// A transfer that starts over from 0 is cut so often at most.
-    package var mostRestarts = 3
+    package var maxRestarts = 3
 
     package init() {}
 }

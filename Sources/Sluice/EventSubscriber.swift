@@ -27,7 +27,7 @@ actor EventSubscriber {
     private static let buffered = 65_536
     /// Frames that wait for this thread, which the store can hold up; then the coordinator keeps as many and drops the newest
     /// beyond. Listeners see the gap in `seq`, and waiters look into the store.
-    private static let mostWaiting: Int32 = 100_000
+    private static let maxWaiting: Int32 = 100_000
     private static let statusPrefix = Array("status/".utf8)
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -176,7 +176,7 @@ actor EventSubscriber {
                 var options = Socket.Options()
                 options.reconnectInterval = .milliseconds(50)
                 options.reconnectIntervalMaximum = .milliseconds(200)
-                options.receiveHighWaterMark = Self.mostWaiting
+                options.receiveHighWaterMark = Self.maxWaiting
                 let made = try Socket(.subscribe, context: context, loop: loop, options: options)
                 try made.connect(endpoint)
                 loop.whenReadable(made) { [weak self] in self?.assumeIsolated { $0.receive() } }

@@ -62,7 +62,7 @@ package struct Transfers: Sendable, Equatable {
         package var retransmitted: Int64 = 0
         /// Microseconds; 0 before the first.
         package var roundTrip: Int64 = 0
-        package var leastRoundTrip: Int64 = 0
+        package var minRoundTrip: Int64 = 0
         /// Microseconds from the end of the request to the first byte of the response; 0 before it came.
         package var firstByte: Int64 = 0
 
@@ -105,7 +105,7 @@ package struct Transfers: Sendable, Equatable {
             writer.uint64(transfer.acknowledged)
             writer.uint64(transfer.retransmitted)
             writer.uint32(Int(clamping: transfer.roundTrip))
-            writer.uint32(Int(clamping: transfer.leastRoundTrip))
+            writer.uint32(Int(clamping: transfer.minRoundTrip))
             writer.uint32(Int(clamping: transfer.firstByte))
         }
     }
@@ -165,7 +165,7 @@ extension Transfers.Transfer {
         acknowledged = try reader.count64("acknowledged")
         retransmitted = try reader.count64("retransmitted")
         roundTrip = Int64(try reader.uint32("round trip"))
-        leastRoundTrip = Int64(try reader.uint32("least round trip"))
+        minRoundTrip = Int64(try reader.uint32("least round trip"))
         firstByte = Int64(try reader.uint32("first byte"))
     }
 }

@@ -92,7 +92,7 @@ extension Running {
         transfer.acknowledged = reading.bytes
         transfer.retransmitted = reading.connection.retransmitted
         transfer.roundTrip = reading.connection.roundTrip
-        transfer.leastRoundTrip = reading.connection.leastRoundTrip
+        transfer.minRoundTrip = reading.connection.minRoundTrip
         transfer.firstByte = reading.connection.firstByte
         transfer.isWindowClosed = reading.connection.isWindowClosed
         return transfer

@@ -53,7 +53,7 @@ final class Executor: Sendable {
         self.logger = logger
         self.wakeReporter = wakeReporter
         var places = SlotScheduler(concurrency: concurrency)
-        if board == nil { places.mostSuspects = 1 }
+        if board == nil { places.maxSuspects = 1 }
         outbox = Mutex(Outbox(state: places.state))
         combiner = FlatCombiner(State(places: places, board: board))
     }
@@ -271,7 +271,7 @@ final class Executor: Sendable {
                     board.remove()
                     state.board = nil
                     // From now on a claim counts as begun.
-                    state.places.mostSuspects = 1
+                    state.places.maxSuspects = 1
                 }
             }
             running.task = Task { await self.execute(running) }

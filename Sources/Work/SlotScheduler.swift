@@ -11,7 +11,7 @@ package import Wire
 ///
 /// **Claiming ahead.** A claim is made when it can begin by the time its commit returns. Where operations are short, more
 /// places fall free during a commit than there are places: so twice the completions that a commit lasts are claimed
-/// besides (it lasts until it is delivered, begun and ended), at most ``mostAhead``. Sixteen places and nothing ahead
+/// besides (it lasts until it is delivered, begun and ended), at most ``maxAhead``. Sixteen places and nothing ahead
 /// leave nine commands to a commit, and the disk's flushes, not the processor, set the pace. Where operations turn out long
 /// after all, what was claimed and has not begun within ``timeout`` is given back: elsewhere it may begin at once.
 package struct SlotScheduler: Sendable {
@@ -68,20 +68,20 @@ package struct SlotScheduler: Sendable {
     /// Suspects claimed at a time: one executes, and where operations are quick and a claim is known from a begin, the
     /// next wait behind it, but for no longer than ``maxSuspectTime``: elsewhere they may begin at once. As many as are
     /// offered, so that a commit lies between none of them.
-    package var mostSuspects = 8
+    package var maxSuspects = 8
     private static let maxSuspectTime: Int64 = 1_000_000_000
 
     /// Extra slots: more than the coordinator offers.
     package static let maxExtras = 16
     /// Claims ahead of free places at most.
-    package static let mostAhead = 512
+    package static let maxAhead = 512
     /// A commit that lasts longer is a disk in trouble, and more claims do not help it.
     package static let longestCommit = 0.025
     /// Offers not claimed within 2 s are forgotten, and claims not begun given back.
     package static let timeout: Int64 = 2_000_000_000
 
     /// More than can have begun and not be committed: what runs, what was claimed ahead, and as many ends again.
-    package static func most(concurrency: Int) -> Int { 8 * (max(concurrency, 1) + mostAhead + maxExtras) }
+    package static func most(concurrency: Int) -> Int { 8 * (max(concurrency, 1) + maxAhead + maxExtras) }
 
     package init(concurrency: Int) {
         self.concurrency = max(concurrency, 1)
@@ -89,7 +89,7 @@ package struct SlotScheduler: Sendable {
     }
 
     /// Claims made before a place is free, at the present rate of completions.
-    package var ahead: Int { min(Int(rate * 2 * min(commitTime, Self.longestCommit)), Self.mostAhead) }
+    package var ahead: Int { min(Int(rate * 2 * min(commitTime, Self.longestCommit)), Self.maxAhead) }
     package var waitingCount: Int { waiting.count }
     package var heldCount: Int { held.count }
 
@@ -292,7 +292,7 @@ package struct SlotScheduler: Sendable {
     private mutating func take(_ kind: WaitingOffers.Kind, now: Int64) -> Offers.Offer? {
         guard !waiting.isEmpty(kind) else { return nil }
         let next = waiting.first(kind) { line in
-            line.suspect && suspects >= (ahead == 0 || isSuspectLong(now) ? 1 : mostSuspects)
+            line.suspect && suspects >= (ahead == 0 || isSuspectLong(now) ? 1 : maxSuspects)
         }
         guard let next else { return nil }
         waiting.removeFirst(next)

@@ -23,7 +23,7 @@ package final class TransferMeter: Sendable {
         /// Bytes that were sent again.
         package var retransmitted: Int64 = 0
         package var roundTrip: Int64 = 0
-        package var leastRoundTrip: Int64 = 0
+        package var minRoundTrip: Int64 = 0
         /// From the end of the request to the first byte of the response; while it is waited for, the wait so far.
         package var firstByte: Int64 = 0
         /// The receiver has closed its TCP window.

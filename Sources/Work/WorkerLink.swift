@@ -16,7 +16,7 @@ actor WorkerLink {
     /// A coordinator that has said nothing for so long is silent: nothing new is claimed.
     private static let silence: Int64 = 5_000_000_000
     /// In a frame: each may have a reason of 64 KiB, and a frame 16 MiB.
-    private static let mostReports = 200
+    private static let maxReports = 200
 
     private let loop: PollLoop
     private let reports: Socket
@@ -103,8 +103,8 @@ actor WorkerLink {
         let (state, reports) = executor.takeReports()
         if reports.isEmpty { return send(.state(state)) }
         // A frame stays below the maximum message size, whatever the reasons' length.
-        for start in stride(from: 0, to: reports.count, by: Self.mostReports) {
-            let end = min(start + Self.mostReports, reports.count)
+        for start in stride(from: 0, to: reports.count, by: Self.maxReports) {
+            let end = min(start + Self.maxReports, reports.count)
             let part = end - start == reports.count ? reports : Array(reports[start..<end])
             send(.statuses(state, part))
         }

@@ -346,7 +346,7 @@ import Wire
                     transfer.offset = transfer.acknowledged
                     transfer.total = 1 << 30
                     transfer.roundTrip = 50_000
-                    transfer.leastRoundTrip = 50_000
+                    transfer.minRoundTrip = 50_000
                     return transfer
                 }
                 dispatcher.links.report(Transfers(links: [link], transfers: transfers), worker: 1, now: now)

@@ -17,7 +17,7 @@ import Wire
         transfer.offset = acknowledged
         transfer.total = 1 << 30
         transfer.roundTrip = 50_000
-        transfer.leastRoundTrip = 50_000
+        transfer.minRoundTrip = 50_000
         return transfer
     }
 

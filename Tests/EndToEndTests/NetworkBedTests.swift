@@ -166,7 +166,7 @@ extension EndToEndTests {
                 try await rig.destination.set(.refusing(true))
                 let refused = try rig.upload("/a", bytes: 1000)
                 #expect(try await refused.end(within: .seconds(10)) == .exited(7))
-                try await rig.destination.set(.refusing(false), .mostRequests(1), .connectionRate(8e6))
+                try await rig.destination.set(.refusing(false), .maxRequests(1), .connectionRate(8e6))
                 let first = try rig.upload("/a", bytes: 3_000_000)
                 try await rig.received(100_000)
                 let status = try await rig.curl([

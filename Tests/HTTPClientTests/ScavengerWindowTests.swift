@@ -12,7 +12,7 @@ import Testing
             let room = rate * 0.05
             queue = Int64(max(underWay - room, 0) / rate * 1e6)
             _ = window.update(
-                roundTrip: 50_000 + queue, leastRoundTrip: 50_000, unacknowledged: Int64(underWay) / Int64(flows))
+                roundTrip: 50_000 + queue, minRoundTrip: 50_000, unacknowledged: Int64(underWay) / Int64(flows))
         }
         return queue
     }
@@ -35,10 +35,10 @@ import Testing
     @Test func `leaves a link without a queue to the kernel, and does nothing without a measure`() {
         var window = ScavengerWindow()
         for _ in 0..<100 {
-            let changed = window.update(roundTrip: 110_000, leastRoundTrip: 60_000, unacknowledged: 150_000)
+            let changed = window.update(roundTrip: 110_000, minRoundTrip: 60_000, unacknowledged: 150_000)
             #expect(!changed)
         }
-        let changed = window.update(roundTrip: 0, leastRoundTrip: 0, unacknowledged: 0)
+        let changed = window.update(roundTrip: 0, minRoundTrip: 0, unacknowledged: 0)
         #expect(!changed && window.bytes == nil)
     }
 
@@ -59,7 +59,7 @@ import Testing
     @Test(arguments: [5_000, 50_000, 400_000]) func `a queue that is cut short is not emptied`(least: Int64) throws {
         var window = ScavengerWindow()
         let roundTrip = least + ScavengerWindow.target + 1000
-        let changed = window.update(roundTrip: roundTrip, leastRoundTrip: least, unacknowledged: 100_000)
+        let changed = window.update(roundTrip: roundTrip, minRoundTrip: least, unacknowledged: 100_000)
         let bytes = try #require(window.bytes)
         #expect(changed && bytes < 100_000)
         #expect(Int64(bytes) * roundTrip / 100_000 > least, "as long as the least round trip, the link is full")
@@ -67,15 +67,15 @@ import Testing
 
     @Test func `what a spike has taken comes back on a path that is never quite still`() {
         var window = ScavengerWindow()
-        for _ in 0..<6 { _ = window.update(roundTrip: 100_000, leastRoundTrip: 20_000, unacknowledged: 50_000) }
+        for _ in 0..<6 { _ = window.update(roundTrip: 100_000, minRoundTrip: 20_000, unacknowledged: 50_000) }
         #expect((window.bytes ?? 0) < 10_000)
-        for _ in 0..<240 { _ = window.update(roundTrip: 45_000, leastRoundTrip: 20_000, unacknowledged: 9_000) }
+        for _ in 0..<240 { _ = window.update(roundTrip: 45_000, minRoundTrip: 20_000, unacknowledged: 9_000) }
         #expect(window.bytes == ScavengerWindow.most)
     }
 
     @Test func `never takes everything`() {
         var window = ScavengerWindow()
-        for _ in 0..<100 { _ = window.update(roundTrip: 5_000_000, leastRoundTrip: 50_000, unacknowledged: 9_000) }
+        for _ in 0..<100 { _ = window.update(roundTrip: 5_000_000, minRoundTrip: 50_000, unacknowledged: 9_000) }
         #expect(window.bytes == ScavengerWindow.least)
     }
 }

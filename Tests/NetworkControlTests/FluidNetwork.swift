@@ -19,7 +19,7 @@ struct Server: Sendable {
     /// Seconds from the end of the request to the response.
     var responseTime = 0.1
     /// Answers 503 above so many connections.
-    var mostConnections = Int.max
+    var maxConnections = Int.max
     /// Mean size of low-priority files in bytes, log-normal with σ 0.8; 0: nothing low goes there.
     var fileSize = 2_000_000.0
     var isResumable = true

@@ -225,7 +225,7 @@ import Testing
     @Test func `a server that takes six gets five or six`() {
         var scenario = Simulation.Scenario(name: "503 above 6", duration: 40)
         scenario.servers[0].connectionCapacity = 10 * Self.megabit
-        scenario.servers[0].mostConnections = 6
+        scenario.servers[0].maxConnections = 6
         scenario.servers[0].fileSize = 500_000
         let all = run(scenario)
         let rejected = all.map { Double($0.lateRejected) / Double(max($0.lateRequests, 1)) }

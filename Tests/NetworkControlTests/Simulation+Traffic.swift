@@ -58,7 +58,7 @@ extension Simulation {
         let isLate = now > scenario.duration / 3
         if isLate { figures.lateRequests += 1 }
         let connections = fluid.flows.count { $0.server == server }
-        if connections >= scenario.servers[server].mostConnections {
+        if connections >= scenario.servers[server].maxConnections {
             figures.rejected += 1
             if isLate { figures.lateRejected += 1 }
             released[server, default: []].append((id, size, offset, qos, progressAt))

@@ -92,7 +92,7 @@ struct EvaluationTool: AsyncParsableCommand {
                     (1...max(1, extent.repetitions)).map { repetition in
                         Job(
                             scenario: scenario.name, arm: arm, congestion: congestion, repetition: repetition,
-                            seconds: exact ? extent.seconds : max(extent.seconds, scenario.leastSeconds))
+                            seconds: exact ? extent.seconds : max(extent.seconds, scenario.minSeconds))
                     }
                 }
             }

@@ -11,7 +11,7 @@ struct Scenario: Sendable {
     var targets: [Target]
     var arms: [Arm] = Arm.allCases
     /// A shorter run would show nothing.
-    var leastSeconds = 0.0
+    var minSeconds = 0.0
     /// `sluice.yaml` beyond the arm's.
     var policy: [String: String] = [:]
     /// Places of each worker; nil: the arm's.

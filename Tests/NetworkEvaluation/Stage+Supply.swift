@@ -71,7 +71,7 @@ extension Stage {
 
 extension Traffic {
     /// The most requests at one moment between two moments.
-    func mostAtOnce(from start: MonotonicMoment, to end: MonotonicMoment) -> Int {
+    func maxAtOnce(from start: MonotonicMoment, to end: MonotonicMoment) -> Int {
         let overlapping = requests.filter { $0.begin <= end && ($0.end ?? end) >= start }
         return overlapping.map { one in
             let at = max(one.begin, start)

@@ -106,7 +106,7 @@ import Work
             #expect(counted.bytes <= came + (192 << 10), "\(counted.bytes) counted, \(came) came")
             #expect(counted.offset == counted.bytes)
             #expect(counted.connection.roundTrip > 0)
-            #expect(counted.connection.leastRoundTrip <= counted.connection.roundTrip)
+            #expect(counted.connection.minRoundTrip <= counted.connection.roundTrip)
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
         }

@@ -7,7 +7,7 @@ struct Behaviour {
     /// Seconds between the last byte of a request and the first of its response.
     var firstByteDelay = 0.0
     /// More requests at once are answered with 503; nil: no limit.
-    var mostRequests: Int?
+    var maxRequests: Int?
     /// The port refuses connections, and those that were open are reset.
     var isRefusing = false
     /// Connections open and nothing is ever read.
@@ -21,7 +21,7 @@ struct Behaviour {
             switch (member.name, member.value) {
             case ("connectionRate", let value): behaviour.connectionRate = value.double
             case ("firstByteDelay", let value): behaviour.firstByteDelay = value.double ?? 0
-            case ("mostRequests", let value): behaviour.mostRequests = value.integer.map { Int($0) }
+            case ("mostRequests", let value): behaviour.maxRequests = value.integer.map { Int($0) }
             case ("isRefusing", .bool(let value)): behaviour.isRefusing = value
             case ("isMute", .bool(let value)): behaviour.isMute = value
             case ("hashes", .bool(let value)): behaviour.hashes = value
@@ -36,7 +36,7 @@ struct Behaviour {
 
     /// The rules that do what the members say.
     var script: String {
-        let limit = mostRequests.map {
+        let limit = maxRequests.map {
             "* * active > \(max($0, 0)) : answer 503 header \"Retry-After: 1\" header \"Connection: close\"; "
                 + "discard 1s; close\n"
         }

@@ -24,7 +24,7 @@ import TestSupport
 /// {"ask": "files"}                      for each path: bytes kept, and SHA-256 where hashes were on from its start
 /// {"change": BEHAVIOUR}                 see ``Behaviour``
 /// {"script": TEXT}                      see `SCRIPT.md`; null: what the behaviour says. Replaces `firstByteDelay` and
-///                                       `mostRequests`
+///                                       `maxRequests`
 /// {"forget": true}                      statistics and files
 /// ```
 @main

@@ -92,7 +92,7 @@ enum Samples {
                 transfer.acknowledged = number(&random)
                 transfer.retransmitted = number(&random)
                 transfer.roundTrip = micros(&random)
-                transfer.leastRoundTrip = micros(&random)
+                transfer.minRoundTrip = micros(&random)
                 transfer.firstByte = micros(&random)
                 return transfer
             })

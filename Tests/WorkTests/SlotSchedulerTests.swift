@@ -118,7 +118,7 @@ import Wire
         }
         #expect(claims(hurried(4)) == Set(([9010] + Array(9001...9008) as [UInt64]).map { offer($0).id }))
         var strict = hurried(4)
-        strict.mostSuspects = 1
+        strict.maxSuspects = 1
         #expect(claims(strict) == [offer(9001).id, offer(9010).id])
         // Nor where operations take long.
         #expect(claims(SlotScheduler(concurrency: 4)) == [offer(9001).id, offer(9010).id])

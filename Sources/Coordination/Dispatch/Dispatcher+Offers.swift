@@ -35,7 +35,7 @@ extension Dispatcher {
         var isIdle: Bool { freeSlots > 0 }
 
         func takes(_ lane: ReadyQueue.Lane) -> Bool {
-            record.types.contains(lane.type) && (!lane.suspect || suspects < WorkerRecord.mostSuspects)
+            record.types.contains(lane.type) && (!lane.suspect || suspects < WorkerRecord.maxSuspects)
         }
 
         mutating func add(_ offer: Offers.Offer) {
@@ -61,7 +61,7 @@ extension Dispatcher {
         var host = host(isFull: false, freeExtras: 0, now: now)
         for serviceClass in [ServiceClass.middle, .low] where queue.holds(serviceClass) {
             // A worker executes one suspect at a time, so all help with them in turn, whatever their shard.
-            for _ in 0..<WorkerRecord.mostSuspects {
+            for _ in 0..<WorkerRecord.maxSuspects {
                 for index in candidates.indices where queue.suspects > 0 {
                     takeOne(serviceClass, for: &candidates, index, &host, now: now) { $0.suspect }
                 }

@@ -9,7 +9,7 @@ package final class RouteSocket {
     private var buffer = [UInt8](repeating: 0, count: 65_536)
 
     /// Datagrams of one ``read()``: others want the thread too.
-    private static let mostAtOnce = 256
+    private static let maxAtOnce = 256
 
     /// Opens it and asks for the whole table, which the next reads bring.
     /// - Throws: ``RouteError`` where the kernel, or who confines this process, refuses.
@@ -27,7 +27,7 @@ package final class RouteSocket {
     /// Takes in what is there, without waiting. - Returns: whether the table has changed.
     package func read() -> Bool {
         let before = conversation.table
-        for _ in 0..<Self.mostAtOnce {
+        for _ in 0..<Self.maxAtOnce {
             let count = clinux_route_receive(descriptor, &buffer, buffer.count)
             if count >= 0 {
                 for request in conversation.take(Array(buffer.prefix(count))) { send(request) }

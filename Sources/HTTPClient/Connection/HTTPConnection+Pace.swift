@@ -36,8 +36,8 @@ extension HTTPConnection {
     func adjust(to exchange: any HTTPExchange, _ context: ChannelHandlerContext) {
         if last.roundTrip > Self.longRoundTrip { becomeGentle(context) }
         guard exchange.isLowPriority else { return }
-        let minimum = pool.minimumRoundTrip(last.leastRoundTrip, to: peer)
-        guard window.update(roundTrip: last.roundTrip, leastRoundTrip: minimum, unacknowledged: last.unacknowledged),
+        let minimum = pool.minimumRoundTrip(last.minRoundTrip, to: peer)
+        guard window.update(roundTrip: last.roundTrip, minRoundTrip: minimum, unacknowledged: last.unacknowledged),
             let bytes = window.bytes
         else { return }
         options?.setSendBuffer(CInt(bytes))

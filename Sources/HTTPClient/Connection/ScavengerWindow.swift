@@ -21,17 +21,17 @@ struct ScavengerWindow: Sendable {
     /// Takes in what was measured, 4 times a second.
     /// - Parameters:
     ///   - roundTrip: smoothed, in microseconds.
-    ///   - leastRoundTrip: the least known to this destination, in microseconds.
+    ///   - minRoundTrip: the least known to this destination, in microseconds.
     ///   - unacknowledged: bytes under way.
     /// - Returns: whether ``bytes`` is to be set.
-    mutating func update(roundTrip: Int64, leastRoundTrip: Int64, unacknowledged: Int64) -> Bool {
-        guard roundTrip > 0, leastRoundTrip > 0 else { return false }
-        let queue = roundTrip - leastRoundTrip
+    mutating func update(roundTrip: Int64, minRoundTrip: Int64, unacknowledged: Int64) -> Bool {
+        guard roundTrip > 0, minRoundTrip > 0 else { return false }
+        let queue = roundTrip - minRoundTrip
         let before = bytes
         if queue > Self.target {
             let now = bytes ?? min(max(Int(unacknowledged), Self.least), Self.most)
             // To half of the target at once, which empties no link: what is under way is in proportion to the round trip.
-            let share = max(Double(leastRoundTrip + Self.target / 2) / Double(roundTrip), 0.25)
+            let share = max(Double(minRoundTrip + Self.target / 2) / Double(roundTrip), 0.25)
             bytes = max(Int(Double(now) * share), Self.least)
         } else if queue < Self.target / 2, let now = bytes {
             // Slowly near the aim, so that one spike of a wireless link's round trip is not for ever.

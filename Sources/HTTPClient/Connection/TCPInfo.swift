@@ -22,7 +22,7 @@ package struct TCPInfo: Sendable {
     /// tcpi_bytes_received.
     package var received: Int64 { Int64(clamping: field(128) as UInt64) }
     /// tcpi_min_rtt, in microseconds; all ones before the first.
-    package var leastRoundTrip: Int64 {
+    package var minRoundTrip: Int64 {
         let value: UInt32 = field(148)
         return value == .max ? 0 : Int64(value)
     }

@@ -151,7 +151,7 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
 
     func measured(_ now: TCPInfo, since before: TCPInfo) {
         measures.roundTrip = now.roundTrip
-        measures.leastRoundTrip = now.leastRoundTrip
+        measures.minRoundTrip = now.minRoundTrip
         measures.retransmitted = now.retransmitted - before.retransmitted
         measures.isWindowClosed = now.isWindowClosed(since: before)
         if let requestEnded, record.head == nil { measures.firstByte = Self.wait(since: requestEnded) }

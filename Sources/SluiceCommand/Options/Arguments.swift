@@ -69,7 +69,7 @@ enum RateArgument: ExpressibleByArgument {
     init?(argument: String) {
         if argument == "none" {
             self = .none
-        } else if let rate = RateText.bytesPerSecond(argument), rate >= DestinationLimits.leastRate {
+        } else if let rate = RateText.bytesPerSecond(argument), rate >= DestinationLimits.minRate {
             self = .bytesPerSecond(rate)
         } else {
             return nil

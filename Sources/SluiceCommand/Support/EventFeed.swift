@@ -6,12 +6,12 @@ internal import ZeroMQ
 /// Frames of `events.sock` as they come, unparsed: a hundred thousand a second are no rarity. Goes on when the coordinator
 /// restarts.
 ///
-/// Who takes frames too slowly, as before a pipe that nobody reads, has ``mostWaiting`` of them waiting in this process.
+/// Who takes frames too slowly, as before a pipe that nobody reads, has ``maxWaiting`` of them waiting in this process.
 /// Then the coordinator keeps as many, and drops the newest beyond: the reader goes on with a gap in `seq`, which the
 /// store can fill. A coordinator that ends meanwhile may take with it what it had kept; the next one sends a snapshot.
 final class EventFeed: Sendable {
     /// Some 40 MB of status events.
-    private static let mostWaiting: Int32 = 100_000
+    private static let maxWaiting: Int32 = 100_000
 
     let loop: PollLoop
     private let context: Context
@@ -55,7 +55,7 @@ final class EventFeed: Sendable {
     ) throws(ZeroMQError) -> Socket {
         var options = Socket.Options()
         options.reconnectIntervalMaximum = .milliseconds(200)
-        options.receiveHighWaterMark = mostWaiting
+        options.receiveHighWaterMark = maxWaiting
         let socket = try Socket(.subscribe, context: context, loop: loop, options: options)
         for prefix in prefixes { try socket.subscribe(Array(prefix.utf8)) }
         try socket.connect(endpoint)

@@ -10,16 +10,16 @@ internal import UnixSignals
 enum Services {
     /// Eight shards with two connections of three files each, sockets and transfers; with fewer, libraries abort or wait for
     /// ever where they get none.
-    private static let leastDescriptors: rlim_t = 256
+    private static let minDescriptors: rlim_t = 256
 
     /// - Throws: where the process may not open as many files as a service needs.
     static func requireDescriptors() throws {
         var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < leastDescriptors
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < minDescriptors
         else { return }
         throw ExitError(
             .tryAgain,
-            "this process may open \(limit.rlim_cur) files, and \(leastDescriptors) are needed at least; raise the limit "
+            "this process may open \(limit.rlim_cur) files, and \(minDescriptors) are needed at least; raise the limit "
                 + "(ulimit -n)")
     }
 

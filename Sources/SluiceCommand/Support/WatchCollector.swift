@@ -32,7 +32,7 @@ final class WatchCollector: Sendable {
     }
 
     private let state = Mutex(State())
-    private static let mostParsed = 200
+    private static let maxParsed = 200
     private static let marker = Array("\"status\":\"".utf8)
 
     var problems: [WatchState.Problem] { state.withLock { $0.problems } }
@@ -136,7 +136,7 @@ final class WatchCollector: Sendable {
     private func note(_ frame: UnsafeRawBufferPointer) {
         let isSampled = state.withLock { state in
             state.parsed += 1
-            return state.parsed <= Self.mostParsed
+            return state.parsed <= Self.maxParsed
         }
         guard isSampled, let event = SluiceEvent(frame: Array(frame)), !event.isSnapshot else { return }
         let problem = WatchState.Problem(

@@ -176,7 +176,7 @@ private struct Seen {
     var pauses: [String]
 
     /// Running commands shown of each worker; the rest is a number.
-    private static let mostRows = 4096
+    private static let maxRows = 4096
 
     init(_ surroundings: Instance, _ collector: WatchCollector, links: LinkOverview) throws(StoreError) {
         let store = surroundings.store
@@ -185,7 +185,7 @@ private struct Seen {
         var running: [Int64: [WatchState.Running]] = [:]
         var ids: Set<CommandID> = []
         let claimed = try store.ofEachShard(or: []) { shard throws(StoreError) -> ArraySlice<ClaimedRow> in
-            try store.claimed(shard: shard).prefix(Self.mostRows)
+            try store.claimed(shard: shard).prefix(Self.maxRows)
         }
         for rows in claimed {
             for row in rows {

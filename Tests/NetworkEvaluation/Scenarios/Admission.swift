@@ -14,7 +14,7 @@ extension Scenario {
         targets: [
             Target("rate beside the bad URL (%)", .atLeast(95)), Target("times offline", .atMost(0)),
             Target("requests to the bad URL", .atMost(7)),
-        ], arms: [.ours], leastSeconds: 40
+        ], arms: [.ours], minSeconds: 40
     ) { stage in
         for server in stage.destinations {
             try await server.run("PUT /put/bad/* : read; answer 503\n* * : store after 200ms")
@@ -155,10 +155,10 @@ extension Scenario {
             }
             let traffic = Traffic(requests: try await other.statistics().requests)
             let first = traffic.requests.map(\.begin).min()
-            let share = Double(traffic.mostAtOnce(from: begin, to: begin + 30)) / Double(slots) * 100
+            let share = Double(traffic.maxAtOnce(from: begin, to: begin + 30)) / Double(slots) * 100
             stage.record.set("\(transport): first after (s)", first.map { $0 - begin })
             stage.record.set(
-                "\(transport): at once within 2 s", Double(traffic.mostAtOnce(from: begin, to: begin + 2)))
+                "\(transport): at once within 2 s", Double(traffic.maxAtOnce(from: begin, to: begin + 2)))
             stage.record.set("\(transport): share of the slots (%)", share)
             await stage.cancel(ids)
             _ = try await stage.holds(within: 10) { try await slow.statistics(since: .now).active == 0 }

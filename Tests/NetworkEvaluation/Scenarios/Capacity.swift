@@ -20,7 +20,7 @@ extension Scenario {
     ) -> Scenario {
         Scenario(
             name: name, title: title, uplink: .megabits(100, roundTrip: .milliseconds(20)),
-            targets: [Target("goodput (%)", .atLeast(target))], leastSeconds: 20
+            targets: [Target("goodput (%)", .atLeast(target))], minSeconds: 20
         ) { stage in
             try await prepare(stage.destinations[0])
             try await stage.startSluice()
@@ -43,7 +43,7 @@ extension Scenario {
         targets: [
             Target("goodput with loss (Mbit/s)", .atLeast(0.95), relativeTo: .fixed32),
             Target("limit kept (%)", .atLeast(100)),
-        ], leastSeconds: 40
+        ], minSeconds: 40
     ) { stage in
         try await stage.startSluice()
         stage.start()
@@ -70,7 +70,7 @@ extension Scenario {
     static let flap = Scenario(
         name: "flap", title: "50 ↔ 5 Mbit/s every 20 s", uplink: .megabits(50),
         targets: [Target("goodput (%)", .atLeast(90)), Target("level changes per real change", .atMost(1))],
-        leastSeconds: 80
+        minSeconds: 80
     ) { stage in
         let (fast, slow) = (stage.scenario.uplink, EmulatedLink.megabits(5))
         try await stage.startSluice()

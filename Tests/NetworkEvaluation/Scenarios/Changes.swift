@@ -109,7 +109,7 @@ extension Scenario {
 
     private static let dropLowOnly = Scenario(
         name: "drop-low-only", title: "100 → 2 Mbit/s, then only low QoS is left", uplink: fast,
-        targets: [Target("link used (%)", .atLeast(90))], leastSeconds: 40
+        targets: [Target("link used (%)", .atLeast(90))], minSeconds: 40
     ) { stage in
         try await stage.startSluice()
         stage.start()
@@ -130,7 +130,7 @@ extension Scenario {
         targets: [
             Target("level after (s)", .atMost(1.5)), Target("recovered to 80 % after (s)", .atMost(5)),
             Target("goodput (%)", .atLeast(93)),
-        ], leastSeconds: 45, isMain: true
+        ], minSeconds: 45, isMain: true
     ) { stage in
         let fast = stage.scenario.uplink
         try await stage.startSluice()

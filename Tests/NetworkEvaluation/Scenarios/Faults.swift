@@ -13,7 +13,7 @@ extension Scenario {
         uplink: .megabits(20),
         targets: [
             Target("of the time alone", .atMost(1.2)), Target("host offline (times)", .atMost(0)),
-        ], arms: [.ours], leastSeconds: 45, neighbours: 0
+        ], arms: [.ours], minSeconds: 45, neighbours: 0
     ) { stage in
         try await stage.destinations[0].run(Self.closing)
         let resolver = try await stage.startResolver(knowing: "good.test")
@@ -52,7 +52,7 @@ extension Scenario {
         name: "reset-connects",
         title: "1,000 files of 10 KB, the destination closes each connection, every 20th SYN is answered by RST",
         uplink: EmulatedLink(rate: 50e6, delay: .milliseconds(10), resetEvery: 20),
-        targets: [Target("failed executions per RST", .between(0.9, 1.05))], arms: [.ours], leastSeconds: 45
+        targets: [Target("failed executions per RST", .between(0.9, 1.05))], arms: [.ours], minSeconds: 45
     ) { stage in
         try await stage.destinations[0].run(Self.closing)
         try await stage.startSluice()

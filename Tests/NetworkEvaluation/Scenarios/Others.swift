@@ -11,7 +11,7 @@ extension Scenario {
         uplink: EmulatedLink(),
         destinations: [
             .megabits(50, roundTrip: .milliseconds(20)), .megabits(1, roundTrip: .milliseconds(20)),
-        ], targets: [Target("A's goodput against B absent (%)", .atLeast(98))], leastSeconds: 40
+        ], targets: [Target("A's goodput against B absent (%)", .atLeast(98))], minSeconds: 40
     ) { stage in
         try await stage.destinations[1].set(.firstByteDelay(3))
         try await stage.startSluice()
@@ -35,9 +35,9 @@ extension Scenario {
     private static let pushback = Scenario(
         name: "pushback-503", title: "a server that answers 503 above 6 requests and reads each at 6 Mbit/s, 1 MB each",
         uplink: .megabits(50, roundTrip: .milliseconds(20)),
-        targets: [Target("503 (%)", .atMost(2)), Target("requests at once", .between(5, 6))], leastSeconds: 40
+        targets: [Target("503 (%)", .atMost(2)), Target("requests at once", .between(5, 6))], minSeconds: 40
     ) { stage in
-        try await stage.destinations[0].set(.mostRequests(6), .connectionRate(6e6), .firstByteDelay(0.2))
+        try await stage.destinations[0].set(.maxRequests(6), .connectionRate(6e6), .firstByteDelay(0.2))
         try await stage.startSluice()
         stage.start()
         try await stage.submitBacklog(of: 1_000_000)
@@ -87,7 +87,7 @@ extension Scenario {
     static let starvation = Scenario(
         name: "starvation", title: "high priority saturates 20 Mbit/s for 10 minutes while eight low uploads wait",
         uplink: .megabits(20), targets: [Target("longest standstill (s)", .atMost(60))],
-        arms: [.ours, .withoutPreemption, .fixed8], leastSeconds: 600
+        arms: [.ours, .withoutPreemption, .fixed8], minSeconds: 600
     ) { stage in
         let ceiling = stage.scenario.uplink.payloadCeiling
         try await stage.startSluice()

@@ -19,7 +19,7 @@ extension Scenario {
             targets: [
                 Target("recovered to 80 % after (s)", .atMost(3)), Target("attempts charged", .atMost(0)),
                 Target("sent twice (%)", .atMost(0.5)),
-            ], leastSeconds: 75
+            ], minSeconds: 75
         ) { stage in
             try await stage.startSluice()
             stage.start()
@@ -51,7 +51,7 @@ extension Scenario {
             targets: [
                 Target("lost", .atMost(0)), Target("sent twice, per transfer cut (KiB)", .atMost(256)),
                 Target("level known again after (s)", .atMost(2)),
-            ], arms: [.ours, .fixed8], leastSeconds: 45
+            ], arms: [.ours, .fixed8], minSeconds: 45
         ) { stage in
             let fast = stage.scenario.uplink
             try await stage.startSluice()

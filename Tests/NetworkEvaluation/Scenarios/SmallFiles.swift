@@ -9,7 +9,7 @@ extension Scenario {
     private static let emptyFiles = Scenario(
         name: "empty-files", title: "empty files against files of 1 kB, answered after 0.4 s",
         uplink: .megabits(100, roundTrip: .milliseconds(20)), destinations: [nil, nil],
-        targets: [Target("rate against files of 1 kB (%)", .atLeast(90))], arms: [.ours], leastSeconds: 40
+        targets: [Target("rate against files of 1 kB (%)", .atLeast(90))], arms: [.ours], minSeconds: 40
     ) { stage in
         for server in stage.destinations { try await server.set(.firstByteDelay(0.4)) }
         try await stage.startSluice()
@@ -31,7 +31,7 @@ extension Scenario {
     private static let smallAfterLarge = Scenario(
         name: "small-after-large", title: "files of 1 MB, then of 1 kB to the same server, answered after 0.4 s",
         uplink: .megabits(100, roundTrip: .milliseconds(20)), destinations: [nil, nil],
-        targets: [Target("recovered to 90 % after (s)", .atMost(5))], arms: [.ours], leastSeconds: 55
+        targets: [Target("recovered to 90 % after (s)", .atMost(5))], arms: [.ours], minSeconds: 55
     ) { stage in
         for server in stage.destinations { try await server.set(.firstByteDelay(0.4)) }
         try await stage.startSluice()
@@ -72,7 +72,7 @@ extension Scenario {
         name: "max-rate-small-files",
         title: "files of 64 kB, answered after 0.4 s, with `maxRate: 100Mbit` and without",
         uplink: .megabits(100, roundTrip: .milliseconds(20)), destinations: [nil, nil],
-        targets: [Target("rate with maxRate (%)", .atLeast(95))], arms: [.ours], leastSeconds: 40,
+        targets: [Target("rate with maxRate (%)", .atLeast(95))], arms: [.ours], minSeconds: 40,
         policy: [
             "destinations": "[limited]", "destination.limited.origin": "\"http://10.77.2.1:8080\"",
             "destination.limited.maxRate": "100Mbit",

@@ -9,7 +9,7 @@ package final class BedDestination: Sendable {
         /// Seconds between the last byte of a request and the first of its response.
         case firstByteDelay(Double)
         /// More requests at once are answered with 503; nil: no limit.
-        case mostRequests(Int?)
+        case maxRequests(Int?)
         /// The port refuses connections, and those that were open are reset.
         case refusing(Bool)
         /// Connections open and nothing is ever read.
@@ -21,7 +21,7 @@ package final class BedDestination: Sendable {
             switch self {
             case .connectionRate(let rate): .init("connectionRate", rate.map { .number($0) } ?? .null)
             case .firstByteDelay(let seconds): .init("firstByteDelay", .number(seconds))
-            case .mostRequests(let count): .init("mostRequests", count.map { .integer(Int64($0)) } ?? .null)
+            case .maxRequests(let count): .init("mostRequests", count.map { .integer(Int64($0)) } ?? .null)
             case .refusing(let isSo): .init("isRefusing", .bool(isSo))
             case .mute(let isSo): .init("isMute", .bool(isSo))
             case .hashes(let isSo): .init("hashes", .bool(isSo))
