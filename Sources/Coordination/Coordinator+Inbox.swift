@@ -92,7 +92,7 @@ extension Coordinator {
             // What stands in memory stands there as it was.
             if hint.kind == .changed { dispatcher.changed(hint.ids) }
             // A bulk is found by reading the store in order, not one by one.
-            if hint.ids.count > Submitted.most { sweepReady() } else { lookUp(hint.ids) }
+            if hint.ids.count > Submitted.maxCount { sweepReady() } else { lookUp(hint.ids) }
         case .cancelWished: loadWishes()
         case .settingsChanged:
             loadPauses()

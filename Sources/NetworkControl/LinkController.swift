@@ -101,7 +101,7 @@ package struct LinkController: Sendable {
     private func judgedFlows(_ tick: LinkInterval, highest: Int) -> Int {
         let isOurs =
             judge.level > .good && tick.isAwaited && !tick.isSteered && !tick.isAtMaxRate && !tick.hasHigh
-        let flows = tick.flowing > 0 ? tick.flowing : tick.most
+        let flows = tick.flowing > 0 ? tick.flowing : tick.maxInFlight
         return isOurs ? max(flows, highest) : flows
     }
 

@@ -9,7 +9,7 @@ package struct LinkInterval: Sendable, Equatable {
     package var lowRate = 0.0
     /// Transfers of middle and low quality: the fewer and the more of its two ends.
     package var fewest = 0
-    package var most = 0
+    package var maxInFlight = 0
     /// Commands of middle and low quality wait for a place.
     package var isAwaited = false
     /// High quality was in flight.
@@ -51,6 +51,6 @@ package struct LinkInterval: Sendable, Equatable {
     package func isSaturated(at limit: Int) -> Bool {
         guard limit > 0 else { return false }
         guard isAwaited else { return fewest >= limit }
-        return completed >= limit || most >= limit && fewest >= limit - max(1, limit / 8)
+        return completed >= limit || maxInFlight >= limit && fewest >= limit - max(1, limit / 8)
     }
 }

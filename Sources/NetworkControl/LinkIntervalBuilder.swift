@@ -78,7 +78,7 @@ struct LinkIntervalBuilder: Sendable {
             tick.lowRate += part.low / span
         }
         tick.fewest = min(view.inFlight, inFlightBefore)
-        tick.most = max(view.inFlight, inFlightBefore)
+        tick.maxInFlight = max(view.inFlight, inFlightBefore)
         tick.isAwaited = isAwaited
         tick.hasHigh = view.highInFlight > 0
         tick.flowing = view.flowing(since: openedAt)

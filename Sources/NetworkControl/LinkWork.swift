@@ -13,7 +13,7 @@ struct LinkWork: Sendable, Equatable {
         duration += tick.duration
         bytes += tick.rate * tick.duration
         completions += Double(tick.completed)
-        transferSeconds += Double(tick.most) * tick.duration
+        transferSeconds += Double(tick.maxInFlight) * tick.duration
     }
 
     /// Transfers in flight, and completions per second of each.

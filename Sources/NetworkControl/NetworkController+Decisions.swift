@@ -279,7 +279,7 @@ extension NetworkController {
         } else {
             pausedSince[link.key]?[qos] = nil
         }
-        if let most = maxRate(of: link.key) {
+        if let maxRate = maxRate(of: link.key) {
             let tick = links[link.key]?.lastTick ?? LinkInterval()
             let middle = tick.rate - tick.highRate - tick.lowRate
             let above: Double
@@ -288,7 +288,7 @@ extension NetworkController {
             case .middle: above = tick.highRate
             case .low: above = tick.highRate + middle
             }
-            let share = max(Double(most) - above, Double(most) * Double(policy.floorPercent) / 100)
+            let share = max(Double(maxRate) - above, Double(maxRate) * Double(policy.floorPercent) / 100)
             let own = share / Double(view.sharers(of: qos.serviceClass))
             links[link.key]?.pace.set(qos, isMaxRate: own < rates.min() ?? .infinity, now: now)
             rates.append(own)

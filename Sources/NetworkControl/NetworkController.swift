@@ -400,11 +400,11 @@ package struct NetworkController: Sendable {
     }
 
     func highest(_ link: LinkController) -> Int {
-        let most = link.key.destination.map { policy.destinations[$0]?.maxConcurrency ?? .max } ?? .max
+        let maxCount = link.key.destination.map { policy.destinations[$0]?.maxConcurrency ?? .max } ?? .max
         guard link.level != .offline else { return 1 }
-        if let fixed = policy.fixedConcurrency { return min(fixed, most) }
-        if (link.key.destination == nil || link.isFixed) && link.level <= .good { return min(policy.globalLimit, most) }
-        return min(policy[link.level].limit, most)
+        if let fixed = policy.fixedConcurrency { return min(fixed, maxCount) }
+        if (link.key.destination == nil || link.isFixed) && link.level <= .good { return min(policy.globalLimit, maxCount) }
+        return min(policy[link.level].limit, maxCount)
     }
 
     /// Destinations behind one uplink that have something to do.

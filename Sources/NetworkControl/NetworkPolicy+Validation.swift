@@ -15,7 +15,7 @@ extension NetworkPolicy {
             ("good", good), ("degraded", degraded), ("poor", poor), ("offline", offline), ("contended", contended),
         ]
         for (name, row) in rows {
-            var least = PolicyVerb.run
+            var strictest = PolicyVerb.run
             for qos in QualityOfService.allCases {
                 let key = "network.level.\(name).\(qos.name)"
                 if case .throttle(let percent) = row[qos] {
@@ -32,10 +32,10 @@ extension NetworkPolicy {
                         row[qos] != .preempt || qos.serviceClass == .low, key,
                         "only utility and background are preempted; it takes run, throttle, pause or cancel")
                     try check(
-                        row[qos].strictness >= least.strictness, key,
-                        "\(row[qos].name) lets it do more than a higher quality, which has \(least.name)")
+                        row[qos].strictness >= strictest.strictness, key,
+                        "\(row[qos].name) lets it do more than a higher quality, which has \(strictest.name)")
                 }
-                least = row[qos]
+                strictest = row[qos]
             }
         }
         try check((1...1024).contains(globalLimit), "network.maxTransfers", "takes 1 to 1024, not \(globalLimit)")
@@ -117,7 +117,7 @@ extension NetworkPolicy {
 
     private func validateDestinations() throws(SettingsError) {
         for (destination, limits) in destinations.sorted(by: { $0.key.text < $1.key.text }) {
-            try limits.validate(key: "destination.\(destination.text)", most: globalLimit)
+            try limits.validate(key: "destination.\(destination.text)", globalLimit: globalLimit)
         }
     }
 
@@ -129,11 +129,11 @@ extension NetworkPolicy {
 extension DestinationLimits {
     /// - Parameters:
     ///   - key: of the section, for the error.
-    ///   - most: transfers over all links.
+    ///   - globalLimit: transfers over all links.
     /// - Throws: ``SettingsError`` for the first key that makes no sense.
-    package func validate(key: String, most: Int) throws(SettingsError) {
-        if let count = maxConcurrency, !(1...max(most, 1)).contains(count) {
-            throw SettingsError(key: "\(key).maxConcurrency", problem: "takes 1 to \(most), not \(count)")
+    package func validate(key: String, globalLimit: Int) throws(SettingsError) {
+        if let count = maxConcurrency, !(1...max(globalLimit, 1)).contains(count) {
+            throw SettingsError(key: "\(key).maxConcurrency", problem: "takes 1 to \(globalLimit), not \(count)")
         }
         if let rate = maxRate, rate < Self.minRate {
             throw SettingsError(

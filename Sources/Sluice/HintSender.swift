@@ -30,9 +30,9 @@ package struct HintSender: ~Copyable {
 
     /// Sends one hint for each ``Hint/most`` ids.
     package mutating func send(_ kind: Hint.Kind, _ ids: [CommandID]) {
-        if ids.count <= Hint.most { return send(.hint(Hint(kind, ids))) }
-        for start in stride(from: 0, to: ids.count, by: Hint.most) {
-            send(.hint(Hint(kind, Array(ids[start..<min(start + Hint.most, ids.count)]))))
+        if ids.count <= Hint.maxCount { return send(.hint(Hint(kind, ids))) }
+        for start in stride(from: 0, to: ids.count, by: Hint.maxCount) {
+            send(.hint(Hint(kind, Array(ids[start..<min(start + Hint.maxCount, ids.count)]))))
         }
     }
 }

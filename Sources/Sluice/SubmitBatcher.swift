@@ -109,7 +109,7 @@ actor SubmitBatcher {
 
     private func tell(_ drafts: [CommandDraft], _ results: [Result<Submission, StoreError>], now: Timestamp) {
         let submissions = results.map { try? $0.get() }
-        guard drafts.count <= Submitted.most else { return hint(.ready, submissions.compactMap { $0?.id }) }
+        guard drafts.count <= Submitted.maxCount else { return hint(.ready, submissions.compactMap { $0?.id }) }
         let ready = zip(drafts, submissions).compactMap { draft, submission in
             submission.flatMap { draft.ready($0, now: now) }
         }

@@ -21,19 +21,19 @@ package struct ByteWriter: Sendable {
     }
 
     /// Text of at most 255 bytes; more is cut at a character.
-    mutating func text8(_ text: String) { append(text, most: 0xFF) { $0.append(UInt8($1)) } }
+    mutating func text8(_ text: String) { append(text, maxLength: 0xFF) { $0.append(UInt8($1)) } }
 
     /// Text of at most 65,534 bytes; more is cut at a character.
-    mutating func text16(_ text: String) { append(text, most: 0xFFFE) { $0.append(UInt16($1)) } }
+    mutating func text16(_ text: String) { append(text, maxLength: 0xFFFE) { $0.append(UInt16($1)) } }
 
     mutating func text16(_ text: String?) {
         if let text { text16(text) } else { append(UInt16(0xFFFF)) }
     }
 
-    private mutating func append(_ text: String, most: Int, length: (inout ByteWriter, Int) -> Void) {
+    private mutating func append(_ text: String, maxLength: Int, length: (inout ByteWriter, Int) -> Void) {
         var utf8 = text.utf8[...]
-        if utf8.count > most {
-            var end = utf8.index(utf8.startIndex, offsetBy: most)
+        if utf8.count > maxLength {
+            var end = utf8.index(utf8.startIndex, offsetBy: maxLength)
             // Step back over continuation bytes, so that what remains is whole characters.
             while end > utf8.startIndex, utf8[end] & 0xC0 == 0x80 { end = utf8.index(before: end) }
             utf8 = utf8[..<end]

@@ -35,7 +35,7 @@ package struct Offers: Sendable, Equatable {
     package var offers: [Offer]
 
     /// Offers in one frame at most.
-    package static let most = 0xFFFF
+    package static let maxCount = 0xFFFF
 
     package init(first: Int64, offers: [Offer]) {
         self.first = first
@@ -51,8 +51,8 @@ package struct Offers: Sendable, Equatable {
 
     func write(to writer: inout ByteWriter) {
         writer.uint64(first)
-        writer.uint16(min(offers.count, Self.most))
-        for offer in offers.prefix(Self.most) {
+        writer.uint16(min(offers.count, Self.maxCount))
+        for offer in offers.prefix(Self.maxCount) {
             writer.append(offer.id)
             writer.append(UInt8(offer.qos.rawValue))
             writer.append(UInt8((offer.suspect ? 1 : 0) | (offer.isExtra ? 2 : 0)))
@@ -103,7 +103,7 @@ package struct Hint: Sendable, Equatable {
     package var ids: [CommandID]
 
     /// Ids in one hint at most; of a larger bulk the sweep and the refill find the rest.
-    package static let most = 4096
+    package static let maxCount = 4096
 
     package init(_ kind: Kind, _ ids: [CommandID] = []) {
         self.kind = kind
@@ -112,7 +112,7 @@ package struct Hint: Sendable, Equatable {
 
     func write(to writer: inout ByteWriter) {
         writer.append(kind.rawValue)
-        let ids = ids.prefix(Self.most)
+        let ids = ids.prefix(Self.maxCount)
         writer.uint16(ids.count)
         for id in ids { writer.append(id) }
     }
@@ -121,7 +121,7 @@ package struct Hint: Sendable, Equatable {
         guard let kind = Kind(rawValue: try reader.uint8("kind")) else { throw WireError(.badValue, "kind") }
         self.kind = kind
         let count = try reader.uint16("ids")
-        guard count <= Self.most else { throw WireError(.badValue, "ids") }
+        guard count <= Self.maxCount else { throw WireError(.badValue, "ids") }
         ids = []
         ids.reserveCapacity(min(count, reader.remaining / 16))
         for _ in 0..<count { ids.append(try reader.id("id")) }

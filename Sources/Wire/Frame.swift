@@ -55,7 +55,7 @@ extension Message {
         case .statuses(let state, let reports):
             state.write(to: &writer)
             writer.uint16(reports.count)
-            for report in reports.prefix(StatusReport.most) { report.write(to: &writer) }
+            for report in reports.prefix(StatusReport.maxCount) { report.write(to: &writer) }
         case .transfers(let body): body.write(to: &writer)
         case .offers(let body): body.write(to: &writer)
         case .control(let body): body.write(to: &writer)

@@ -6,12 +6,12 @@ package struct Submitted: Sendable, Equatable {
     package var commands: [ReadyCommand]
 
     /// Commands in one message at most; what is more is told as a ``Hint`` and read in order.
-    package static let most = 128
+    package static let maxCount = 128
 
     package init(_ commands: [ReadyCommand]) { self.commands = commands }
 
     func write(to writer: inout ByteWriter) {
-        let commands = commands.prefix(Self.most)
+        let commands = commands.prefix(Self.maxCount)
         writer.uint16(commands.count)
         for command in commands {
             writer.append(command.id)
@@ -26,7 +26,7 @@ package struct Submitted: Sendable, Equatable {
 
     init(from reader: inout ByteReader) throws(WireError) {
         let count = try reader.uint16("commands")
-        guard count <= Self.most else { throw WireError(.badValue, "commands") }
+        guard count <= Self.maxCount else { throw WireError(.badValue, "commands") }
         commands = []
         for _ in 0..<count {
             let id = try reader.id("id")

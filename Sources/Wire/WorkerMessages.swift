@@ -130,7 +130,7 @@ package struct StatusReport: Sendable, Equatable {
     package var isAnswer: Bool
 
     /// Reports in one frame at most.
-    package static let most = 0xFFFF
+    package static let maxCount = 0xFFFF
     static let smallestSize = 54
     private static let pushbackBit: UInt8 = 0x80
     private static let answerBit: UInt8 = 0x40

@@ -12,12 +12,12 @@ package struct Seat: ~Copyable {
     package let lock: FileLock
 
     /// Seats of one data directory.
-    package static let most = 256
+    package static let maxCount = 256
 
     /// - Parameter directory: where the locks are: `run/` of the data directory.
     /// - Throws: ``StoreError`` where no seat is free, or a lock cannot be made.
     package static func take(in directory: String) throws(StoreError) -> Seat {
-        for number in 0..<most {
+        for number in 0..<maxCount {
             if let lock = try FileLock.attempt(path(number, in: directory)) {
                 let epoch = Int64.random(in: 1...Int64.max)
                 // Before its session and its hello: who sat here before it is known to be gone.

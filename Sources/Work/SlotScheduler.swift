@@ -81,7 +81,7 @@ package struct SlotScheduler: Sendable {
     package static let timeout: Int64 = 2_000_000_000
 
     /// More than can have begun and not be committed: what runs, what was claimed ahead, and as many ends again.
-    package static func most(concurrency: Int) -> Int { 8 * (max(concurrency, 1) + maxAhead + maxExtras) }
+    package static func maxExecutions(concurrency: Int) -> Int { 8 * (max(concurrency, 1) + maxAhead + maxExtras) }
 
     package init(concurrency: Int) {
         self.concurrency = max(concurrency, 1)

@@ -43,26 +43,26 @@ import Testing
     }
 
     @Test func `the least round trip is remembered for its address, and forgotten within ten minutes`() throws {
-        var least = MinimumRoundTrips()
+        var minBytes = MinimumRoundTrips()
         let (a, b) = (
             try SocketAddress(ipAddress: "10.0.0.1", port: 1), try SocketAddress(ipAddress: "10.0.0.2", port: 1)
         )
         let start = NIODeadline.uptimeNanoseconds(1)
-        #expect(least.add(0, to: a, now: start) == 0, "nothing is known")
-        #expect(least.add(50_000, to: a, now: start) == 50_000)
-        #expect(least.add(600_000, to: a, now: start + .seconds(1)) == 50_000, "it began behind a full queue")
-        #expect(least.add(70_000, to: b, now: start) == 70_000)
-        #expect(least.add(200_000, to: a, now: start + .minutes(6)) == 50_000)
-        #expect(least.add(200_000, to: a, now: start + .minutes(12)) == 200_000, "the route has changed")
+        #expect(minBytes.add(0, to: a, now: start) == 0, "nothing is known")
+        #expect(minBytes.add(50_000, to: a, now: start) == 50_000)
+        #expect(minBytes.add(600_000, to: a, now: start + .seconds(1)) == 50_000, "it began behind a full queue")
+        #expect(minBytes.add(70_000, to: b, now: start) == 70_000)
+        #expect(minBytes.add(200_000, to: a, now: start + .minutes(6)) == 50_000)
+        #expect(minBytes.add(200_000, to: a, now: start + .minutes(12)) == 200_000, "the route has changed")
     }
 
-    @Test(arguments: [5_000, 50_000, 400_000]) func `a queue that is cut short is not emptied`(least: Int64) throws {
+    @Test(arguments: [5_000, 50_000, 400_000]) func `a queue that is cut short is not emptied`(minBytes: Int64) throws {
         var window = ScavengerWindow()
-        let roundTrip = least + ScavengerWindow.target + 1000
-        let changed = window.update(roundTrip: roundTrip, minRoundTrip: least, unacknowledged: 100_000)
+        let roundTrip = minBytes + ScavengerWindow.target + 1000
+        let changed = window.update(roundTrip: roundTrip, minRoundTrip: minBytes, unacknowledged: 100_000)
         let bytes = try #require(window.bytes)
         #expect(changed && bytes < 100_000)
-        #expect(Int64(bytes) * roundTrip / 100_000 > least, "as long as the least round trip, the link is full")
+        #expect(Int64(bytes) * roundTrip / 100_000 > minBytes, "as long as the least round trip, the link is full")
     }
 
     @Test func `what a spike has taken comes back on a path that is never quite still`() {
@@ -70,12 +70,12 @@ import Testing
         for _ in 0..<6 { _ = window.update(roundTrip: 100_000, minRoundTrip: 20_000, unacknowledged: 50_000) }
         #expect((window.bytes ?? 0) < 10_000)
         for _ in 0..<240 { _ = window.update(roundTrip: 45_000, minRoundTrip: 20_000, unacknowledged: 9_000) }
-        #expect(window.bytes == ScavengerWindow.most)
+        #expect(window.bytes == ScavengerWindow.maxBytes)
     }
 
     @Test func `never takes everything`() {
         var window = ScavengerWindow()
         for _ in 0..<100 { _ = window.update(roundTrip: 5_000_000, minRoundTrip: 50_000, unacknowledged: 9_000) }
-        #expect(window.bytes == ScavengerWindow.least)
+        #expect(window.bytes == ScavengerWindow.minBytes)
     }
 }

@@ -258,7 +258,7 @@ import Testing
 
     @Test func `a free place between two short transfers is saturation all the same`() {
         var one = tick(100, transfers: 15)
-        one.most = 16
+        one.maxInFlight = 16
         #expect(!one.isSaturated(at: 16))
         one.isAwaited = true
         #expect(one.isSaturated(at: 16))

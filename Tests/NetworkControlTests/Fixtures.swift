@@ -17,7 +17,7 @@ func tick(
     var tick = LinkInterval()
     tick.rate = rate
     tick.fewest = transfers
-    tick.most = transfers
+    tick.maxInFlight = transfers
     tick.flowing = flowing ?? transfers
     tick.srtt = srtt
     tick.minRTT = minRTT

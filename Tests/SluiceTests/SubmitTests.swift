@@ -169,7 +169,7 @@ import ZeroMQ
             let results = await rig.client.submit(bulk: Array(repeating: draft, count: 5000))
             let ids = try Set(results.map { try $0.get() })
             try await until("the hints of the bulk") { ids.isSubset(of: stage.hints.flatMap(\.ids)) }
-            #expect(stage.hints.allSatisfy { $0.ids.count <= Hint.most })
+            #expect(stage.hints.allSatisfy { $0.ids.count <= Hint.maxCount })
             await stage.leave()
         }
     }

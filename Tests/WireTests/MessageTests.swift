@@ -99,7 +99,7 @@ struct MessageTests {
             Issue.record("no hint")
             return
         }
-        #expect(hint.ids == Array(many[..<Hint.most]))
+        #expect(hint.ids == Array(many[..<Hint.maxCount]))
 
         let offers = Offers(
             first: 0,
@@ -108,7 +108,7 @@ struct MessageTests {
             Issue.record("no offers")
             return
         }
-        #expect(offered.offers.count == Offers.most)
+        #expect(offered.offers.count == Offers.maxCount)
 
         var control = ControlState()
         control.greeted = (0..<70_000).map { .init(seat: $0, epoch: 1) }

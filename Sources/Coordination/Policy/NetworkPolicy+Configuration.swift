@@ -107,7 +107,7 @@ extension NetworkPolicy {
             limits.backgroundHours = try reader.value(
                 path + ["backgroundHours"], takes: "two times of the day such as 22:00-06:00"
             ) { AllowedHours(text: $0) }
-            try limits.validate(key: key, most: globalLimit)
+            try limits.validate(key: key, globalLimit: globalLimit)
             destinations[origin] = limits
         }
     }

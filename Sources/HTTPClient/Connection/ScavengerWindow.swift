@@ -14,9 +14,9 @@ struct ScavengerWindow: Sendable {
     /// for 1.17 with 100 ms; what is carried in all is the same.
     static let target: Int64 = 60_000
     /// Three full packets.
-    static let least = 4608
+    static let minBytes = 4608
     /// What the kernel lets anybody have (`net.core.wmem_max`, its default).
-    static let most = 212_992
+    static let maxBytes = 212_992
 
     /// Takes in what was measured, 4 times a second.
     /// - Parameters:
@@ -29,13 +29,13 @@ struct ScavengerWindow: Sendable {
         let queue = roundTrip - minRoundTrip
         let before = bytes
         if queue > Self.target {
-            let now = bytes ?? min(max(Int(unacknowledged), Self.least), Self.most)
+            let now = bytes ?? min(max(Int(unacknowledged), Self.minBytes), Self.maxBytes)
             // To half of the target at once, which empties no link: what is under way is in proportion to the round trip.
             let share = max(Double(minRoundTrip + Self.target / 2) / Double(roundTrip), 0.25)
-            bytes = max(Int(Double(now) * share), Self.least)
+            bytes = max(Int(Double(now) * share), Self.minBytes)
         } else if queue < Self.target / 2, let now = bytes {
             // Slowly near the aim, so that one spike of a wireless link's round trip is not for ever.
-            bytes = min(Int(Double(now) * (queue < Self.target / 4 ? 1.5 : 1.05)), Self.most)
+            bytes = min(Int(Double(now) * (queue < Self.target / 4 ? 1.5 : 1.05)), Self.maxBytes)
         }
         return bytes != before
     }

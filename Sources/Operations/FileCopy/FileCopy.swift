@@ -103,16 +103,16 @@ struct FileCopy: Sendable {
     }
 
     /// Bytes of the next step, once the pace lets them go.
-    private func allowance(_ bucket: inout TokenBucket, _ most: Int) async throws -> Int {
+    private func allowance(_ bucket: inout TokenBucket, _ maxBytes: Int) async throws -> Int {
         while let rate = execution.pace.bytesPerSecond {
             let now = Int64(clinux_monotonic())
             let available = bucket.available(rate: rate, now: now)
-            if rate > 0, available >= min(TokenBucket.portion, most) { return min(available, most) }
+            if rate > 0, available >= min(TokenBucket.portion, maxBytes) { return min(available, maxBytes) }
             execution.waitedForPace()
-            let wait = bucket.wait(for: most, rate: rate).map { Duration.nanoseconds($0) } ?? Self.paceStep
+            let wait = bucket.wait(for: maxBytes, rate: rate).map { Duration.nanoseconds($0) } ?? Self.paceStep
             try await Task.sleep(for: min(wait, Self.paceStep))
         }
-        return most
+        return maxBytes
     }
 
     private func trace(_ synced: Int64) -> UploadCheckpoint.Way { .copy(boot: BootID.current, synced: synced) }

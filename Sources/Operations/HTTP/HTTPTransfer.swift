@@ -215,12 +215,12 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
     /// Bytes that the pace and the length of queues allow to be written now; 0 where nothing may be, and then the pump
     /// runs again when something may.
     private func allowance() -> Int {
-        let most = http?.shortPiece ?? Self.chunkSizes.upperBound
-        guard let rate = execution.pace.bytesPerSecond else { return most }
+        let maxBytes = http?.shortPiece ?? Self.chunkSizes.upperBound
+        guard let rate = execution.pace.bytesPerSecond else { return maxBytes }
         let now = Int64(clamping: NIODeadline.now().uptimeNanoseconds)
         let wanted = Int(min(Int64(TokenBucket.portion), size - offset))
         let available = bucket.available(rate: rate, now: now)
-        if rate > 0, available >= wanted { return min(available, most) }
+        if rate > 0, available >= wanted { return min(available, maxBytes) }
         execution.waitedForPace()
         paceTimer?.cancel()
         paceTimer = bucket.wait(for: wanted, rate: rate).map { wait in
@@ -249,15 +249,15 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
         http?.stop()
     }
 
-    private func nextChunk(atMost most: Int) -> Int {
+    private func nextChunk(atMost maxBytes: Int) -> Int {
         let share = Self.chunkBudget / max(active.value, 1)
-        let size = min(max(share, Self.chunkSizes.lowerBound), Self.chunkSizes.upperBound, most)
+        let size = min(max(share, Self.chunkSizes.lowerBound), Self.chunkSizes.upperBound, maxBytes)
         return Int(min(Int64(size), self.size - offset))
     }
 
-    private func readCached(atMost most: Int) -> ByteBuffer? {
+    private func readCached(atMost maxBytes: Int) -> ByteBuffer? {
         guard let source else { return nil }
-        let count = nextChunk(atMost: most)
+        let count = nextChunk(atMost: maxBytes)
         spare.clear(minimumCapacity: count)
         var waits = false
         spare.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { buffer in

@@ -28,7 +28,7 @@ struct RecoveryBench {
         var claimed: [Double] = []
         var full = 0
         var made = 0
-        while full < kills, made < Self.most(kills) {
+        while full < kills, made < Self.maxKills(kills) {
             made += 1
             if try rig.store.counts()[.new] < 5000 { try rig.fill(20_000, milliseconds: milliseconds) }
             BenchClock.sleep(Double.random(in: 0.15...0.4))
@@ -67,7 +67,7 @@ struct RecoveryBench {
     }
 
     /// Kills at most for so many that count: some seven of eight do, and fewer where others use the machine.
-    private static func most(_ kills: Int) -> Int { kills + kills / 2 + 20 }
+    private static func maxKills(_ kills: Int) -> Int { kills + kills / 2 + 20 }
 
     private struct Recovery {
         var released: Double

@@ -40,8 +40,8 @@ struct UpCommand: AsyncParsableCommand {
     var grace = DurationArgument(WorkerConfiguration().grace)
 
     func validate() throws {
-        guard (0...Seat.most).contains(workers) else {
-            throw ValidationError("--workers must be from 0 to \(Seat.most).")
+        guard (0...Seat.maxCount).contains(workers) else {
+            throw ValidationError("--workers must be from 0 to \(Seat.maxCount).")
         }
         guard (1...1024).contains(concurrency) else { throw ValidationError("--concurrency must be from 1 to 1024.") }
     }

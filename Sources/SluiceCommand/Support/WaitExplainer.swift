@@ -269,21 +269,21 @@ struct WaitExplainer {
     /// Ready commands of its own quality and of better ones with an earlier turn. An estimate: ages and fairness among
     /// destinations move single commands.
     private func ahead(of command: Command) throws(StoreError) -> (count: Int, isComplete: Bool) {
-        let most = 1000
+        let limit = 1000
         var count = 0
         for shard in 0..<store.shardCount {
-            let found = try store.sound { () throws(StoreError) in try ahead(of: command, in: shard, most: most) }
+            let found = try store.sound { () throws(StoreError) in try ahead(of: command, in: shard, limit: limit) }
             count += found ?? 0
-            if count >= most { return (most, false) }
+            if count >= limit { return (limit, false) }
         }
         return (count, true)
     }
 
-    private func ahead(of command: Command, in shard: Int, most: Int) throws(StoreError) -> Int {
+    private func ahead(of command: Command, in shard: Int, limit: Int) throws(StoreError) -> Int {
         var count = 0
-        for key in try store.readyKeys(shard: shard) where key.qos >= command.qos && count < most {
+        for key in try store.readyKeys(shard: shard) where key.qos >= command.qos && count < limit {
             let rows = try store.ready(
-                shard: shard, destination: key.destination, qos: key.qos, afterTurn: 0, limit: most)
+                shard: shard, destination: key.destination, qos: key.qos, afterTurn: 0, limit: limit)
             count += rows.count { $0.id < command.id || key.qos > command.qos && $0.id != command.id }
         }
         return count
