@@ -93,7 +93,7 @@ extension Coordinator {
             if hint.kind == .changed { dispatcher.changed(hint.ids) }
             // A bulk is found by reading the store in order, not one by one.
             if hint.ids.count > Submitted.maxCount { sweepReady() } else { lookUp(hint.ids) }
-        case .cancelWished: loadWishes()
+        case .cancelRequested: loadCancellationRequests()
         case .settingsChanged:
             loadPauses()
             loadOverrides()

@@ -10,7 +10,7 @@ extension Coordinator {
     /// The backstop behind every hint: what no message told is found here.
     func sweep() {
         sweepReady()
-        loadWishes()
+        loadCancellationRequests()
         loadPauses()
         loadOverrides()
         reapAtStart()
@@ -148,26 +148,26 @@ extension Coordinator {
     private func settled(_ due: [ReadyCommand], _ expiry: Expiry) {
         let now = Int64(clinux_monotonic())
         for event in expiry.cancelled { publish(event, now: now) }
-        for row in expiry.mustBeTold { cancels[row.id] = row.claim }
-        if !expiry.mustBeTold.isEmpty { setNeedsControl() }
+        for row in expiry.ownersToNotify { cancels[row.id] = row.claim }
+        if !expiry.ownersToNotify.isEmpty { setNeedsControl() }
         guard !due.isEmpty else { return }
         dispatcher.insert(due, now: now)
         setNeedsDispatch()
     }
 
     /// Who must be told that its command is to be cancelled.
-    func loadWishes() {
+    func loadCancellationRequests() {
         for shard in 0..<store.shardCount {
             read { store throws(StoreError) in
-                try store.wishes(shard: shard)
+                try store.cancellationRequests(shard: shard)
             } then: { coordinator, result in
                 switch result {
                 case .success(let rows):
-                    let wished = Dictionary(rows.map { ($0.id, $0.claim) }, uniquingKeysWith: max)
+                    let requested = Dictionary(rows.map { ($0.id, $0.claim) }, uniquingKeysWith: max)
                     let before = coordinator.cancels
                     let count = coordinator.store.shardCount
                     coordinator.cancels = before.filter { $0.key.shard(of: count) != shard }
-                        .merging(wished, uniquingKeysWith: max)
+                        .merging(requested, uniquingKeysWith: max)
                     if coordinator.cancels != before { coordinator.setNeedsControl() }
                 case .failure(let error): coordinator.report(error, "Wishes cannot be read")
                 }

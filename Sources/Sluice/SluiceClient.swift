@@ -183,8 +183,8 @@ public final class SluiceClient: Sendable {
         case .cancelled:
             lane.send(.changed, [id])
             return true
-        case .wished:
-            lane.send(.cancelWished, [id])
+        case .requested:
+            lane.send(.cancelRequested, [id])
             return false
         case .ended(let status):
             throw SluiceError(.notAllowed, "command \(id) has ended before, in status \(status)", id: id)

@@ -75,7 +75,7 @@ package protocol CommandStore: Sendable {
     /// Commands that are `queued` or `sent`, for snapshots and after a restart.
     func claimed(shard: Int) throws(StoreError) -> [ClaimedRow]
     /// Commands whose cancellation is wished and which somebody holds.
-    func wishes(shard: Int) throws(StoreError) -> [ClaimedRow]
+    func cancellationRequests(shard: Int) throws(StoreError) -> [ClaimedRow]
 
     // MARK: Executions
 

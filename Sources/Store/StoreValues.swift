@@ -111,12 +111,12 @@ package struct Session: Sendable, Equatable {
 
 package struct Expiry: Sendable, Equatable {
     package var cancelled: [StatusEvent]
-    package var mustBeTold: [ClaimedRow]
+    package var ownersToNotify: [ClaimedRow]
     package var next: Timestamp?
 
-    package init(cancelled: [StatusEvent], mustBeTold: [ClaimedRow], next: Timestamp?) {
+    package init(cancelled: [StatusEvent], ownersToNotify: [ClaimedRow], next: Timestamp?) {
         self.cancelled = cancelled
-        self.mustBeTold = mustBeTold
+        self.ownersToNotify = ownersToNotify
         self.next = next
     }
 }
@@ -124,7 +124,7 @@ package struct Expiry: Sendable, Equatable {
 package enum CancelOutcome: Sendable, Equatable {
     case cancelled(StatusEvent)
     /// Somebody holds it: the wish is durable, the owner must be told.
-    case wished(ClaimedRow)
+    case requested(ClaimedRow)
     /// It had ended before, in this status.
     case ended(CommandStatus)
 }

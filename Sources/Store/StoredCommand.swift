@@ -176,7 +176,7 @@ struct StoredCommand: Equatable {
 
     enum Cancellation {
         case cancelled(Transition)
-        case wished
+        case requested
         case ended
     }
 
@@ -191,7 +191,7 @@ struct StoredCommand: Equatable {
                 command.reason = reason
             }
             openDeadline = nil
-            return .wished
+            return .requested
         case .success, .cancelled, .tooManyTimes: return .ended
         }
     }

@@ -93,7 +93,7 @@ package struct Hint: Sendable, Equatable {
     package enum Kind: UInt8, Sendable {
         /// Submitted or released: may be ready.
         case ready = 0
-        case cancelWished = 1
+        case cancelRequested = 1
         case settingsChanged = 2
         /// Cancelled, retried, resolved or requalified by a person.
         case changed = 3

@@ -7,11 +7,11 @@ struct SettlementTests {
     static let earlier = Timestamp(milliseconds: 5)
 
     static func command(
-        _ status: CommandStatus, idempotent: Bool = true, wished: Bool = false, retries: Int = 0, crashes: Int = 0
+        _ status: CommandStatus, idempotent: Bool = true, requested: Bool = false, retries: Int = 0, crashes: Int = 0
     ) -> Command {
         Command(
             id: CommandID(), type: "upload", qos: .default, status: status, destination: .none, idempotent: idempotent,
-            claim: 1, cancelRequested: wished, retries: retries, retryLimit: 5, crashes: crashes, notBefore: earlier,
+            claim: 1, cancelRequested: requested, retries: retries, retryLimit: 5, crashes: crashes, notBefore: earlier,
             createdAt: .zero, updatedAt: .zero)
     }
 
@@ -38,13 +38,13 @@ struct SettlementTests {
     static let rows: [Row] = [
         Row(name: "success", command: command(.sent), ending: .success(result: nil), statuses: [.success]),
         Row(
-            name: "a success wins over a wish", command: command(.sent, wished: true), ending: .success(result: nil),
+            name: "a success wins over a wish", command: command(.sent, requested: true), ending: .success(result: nil),
             statuses: [.success]),
         Row(
-            name: "cancelled before anything left", command: command(.queued, wished: true),
+            name: "cancelled before anything left", command: command(.queued, requested: true),
             ending: .cancelled(reason: "by a person"), statuses: [.cancelled]),
         Row(
-            name: "cancelled on the way", command: command(.sent, wished: true),
+            name: "cancelled on the way", command: command(.sent, requested: true),
             ending: .cancelled(reason: "by a person"),
             statuses: [.cancelled]),
         Row(
@@ -63,10 +63,10 @@ struct SettlementTests {
             name: "released, ambiguous, but only queued", command: command(.queued, idempotent: false),
             ending: .released(reason: "drained", ambiguous: true), statuses: [.new]),
         Row(
-            name: "released with a wish", command: command(.sent, wished: true),
+            name: "released with a wish", command: command(.sent, requested: true),
             ending: .released(reason: "drained", ambiguous: true), statuses: [.cancelled]),
         Row(
-            name: "released with a wish, in doubt otherwise", command: command(.sent, idempotent: false, wished: true),
+            name: "released with a wish, in doubt otherwise", command: command(.sent, idempotent: false, requested: true),
             ending: .released(reason: "drained", ambiguous: true), statuses: [.cancelled]),
         Row(name: "the link's fault", command: command(.sent), ending: failed(.link), statuses: [.new]),
         Row(
@@ -78,7 +78,7 @@ struct SettlementTests {
             ending: failed(.link),
             statuses: [.new], retries: 5),
         Row(
-            name: "the link's fault with a wish", command: command(.sent, wished: true), ending: failed(.link),
+            name: "the link's fault with a wish", command: command(.sent, requested: true), ending: failed(.link),
             statuses: [.cancelled]),
         Row(
             name: "the link's fault, not idempotent, ambiguous", command: command(.sent, idempotent: false),
@@ -111,11 +111,11 @@ struct SettlementTests {
             name: "the destination at the limit of retries", command: command(.sent, retries: 5),
             ending: failed(.destination), statuses: [.new], retries: 5, wait: 60_000),
         Row(
-            name: "the destination with a cancellation request", command: command(.sent, wished: true),
+            name: "the destination with a cancellation request", command: command(.sent, requested: true),
             ending: failed(.destination), statuses: [.cancelled]),
         Row(
             name: "the destination, ambiguous, with a cancellation request",
-            command: command(.sent, idempotent: false, wished: true), ending: failed(.destination, ambiguous: true),
+            command: command(.sent, idempotent: false, requested: true), ending: failed(.destination, ambiguous: true),
             statuses: [.cancelled]),
         Row(
             name: "the destination, not idempotent, ambiguous", command: command(.sent, idempotent: false),
@@ -142,7 +142,7 @@ struct SettlementTests {
             name: "a charged failure with Retry-After", command: command(.sent),
             ending: failed(.command, after: .seconds(120)), statuses: [.error], retries: 1, wait: 120_000),
         Row(
-            name: "a charged failure with a wish", command: command(.sent, wished: true), ending: failed(.command),
+            name: "a charged failure with a wish", command: command(.sent, requested: true), ending: failed(.command),
             statuses: [.cancelled]),
         Row(
             name: "a charged failure while preparing", command: command(.queued), ending: failed(.command),
@@ -154,13 +154,13 @@ struct SettlementTests {
             name: "a charged failure, not idempotent, ambiguous", command: command(.sent, idempotent: false),
             ending: failed(.command, ambiguous: true), statuses: [.inDoubt]),
         Row(
-            name: "an ambiguous failure with a wish", command: command(.sent, idempotent: false, wished: true),
+            name: "an ambiguous failure with a wish", command: command(.sent, idempotent: false, requested: true),
             ending: failed(.command, ambiguous: true), statuses: [.cancelled]),
         Row(
             name: "no retry can mend it", command: command(.sent), ending: failed(.final),
             statuses: [.error, .tooManyTimes]),
         Row(
-            name: "no retry can mend it, with a wish", command: command(.sent, wished: true), ending: failed(.final),
+            name: "no retry can mend it, with a wish", command: command(.sent, requested: true), ending: failed(.final),
             statuses: [.cancelled]),
         Row(
             name: "no retry can mend what was being prepared", command: command(.queued), ending: failed(.final),
@@ -184,10 +184,10 @@ struct SettlementTests {
             }
         }
         for idempotent in [false, true] {
-            for wished in [false, true] {
+            for requested in [false, true] {
                 for retries in 0...6 {
                     for status in [CommandStatus.queued, .sent] {
-                        let command = Self.command(status, idempotent: idempotent, wished: wished, retries: retries)
+                        let command = Self.command(status, idempotent: idempotent, requested: requested, retries: retries)
                         for ending in endings where status == .sent || ending != .success(result: nil) {
                             var at = status
                             for next in Self.settle(command, ending).statuses {
@@ -198,7 +198,7 @@ struct SettlementTests {
                         for charged in [false, true] {
                             for crashes in 0...Command.crashLimit {
                                 let command = Self.command(
-                                    status, idempotent: idempotent, wished: wished, retries: retries, crashes: crashes)
+                                    status, idempotent: idempotent, requested: requested, retries: retries, crashes: crashes)
                                 var at = status
                                 let settlement = Settlement(
                                     ofDeath: command, charged: charged, reason: "died", now: .zero)
@@ -215,12 +215,12 @@ struct SettlementTests {
     }
 
     @Test func `says that a cancelled command may have been delivered once it was sent`() {
-        let queued = Self.settle(Self.command(.queued, wished: true), .cancelled(reason: "by a person"))
-        let sent = Self.settle(Self.command(.sent, wished: true), .cancelled(reason: "by a person"))
+        let queued = Self.settle(Self.command(.queued, requested: true), .cancelled(reason: "by a person"))
+        let sent = Self.settle(Self.command(.sent, requested: true), .cancelled(reason: "by a person"))
         #expect(queued.reason == "by a person")
         #expect(sent.reason == "by a person; may have been delivered")
         // The row says who wished it; the worker only knows that somebody did.
-        var late = Self.command(.queued, wished: true)
+        var late = Self.command(.queued, requested: true)
         late.reason = "its deadline passed"
         #expect(Self.settle(late, .cancelled(reason: "cancelled")).reason == "its deadline passed")
     }
@@ -254,15 +254,15 @@ struct SettlementTests {
         Death(command: command(.sent), charged: false, statuses: [.new]),
         Death(command: command(.sent, idempotent: false), charged: false, statuses: [.inDoubt]),
         Death(command: command(.queued, idempotent: false), charged: false, statuses: [.new]),
-        Death(command: command(.sent, wished: true), charged: false, statuses: [.cancelled]),
-        Death(command: command(.sent, idempotent: false, wished: true), charged: false, statuses: [.cancelled]),
+        Death(command: command(.sent, requested: true), charged: false, statuses: [.cancelled]),
+        Death(command: command(.sent, idempotent: false, requested: true), charged: false, statuses: [.cancelled]),
         Death(command: command(.sent), charged: true, statuses: [.new], wait: .seconds(2)),
         Death(command: command(.sent, crashes: 3), charged: true, statuses: [.new], wait: .seconds(16)),
         Death(command: command(.sent, crashes: 4), charged: true, statuses: [.error, .tooManyTimes]),
         Death(command: command(.queued, crashes: 4), charged: true, statuses: [.error, .tooManyTimes]),
         Death(command: command(.sent, crashes: 4), charged: false, statuses: [.new]),
         Death(command: command(.sent, idempotent: false, crashes: 4), charged: true, statuses: [.inDoubt]),
-        Death(command: command(.sent, wished: true, crashes: 4), charged: true, statuses: [.cancelled]),
+        Death(command: command(.sent, requested: true, crashes: 4), charged: true, statuses: [.cancelled]),
     ]
 
     @Test(arguments: deaths.indices)

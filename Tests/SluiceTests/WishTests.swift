@@ -24,7 +24,7 @@ import Wire
             try rig.hold(id)
             #expect(try await !rig.client.cancel(id))
             #expect(try rig.store.command(id)?.cancelRequested == true)
-            try await until("the hint") { stage.hints.contains(Hint(.cancelWished, [id])) }
+            try await until("the hint") { stage.hints.contains(Hint(.cancelRequested, [id])) }
             await stage.leave()
         }
     }

@@ -19,13 +19,13 @@ import Testing
             #expect(event.transition.status == .cancelled && event.transition.reason == "not wanted any more")
             #expect(try subject.status(id) == .cancelled)
         case .queued, .sent:
-            guard case .wished(let row) = outcome else {
+            guard case .requested(let row) = outcome else {
                 Issue.record("\(outcome)")
                 return
             }
             #expect(row.id == id && row.claim == 1)
             #expect(try subject.status(id) == status)
-            #expect(try subject.store.wishes(shard: id.shard(of: 4)).map(\.id) == [id])
+            #expect(try subject.store.cancellationRequests(shard: id.shard(of: 4)).map(\.id) == [id])
         case .success, .cancelled, .tooManyTimes: #expect(outcome == .ended(status))
         }
         #expect(try subject.countsAreTrue())
@@ -50,7 +50,7 @@ import Testing
         _ = try subject.store.cancel(won, reason: "stop", now: .base)
         try subject.apply(.end(won, claim: 1, .success(result: nil)))
         #expect(try subject.status(won) == .success)
-        #expect(try (0..<4).allSatisfy { try subject.store.wishes(shard: $0).isEmpty })
+        #expect(try (0..<4).allSatisfy { try subject.store.cancellationRequests(shard: $0).isEmpty })
     }
 
     @Test(arguments: StoreKind.allCases, CommandStatus.allCases.filter { $0 != .blocked })
@@ -125,14 +125,14 @@ import Testing
         try subject.claim(done)
         try subject.apply(.end(done, claim: 1, .success(result: nil)))
         let early = try subject.store.expire(shard: 0, now: .base + .seconds(9), limit: 10)
-        #expect(early.cancelled.isEmpty && early.mustBeTold.isEmpty && early.next == .base + .seconds(10))
+        #expect(early.cancelled.isEmpty && early.ownersToNotify.isEmpty && early.next == .base + .seconds(10))
         let expiry = try subject.store.expire(shard: 0, now: .base + .seconds(10), limit: 10)
         #expect(expiry.cancelled.map(\.transition.id) == [waiting])
-        #expect(expiry.mustBeTold.map(\.id) == [running])
+        #expect(expiry.ownersToNotify.map(\.id) == [running])
         #expect(expiry.next == .base + .seconds(100))
         #expect(try subject.status(waiting) == .cancelled)
         #expect(try subject.store.command(waiting)?.reason == "its deadline passed")
-        #expect(try subject.store.wishes(shard: 0).map(\.id) == [running])
+        #expect(try subject.store.cancellationRequests(shard: 0).map(\.id) == [running])
         #expect(try subject.claim(later, now: .base + .seconds(100)) == nil)
         #expect(try subject.status(done) == .success)
         #expect(try subject.countsAreTrue())

@@ -131,7 +131,7 @@ enum Samples {
     }
 
     static func hint(_ random: inout SeededRandom) -> Hint {
-        let kinds: [Hint.Kind] = [.ready, .cancelWished, .settingsChanged, .changed]
+        let kinds: [Hint.Kind] = [.ready, .cancelRequested, .settingsChanged, .changed]
         return Hint(kinds[random.number(in: 0..<kinds.count)], many(&random) { $0.id() })
     }
 

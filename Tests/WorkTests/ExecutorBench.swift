@@ -89,7 +89,7 @@ final class Bench: Sendable {
     }
 
     func cancel(_ id: CommandID) throws {
-        guard case .wished(let row) = try store.cancel(id, reason: "by a test", now: .now) else { return }
+        guard case .requested(let row) = try store.cancel(id, reason: "by a test", now: .now) else { return }
         var control = ControlState()
         control.cancels = [.init(id: id, claim: row.claim)]
         executor.control(control)

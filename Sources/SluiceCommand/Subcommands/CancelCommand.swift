@@ -36,8 +36,8 @@ struct CancelCommand: ParsableCommand {
             case .cancelled:
                 hints.add(.changed, id)
                 report.done(id, "cancelled")
-            case .wished:
-                hints.add(.cancelWished, id)
+            case .requested:
+                hints.add(.cancelRequested, id)
                 report.done(id, "cancel wished; its worker is told")
             case .ended(.cancelled): report.done(id, "was cancelled before")
             case .ended(let status): report.refused(id, "has ended before, in status \(status)")

@@ -45,7 +45,7 @@ final class PendingHints: Sendable {
             defer { pending = [] }
             return pending
         }
-        for kind in [Hint.Kind.cancelWished, .changed] {
+        for kind in [Hint.Kind.cancelRequested, .changed] {
             let ids = hints.filter { $0.kind == kind }.map { $0.id }
             if !ids.isEmpty { Hints.send(kind, ids, in: directory) }
         }

@@ -86,7 +86,7 @@ extension MemoryStore {
             shard.change(id) { row, journal -> CancelOutcome in
                 switch row.cancel(reason: reason, now: now, &journal) {
                 case .cancelled(let transition): .cancelled(row.event(transition, shard: number))
-                case .wished: .wished(row.claimed)
+                case .requested: .requested(row.claimed)
                 case .ended: .ended(row.command.status)
                 }
             }

@@ -40,14 +40,14 @@ extension MemoryStore {
 
     package func expire(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Expiry {
         try with(shard) { shard in
-            var expiry = Expiry(cancelled: [], mustBeTold: [], next: nil)
+            var expiry = Expiry(cancelled: [], ownersToNotify: [], next: nil)
             for row in shard.limited.prefix(while: { $0.openDeadline.map { $0 <= now } ?? false }).prefix(max(limit, 0))
             {
                 let number = shard.number
                 _ = shard.change(row.id) { row, journal in
                     switch row.cancel(reason: StoredCommand.deadlinePassed, now: now, &journal) {
                     case .cancelled(let transition): expiry.cancelled.append(row.event(transition, shard: number))
-                    case .wished: expiry.mustBeTold.append(row.claimed)
+                    case .requested: expiry.ownersToNotify.append(row.claimed)
                     case .ended: row.openDeadline = nil
                     }
                 }
@@ -76,7 +76,7 @@ extension MemoryStore {
         try with(shard) { $0.claimed.map(\.claimed) }
     }
 
-    package func wishes(shard: Int) throws(StoreError) -> [ClaimedRow] {
+    package func cancellationRequests(shard: Int) throws(StoreError) -> [ClaimedRow] {
         try with(shard) { $0.claimed.filter(\.command.cancelRequested).map(\.claimed) }
     }
 }

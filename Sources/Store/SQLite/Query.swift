@@ -11,7 +11,7 @@ enum Query: Int, CaseIterable {
     case transition, events, transitionRange
     case ready, readyKeyAfter, readyByID
     case dueRows, nextDue, promote, shiftBackoffs, deadlines, nextDeadline
-    case inFlight, inFlightOf, wishes
+    case inFlight, inFlightOf, cancellationRequests
     case payload, result, counts, setting, setSetting, removeSetting, types, addType
     case sessions, openSession, closeSession, deleteSession
     case prunedThrough, setPrunedThrough, transitionsAfter, ended, deadBefore
@@ -148,7 +148,7 @@ enum Query: Int, CaseIterable {
             SELECT \(Self.columns) FROM command c INDEXED BY command_in_flight
             WHERE c.status IN (1, 2) AND c.seat = ?1 AND c.epoch = ?2 ORDER BY c.turn
             """
-        case .wishes:
+        case .cancellationRequests:
             """
             SELECT \(Self.claimedColumns) FROM command c INDEXED BY command_in_flight
             WHERE c.status IN (1, 2) AND c.cancel_requested = 1 ORDER BY c.turn

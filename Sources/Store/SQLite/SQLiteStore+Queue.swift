@@ -92,16 +92,16 @@ extension SQLiteStore {
     package func expire(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Expiry {
         let shard = try self.shard(shard)
         let look = try shard.use { connection throws(StoreError) in try connection.earliest(.nextDeadline) }
-        guard let look, look <= now else { return Expiry(cancelled: [], mustBeTold: [], next: look) }
+        guard let look, look <= now else { return Expiry(cancelled: [], ownersToNotify: [], next: look) }
         var expiry = try shard.write(timeout: shortTimeout) { connection throws(StoreError) in
             let passed = try connection.statement(.deadlines)
             passed.bind(now, at: 1)
             passed.bind(max(limit, 0), at: 2)
-            var expiry = Expiry(cancelled: [], mustBeTold: [], next: nil)
+            var expiry = Expiry(cancelled: [], ownersToNotify: [], next: nil)
             for var row in try connection.rows(passed) {
                 switch row.cancel(reason: StoredCommand.deadlinePassed, now: now, &connection.journal) {
                 case .cancelled(let transition): expiry.cancelled.append(row.event(transition, shard: shard.number))
-                case .wished: expiry.mustBeTold.append(row.claimed)
+                case .requested: expiry.ownersToNotify.append(row.claimed)
                 case .ended: row.openDeadline = nil
                 }
                 try connection.save(row)
@@ -142,8 +142,8 @@ extension SQLiteStore {
         try self.shard(shard).use { connection throws(StoreError) in try connection.claimedRows(.inFlight) }
     }
 
-    package func wishes(shard: Int) throws(StoreError) -> [ClaimedRow] {
-        try self.shard(shard).use { connection throws(StoreError) in try connection.claimedRows(.wishes) }
+    package func cancellationRequests(shard: Int) throws(StoreError) -> [ClaimedRow] {
+        try self.shard(shard).use { connection throws(StoreError) in try connection.claimedRows(.cancellationRequests) }
     }
 }
 

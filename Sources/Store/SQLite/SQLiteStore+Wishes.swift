@@ -5,7 +5,7 @@ extension SQLiteStore {
         try change(id) { row, connection throws(StoreError) in
             switch row.cancel(reason: reason, now: now, &connection.journal) {
             case .cancelled(let transition): (.cancelled(self.event(row, transition)), true)
-            case .wished: (.wished(row.claimed), true)
+            case .requested: (.requested(row.claimed), true)
             case .ended: (.ended(row.command.status), false)
             }
         }

@@ -47,7 +47,7 @@ extension UniquePeriod {
 }
 
 extension ClaimedRow {
-    /// Reads the columns of `inFlight` and `wishes`.
+    /// Reads the columns of `inFlight` and `cancellationRequests`.
     init(_ row: Statement, _ connection: Connection) throws(StoreError) {
         self.init(
             id: try row.id(0), status: try row.status(1), type: row.text(2), qos: try row.qos(3),
