@@ -74,20 +74,20 @@ actor EventSubscriber {
     /// Returns when the command has ended.
     nonisolated func wait(for id: CommandID) async throws -> CommandOutcome {
         let number = await newNumber()
-        let wish = CancellationFlag()
+        let flag = CancellationFlag()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                loop.perform { self.assumeIsolated { $0.wait(id, number, continuation, wish) } }
+                loop.perform { self.assumeIsolated { $0.wait(id, number, continuation, flag) } }
             }
         } onCancel: {
-            wish.stands.store(true, ordering: .sequentiallyConsistent)
+            flag.isRequested.store(true, ordering: .sequentiallyConsistent)
             loop.perform { self.assumeIsolated { $0.abandon(id, number) } }
         }
     }
 
     /// A cancellation may come before the waiter has been registered.
     private final class CancellationFlag: Sendable {
-        let stands = Atomic<Bool>(false)
+        let isRequested = Atomic<Bool>(false)
     }
 
     private func newNumber() -> Int {
@@ -97,9 +97,9 @@ actor EventSubscriber {
 
     private func wait(
         _ id: CommandID, _ number: Int, _ continuation: CheckedContinuation<CommandOutcome, any Error>,
-        _ wish: CancellationFlag
+        _ flag: CancellationFlag
     ) {
-        guard !isClosed, !wish.stands.load(ordering: .sequentiallyConsistent) else {
+        guard !isClosed, !flag.isRequested.load(ordering: .sequentiallyConsistent) else {
             return continuation.resume(throwing: CancellationError())
         }
         if waiters.isEmpty {

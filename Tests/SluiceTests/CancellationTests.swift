@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Wire
 
-@Suite struct WishTests {
+@Suite struct CancellationTests {
     @Test func `cancel ends what waits, and tells the coordinator`() async throws {
         try await Rig.with { rig in
             let stage = try await Stage(rig.directory)
