@@ -141,12 +141,12 @@ package enum ExecutionWrite: Sendable, Equatable {
     /// Progress: rides along; changes no status.
     case offset(CommandID, claim: Int, offset: Int64, total: Int64)
     /// What the next execution of the command is to find, whichever worker it is in; replaces what was kept before.
-    case keep(CommandID, claim: Int, state: [UInt8])
+    case saveCheckpoint(CommandID, claim: Int, state: [UInt8])
     case end(CommandID, claim: Int, ExecutionResult)
 
     package var id: CommandID {
         switch self {
-        case .claim(let id, _, _), .sent(let id, _), .offset(let id, _, _, _), .keep(let id, _, _), .end(let id, _, _):
+        case .claim(let id, _, _), .sent(let id, _), .offset(let id, _, _, _), .saveCheckpoint(let id, _, _), .end(let id, _, _):
             id
         }
     }
@@ -155,7 +155,7 @@ package enum ExecutionWrite: Sendable, Equatable {
 package enum ExecutionOutcome: Sendable, Equatable {
     /// The command as it stands after the claim, its payload, what an earlier execution has kept, and the transitions
     /// made.
-    case claimed(Command, payload: [UInt8], kept: [UInt8]? = nil, [Transition])
+    case claimed(Command, payload: [UInt8], checkpoint: [UInt8]? = nil, [Transition])
     /// Not there to be taken: gone, taken, wished away, past its deadline, or the session is over.
     case refused
     /// Done; the transitions it made in order (none for an offset or a state), and the charged failures as they stand.

@@ -8,23 +8,23 @@ public final class CommandExecution: Sendable {
     public let payload: [UInt8]
     /// How fast it may send.
     package let pace: Pace
-    /// What an earlier execution of the command has left here by ``keep(_:)``; nil where none has.
-    public let kept: [UInt8]?
+    /// What an earlier execution of the command has left here by ``saveCheckpoint(_:)``; nil where none has.
+    public let checkpoint: [UInt8]?
     private let meter: TransferMeter
-    private let keeper: @Sendable ([UInt8]) async throws -> Void
+    private let saver: @Sendable ([UInt8]) async throws -> Void
 
-    /// - Parameter keeper: makes a state durable; throws where the command is not this execution's any more.
+    /// - Parameter saver: makes a state durable; throws where the command is not this execution's any more.
     package init(
-        command: Command, payload: [UInt8], kept: [UInt8]? = nil, meter: TransferMeter,
+        command: Command, payload: [UInt8], checkpoint: [UInt8]? = nil, meter: TransferMeter,
         pace: Pace = Pace(),
-        keeper: @escaping @Sendable ([UInt8]) async throws -> Void = { _ in }
+        saver: @escaping @Sendable ([UInt8]) async throws -> Void = { _ in }
     ) {
         self.command = command
         self.payload = payload
-        self.kept = kept
+        self.checkpoint = checkpoint
         self.meter = meter
         self.pace = pace
-        self.keeper = keeper
+        self.saver = saver
     }
 
     public var id: CommandID { command.id }
@@ -57,7 +57,7 @@ public final class CommandExecution: Sendable {
     /// what changes with each chunk there is ``progress(offset:total:)``.
     /// - Parameter state: replaces what was kept before. A few hundred bytes.
     /// - Throws: `CancellationError` where another execution has taken the command over.
-    public func keep(_ state: [UInt8]) async throws { try await keeper(state) }
+    public func saveCheckpoint(_ state: [UInt8]) async throws { try await saver(state) }
 
     /// Whether this execution was told to stop so that another one may go on from where it is: it was preempted, or its
     /// worker drains. False where it was cancelled, and what it has begun is nobody's any more.

@@ -30,7 +30,7 @@ extension Executor {
                 case .claim(let id, _, _): state.places.refused(id)
                 // It only rode along.
                 case .offset: break
-                case .sent, .keep, .end: state.forget(write.id, isOpen: true)
+                case .sent, .saveCheckpoint, .end: state.forget(write.id, isOpen: true)
                 }
             }
         }
@@ -48,7 +48,7 @@ extension Executor {
         _ write: ExecutionWrite, _ outcome: ExecutionOutcome, shard: Int, now: Int64, _ state: inout State
     ) {
         switch (write, outcome) {
-        case (.claim(let id, _, _), .claimed(let command, let payload, let kept, let transitions)):
+        case (.claim(let id, _, _), .claimed(let command, let payload, let checkpoint, let transitions)):
             guard let operation = registry[command.type] else {
                 // Offered by mistake; nothing has begun.
                 state.places.claimed(id, preemptible: false, now: now)
@@ -58,7 +58,7 @@ extension Executor {
                 return
             }
             state.running[id] = Running(
-                command: command, payload: payload, kept: kept, operation: operation,
+                command: command, payload: payload, checkpoint: checkpoint, operation: operation,
                 bytesPerSecond: state.paces.rate(of: command, .up))
             state.places.claimed(id, preemptible: command.idempotent, now: now)
             state.report(transitions, of: command, retries: command.retries, shard: shard)
@@ -76,9 +76,9 @@ extension Executor {
             if running.stop == nil { running.stop = .cancelled }
             running.sent?.resume(returning: false)
             running.sent = nil
-        case (.keep(let id, _, _), .done):
-            guard let running = state.running[id], !running.keeping.isEmpty else { return }
-            running.keeping.removeFirst().resume(returning: true)
+        case (.saveCheckpoint(let id, _, _), .done):
+            guard let running = state.running[id], !running.pendingCheckpoints.isEmpty else { return }
+            running.pendingCheckpoints.removeFirst().resume(returning: true)
         case (.end(let id, _, _), .done(let transitions, let retries)):
             state.places.settled(id)
             guard let running = state.running.removeValue(forKey: id) else { return }
@@ -86,7 +86,7 @@ extension Executor {
             state.retire(running)
         case (.offset, _):
             break
-        case (.sent(let id, _), _), (.keep(let id, _, _), _), (.end(let id, _, _), _):
+        case (.sent(let id, _), _), (.saveCheckpoint(let id, _, _), _), (.end(let id, _, _), _):
             logger.warning(
                 "Another execution has taken over; this one reports nothing.", metadata: ["command": "\(id)"])
             state.forget(id)
@@ -116,8 +116,8 @@ extension Executor.State {
         guard let running = running.removeValue(forKey: id) else { return }
         running.sent?.resume(returning: false)
         running.sent = nil
-        for continuation in running.keeping { continuation.resume(returning: false) }
-        running.keeping = []
+        for continuation in running.pendingCheckpoints { continuation.resume(returning: false) }
+        running.pendingCheckpoints = []
         running.task?.cancel()
         if isOpen, let place = running.place {
             board?.end(place)

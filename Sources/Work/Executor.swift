@@ -163,9 +163,9 @@ final class Executor: Sendable {
 
     private func execute(_ running: Running) async {
         let execution = CommandExecution(
-            command: running.command, payload: running.payload, kept: running.kept, meter: running.meter,
+            command: running.command, payload: running.payload, checkpoint: running.checkpoint, meter: running.meter,
             pace: running.pace,
-            keeper: { [self] in
+            saver: { [self] in
                 guard await commit($0, of: running) else { throw CancellationError() }
             })
         var began = false
@@ -209,15 +209,15 @@ final class Executor: Sendable {
     }
 
     /// - Returns: false where the command is not ours any more.
-    private func commit(_ kept: [UInt8], of running: Running) async -> Bool {
+    private func commit(_ checkpoint: [UInt8], of running: Running) async -> Bool {
         let id = running.command.id
         return await withCheckedContinuation { continuation in
             change { state in
                 guard state.running[id] === running, !running.isEnding else {
                     return continuation.resume(returning: false)
                 }
-                running.keeping.append(continuation)
-                state.writes.append(.keep(id, claim: running.command.claim, state: kept))
+                running.pendingCheckpoints.append(continuation)
+                state.writes.append(.saveCheckpoint(id, claim: running.command.claim, state: checkpoint))
             }
         }
     }

@@ -42,7 +42,7 @@ final class Running: @unchecked Sendable {
 
     let command: Command
     let payload: [UInt8]
-    let kept: [UInt8]?
+    let checkpoint: [UInt8]?
     let operation: any CommandOperation
     let meter: TransferMeter
     let pace: Pace
@@ -58,15 +58,15 @@ final class Running: @unchecked Sendable {
     /// Resumed when `sent` is committed; false: it is not ours any more.
     var sent: CheckedContinuation<Bool, Never>?
     /// Resumed in the order of their commits; false: it is not ours any more.
-    var keeping: [CheckedContinuation<Bool, Never>] = []
+    var pendingCheckpoints: [CheckedContinuation<Bool, Never>] = []
     var reported = TransferMeter.Reading()
 
     init(
-        command: Command, payload: [UInt8], kept: [UInt8]?, operation: any CommandOperation, bytesPerSecond: Int64?
+        command: Command, payload: [UInt8], checkpoint: [UInt8]?, operation: any CommandOperation, bytesPerSecond: Int64?
     ) {
         self.command = command
         self.payload = payload
-        self.kept = kept
+        self.checkpoint = checkpoint
         self.operation = operation
         meter = TransferMeter(offset: command.offset, total: command.total)
         pace = Pace(bytesPerSecond: bytesPerSecond)

@@ -50,8 +50,8 @@ final class RepeatedUpload: Sendable {
             idempotent: facts.idempotent, claim: claim, retryLimit: 5, offset: offset, total: facts.total,
             createdAt: .now, updatedAt: .now)
         let execution = CommandExecution(
-            command: command, payload: facts.payload?.bytes ?? [], kept: kept, meter: meter,
-            keeper: { [self] bytes in
+            command: command, payload: facts.payload?.bytes ?? [], checkpoint: kept, meter: meter,
+            saver: { [self] bytes in
                 state.withLock { $0.kept = bytes }
                 try onKeep()
             })

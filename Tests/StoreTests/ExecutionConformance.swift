@@ -110,7 +110,7 @@ import Testing
         #expect(try subject.claim(id, sent: false) == 2)
         let late: [ExecutionWrite] = [
             .sent(id, claim: 1), .offset(id, claim: 1, offset: 5, total: 9), .end(id, claim: 1, .success(result: [1])),
-            .keep(id, claim: 1, state: [1]),
+            .saveCheckpoint(id, claim: 1, state: [1]),
             .end(id, claim: 1, .failure(CommandFailure(.command, reason: "late"))), .end(id, claim: 3, .success(result: nil)),
         ]
         let before = try subject.store.command(id)
@@ -136,8 +136,8 @@ import Testing
             return kept
         }
         #expect(try kept() == nil)
-        #expect(try subject.apply(.keep(id, claim: 1, state: [7])) == .done([], retries: 0))
-        #expect(try subject.apply(.keep(id, claim: 1, state: [7, 8])) == .done([], retries: 0))
+        #expect(try subject.apply(.saveCheckpoint(id, claim: 1, state: [7])) == .done([], retries: 0))
+        #expect(try subject.apply(.saveCheckpoint(id, claim: 1, state: [7, 8])) == .done([], retries: 0))
         #expect(try subject.status(id) == .sent)
         #expect(try subject.store.payload(id) == CommandDraft.noop.payload)
         // It died; another one has it now.
@@ -147,14 +147,14 @@ import Testing
         try subject.open(epoch: 9)
         #expect(try kept(epoch: 9, turn: try #require(try subject.store.command(id)).turn) == [7, 8])
         // The one that died has nothing to say any more.
-        #expect(try subject.apply(.keep(id, claim: 1, state: [6])) == .replaced)
-        #expect(try subject.apply(.keep(id, claim: 2, state: []), epoch: 9) == .done([], retries: 0))
+        #expect(try subject.apply(.saveCheckpoint(id, claim: 1, state: [6])) == .replaced)
+        #expect(try subject.apply(.saveCheckpoint(id, claim: 2, state: []), epoch: 9) == .done([], retries: 0))
         try subject.apply(.end(id, claim: 2, .failure(CommandFailure(.final, reason: "no such thing"))), epoch: 9)
-        #expect(try subject.apply(.keep(id, claim: 2, state: [6]), epoch: 9) == .replaced)
+        #expect(try subject.apply(.saveCheckpoint(id, claim: 2, state: [6]), epoch: 9) == .replaced)
         // A person's retry goes on as well.
         _ = try subject.store.retry(id, now: .base)
         #expect(try kept(epoch: 9) == [])
-        #expect(try subject.apply(.keep(CommandID(), claim: 1, state: [1]), epoch: 9) == .replaced)
+        #expect(try subject.apply(.saveCheckpoint(CommandID(), claim: 1, state: [1]), epoch: 9) == .replaced)
     }
 
     @Test(arguments: StoreKind.allCases)

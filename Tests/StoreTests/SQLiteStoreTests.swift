@@ -125,7 +125,7 @@ import Testing
             try store.apply([write], shard: shard, seat: 1, epoch: 1, now: .now)[0]
         }
         guard case .claimed(_, _, nil, _) = try apply(.claim(id, sent: true)) else { throw Missed("the claim") }
-        #expect(try apply(.keep(id, claim: 1, state: [1])) == .done([], retries: 0))
+        #expect(try apply(.saveCheckpoint(id, claim: 1, state: [1])) == .done([], retries: 0))
         #expect(try SQLiteProbe(path).number("PRAGMA user_version") == 3)
     }
 

@@ -80,7 +80,7 @@ final class Bench: Sendable {
         executor.offered(Offers(first: number, offers: [offer]), coordinator: 1, now: 0)
     }
 
-    func kept(_ id: CommandID) throws -> Command { try #require(try store.command(id)) }
+    func command(_ id: CommandID) throws -> Command { try #require(try store.command(id)) }
 
     func statuses(_ id: CommandID) throws -> [CommandStatus] { try store.timeline(id).map(\.status) }
 

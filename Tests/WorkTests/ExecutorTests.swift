@@ -30,19 +30,19 @@ import Wire
             Scripted(
                 type: "a",
                 body: { execution in
-                    seen.withLock { $0.append(execution.kept) }
-                    guard execution.kept == nil else { return nil }
-                    async let first: Void = execution.keep([1])
-                    async let second: Void = execution.keep([1])
+                    seen.withLock { $0.append(execution.checkpoint) }
+                    guard execution.checkpoint == nil else { return nil }
+                    async let first: Void = execution.saveCheckpoint([1])
+                    async let second: Void = execution.saveCheckpoint([1])
                     _ = try await (first, second)
-                    try await execution.keep([1, 2])
+                    try await execution.saveCheckpoint([1, 2])
                     throw CommandFailure(.link, reason: "cut")
                 })
         ])
         let id = try bench.submit("a", to: Destination(scheme: "http", host: "h", port: 80))
         bench.offer(id, "a")
         try await until("the release") {
-            let command = try bench.kept(id)
+            let command = try bench.command(id)
             return command.claim == 1 && command.status == .new
         }
         await bench.executor.idle()
@@ -60,7 +60,7 @@ import Wire
                 type: "a",
                 body: { execution in
                     try reference.withLock { try $0?.replace(execution.id) }
-                    do { try await execution.keep([1]) } catch {
+                    do { try await execution.saveCheckpoint([1]) } catch {
                         outcome.withLock { $0 = error }
                         throw error
                     }
@@ -72,7 +72,7 @@ import Wire
         bench.offer(id, "a")
         try await until("the refusal") { outcome.withLock { $0 is CancellationError } }
         await bench.executor.idle()
-        #expect(try bench.kept(id).claim == 2)
+        #expect(try bench.command(id).claim == 2)
         reference.withLock { $0 = nil }
         await bench.close()
     }
@@ -125,19 +125,19 @@ import Wire
         let first = try bench.submit("cut", to: host)
         bench.offer(first, "cut")
         try await until("the first end") { try bench.statuses(first) == [.new, .queued, .sent, .new] }
-        #expect(try bench.kept(first).retries == 0)
+        #expect(try bench.command(first).retries == 0)
         let fine = try bench.submit("fine", to: host)
         bench.offer(fine, "fine")
         try await bench.reach(.success, fine)
         let second = try bench.submit("cut", to: host)
         bench.offer(second, "cut")
         try await bench.reach(.error, second)
-        #expect(try bench.kept(second).retries == 1)
+        #expect(try bench.command(second).retries == 1)
         // Who talks to nobody has no link to blame, and waits for its turn.
         let alone = try bench.submit("cut")
         bench.offer(alone, "cut")
         try await bench.reach(.error, alone)
-        #expect(try bench.kept(alone).notBefore > .now)
+        #expect(try bench.command(alone).notBefore > .now)
         await bench.executor.idle()
         let faults = bench.executor.takeReports().1.compactMap(\.fault)
         #expect(faults == [.link, .command, .command])
@@ -173,7 +173,7 @@ import Wire
         isCut.withLock { $0 = true }
         for id in both {
             try await until("its end") { try bench.statuses(id) == [.new, .queued, .sent, .new] }
-            #expect(try bench.kept(id).retries == 0)
+            #expect(try bench.command(id).retries == 0)
         }
         let beside = try bench.submit("lasting", to: host)
         bench.offer(beside, "lasting")
@@ -181,7 +181,7 @@ import Wire
         let single = try bench.submit("cut", to: host)
         bench.offer(single, "cut")
         try await bench.reach(.error, single)
-        #expect(try bench.kept(single).retries == 1)
+        #expect(try bench.command(single).retries == 1)
         finish.continuation.yield()
         try await bench.reach(.success, beside)
         await bench.executor.idle()
@@ -194,7 +194,7 @@ import Wire
         let id = try bench.submit("a")
         bench.offer(id, "a")
         try await bench.reach(.error, id)
-        #expect(try bench.kept(id).retries == 1)
+        #expect(try bench.command(id).retries == 1)
         await bench.close()
     }
 
@@ -268,8 +268,8 @@ import Wire
         try await bench.reach(.sent, middle)
         bench.executor.drain()
         try await bench.reach(.new, low)
-        #expect(try bench.kept(middle).status == .sent)
-        #expect(try bench.kept(low).retries == 0)
+        #expect(try bench.command(middle).status == .sent)
+        #expect(try bench.command(low).retries == 0)
         finish.continuation.yield()
         try await bench.reach(.success, middle)
         await bench.executor.idle()
@@ -292,7 +292,7 @@ import Wire
         bench.executor.drain()
         bench.executor.stopAll()
         await bench.executor.idle()
-        #expect(try bench.kept(id).status == .new)
+        #expect(try bench.command(id).status == .new)
         await bench.close()
     }
 
@@ -313,7 +313,7 @@ import Wire
         try bench.store.reap(seat: 0, epoch: 5, counts: false, begun: nil, reason: "test", now: .now) { _, _ in }
         go.continuation.yield()
         await bench.executor.idle()
-        #expect(try bench.kept(id).status == .new)
+        #expect(try bench.command(id).status == .new)
         await bench.close()
     }
 
@@ -327,7 +327,7 @@ import Wire
         bench.offer(id, "a")
         try await bench.reach(.sent, id)
         await bench.executor.idle()
-        #expect(try bench.kept(id).status == .sent)
+        #expect(try bench.command(id).status == .sent)
         #expect(
             StartedExecutions.read(directory: place.path, seat: 0, epoch: 5) == StartedExecutions.Reading(ended: [id]))
         await bench.close()

@@ -117,7 +117,7 @@ import Wire
         opening.finish()
         try await bench.reach(.success, running)
         try await until("a free place") { bench.executor.workerState.free == 1 }
-        #expect(try bench.kept(waiting).claim == 0)
+        #expect(try bench.command(waiting).claim == 0)
         bench.executor.control(control(nil))
         bench.offer(waiting, "a")
         try await bench.reach(.success, waiting)
@@ -141,7 +141,7 @@ import Wire
         order.orders = [.init(verb, .init(id: id, claim: 1), reason: "the link is poor")]
         bench.executor.control(order)
         try await bench.reach(verb == .cut ? .new : .cancelled, id)
-        let command = try bench.kept(id)
+        let command = try bench.command(id)
         #expect(command.retries == 0)
         #expect(command.reason?.hasPrefix("the link is poor") == true, "\(command.reason ?? "")")
         await bench.executor.idle()

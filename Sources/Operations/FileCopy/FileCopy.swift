@@ -130,7 +130,7 @@ struct FileCopy: Sendable {
         let path = target.temporaryPath(execution.id, claim: execution.claim)
         unlink(path)
         var checkpoint: (String, Int64)?
-        if case .copy(let boot, let synced)? = UploadCheckpoint(execution.kept, of: source.identity)?.way {
+        if case .copy(let boot, let synced)? = UploadCheckpoint(execution.checkpoint, of: source.identity)?.way {
             checkpoint = (boot, synced)
         }
         if let part = PartFile.adopt(earlierPaths(target), as: path, checkpoint, size: source.identity.size) {

@@ -179,7 +179,7 @@ package struct UploadOperation: CommandOperation {
     private func protocolFound(
         for requests: UploadRequests, _ source: SourceIdentity
     ) async throws -> UploadPayload.TransferProtocol {
-        switch UploadCheckpoint(requests.execution.kept, of: source)?.way {
+        switch UploadCheckpoint(requests.execution.checkpoint, of: source)?.way {
         case .tus: return .tus
         case .contentRange: return .contentRange
         case .copy, nil: break

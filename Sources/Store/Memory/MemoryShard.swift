@@ -7,7 +7,7 @@ struct MemoryShard {
     private(set) var payloads: [CommandID: [UInt8]] = [:]
     var results: [CommandID: [UInt8]] = [:]
     /// What executions leave to the next ones.
-    var kept: [CommandID: [UInt8]] = [:]
+    var checkpoints: [CommandID: [UInt8]] = [:]
     private(set) var transitions: [Transition] = []
     private(set) var counts = Counts()
     var sessions: [Session] = []
@@ -84,7 +84,7 @@ struct MemoryShard {
             replace(id, by: nil)
             payloads[id] = nil
             results[id] = nil
-            kept[id] = nil
+            checkpoints[id] = nil
         }
         transitions.removeAll { ids.contains($0.id) }
     }

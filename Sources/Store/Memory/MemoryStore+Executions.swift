@@ -38,7 +38,7 @@ extension MemoryStore {
                 case .sent(let id, let claim): shard.send(id, claim: claim, now: now)
                 case .offset(let id, let claim, let offset, let total):
                     shard.progress(id, claim: claim, offset: offset, total: total, now: now)
-                case .keep(let id, let claim, let state): shard.keep(id, claim: claim, state)
+                case .saveCheckpoint(let id, let claim, let state): shard.saveCheckpoint(id, claim: claim, state)
                 case .end(let id, let claim, let ending): shard.end(id, claim: claim, ending, now: now)
                 }
             }
@@ -139,12 +139,12 @@ extension MemoryShard {
         guard sessions.contains(where: { $0.seat == seat && $0.epoch == epoch }), let payload = payloads[id] else {
             return .refused
         }
-        let kept = kept[id]
+        let checkpoint = checkpoints[id]
         return change(id) { row, journal -> ExecutionOutcome in
             guard turn == 0 || row.command.turn == turn,
                 let transitions = row.claim(seat: seat, epoch: epoch, sent: sent, now: now, &journal)
             else { return .refused }
-            return .claimed(row.command, payload: payload, kept: kept, transitions)
+            return .claimed(row.command, payload: payload, checkpoint: checkpoint, transitions)
         } ?? .refused
     }
 
@@ -170,11 +170,11 @@ extension MemoryShard {
         } ?? .replaced
     }
 
-    fileprivate mutating func keep(_ id: CommandID, claim: Int, _ state: [UInt8]) -> ExecutionOutcome {
+    fileprivate mutating func saveCheckpoint(_ id: CommandID, claim: Int, _ state: [UInt8]) -> ExecutionOutcome {
         guard let command = rows[id]?.command, command.claim == claim, command.status.isClaimed else {
             return .replaced
         }
-        kept[id] = state
+        checkpoints[id] = state
         return .done([], retries: command.retries)
     }
 

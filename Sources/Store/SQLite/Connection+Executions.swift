@@ -33,12 +33,12 @@ extension Connection {
             return .refused
         }
         let payload = select.bytes(Query.columnCount)
-        let kept = select.optionalBytes(Query.columnCount + 1)
+        let checkpoint = select.optionalBytes(Query.columnCount + 1)
         // A read cursor left open would make the update slower.
         select.reset()
         if wasHeldBack { try save(row) } else { try hold(row) }
         remember(row)
-        return .claimed(row.command, payload: payload, kept: kept, transitions)
+        return .claimed(row.command, payload: payload, checkpoint: checkpoint, transitions)
     }
 
     func send(_ id: CommandID, claim: Int, now: Timestamp) throws(StoreError) -> ExecutionOutcome {
@@ -66,12 +66,12 @@ extension Connection {
         return .done([], retries: row.command.retries)
     }
 
-    func keep(_ id: CommandID, claim: Int, _ state: [UInt8]) throws(StoreError) -> ExecutionOutcome {
+    func saveCheckpoint(_ id: CommandID, claim: Int, _ state: [UInt8]) throws(StoreError) -> ExecutionOutcome {
         guard let row = try find(id), row.command.claim == claim, row.command.status.isClaimed else { return .replaced }
-        let keep = try statement(.setKept)
-        keep.bind(row.command.turn, at: 1)
-        keep.bind(state, at: 2)
-        try keep.run()
+        let update = try statement(.setCheckpoint)
+        update.bind(row.command.turn, at: 1)
+        update.bind(state, at: 2)
+        try update.run()
         return .done([], retries: row.command.retries)
     }
 
@@ -86,7 +86,7 @@ extension Connection {
             let transitions = row.end(claim: claim, ending, now: now, chance: .random(in: 0..<1), &journal)
         else { return .replaced }
         try save(row)
-        if case .success(let result?) = ending { try keep(result, of: row.command.turn) }
+        if case .success(let result?) = ending { try saveResult(result, of: row.command.turn) }
         return .done(transitions, retries: row.command.retries)
     }
 
@@ -107,15 +107,15 @@ extension Connection {
         journal.add(1, to: .success, memory.qos)
         let transition = journal.record(
             id, .success, at: now, seat: memory.seat, claim: memory.claim, reason: nil, previous: memory.last)
-        if let result { try keep(result, of: memory.turn) }
+        if let result { try saveResult(result, of: memory.turn) }
         return .done([transition], retries: memory.retries)
     }
 
-    private func keep(_ result: [UInt8], of turn: Int64) throws(StoreError) {
-        let keep = try statement(.setResult)
-        keep.bind(turn, at: 1)
-        keep.bind(result, at: 2)
-        try keep.run()
+    private func saveResult(_ result: [UInt8], of turn: Int64) throws(StoreError) {
+        let update = try statement(.setResult)
+        update.bind(turn, at: 1)
+        update.bind(result, at: 2)
+        try update.run()
     }
 
     /// Writes what a claim changes, where nothing else has.

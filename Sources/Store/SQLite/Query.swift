@@ -4,7 +4,7 @@
 enum Query: Int, CaseIterable {
     case begin, commit, rollback
     case newestSeq, newestTurn, addToCount, hasSession
-    case setResult, deleteResult, setKept
+    case setResult, deleteResult, setCheckpoint
     case byID, byTurn, claimable, claimableByTurn
     case hold, finishRemembered, progress, save
     case byUniqueKey, giveKeyUp
@@ -45,7 +45,7 @@ enum Query: Int, CaseIterable {
 
         case .setResult: "INSERT OR REPLACE INTO result(turn, body) VALUES (?1, ?2)"
         case .deleteResult: "DELETE FROM result WHERE turn = ?1"
-        case .setKept: "UPDATE payload SET kept = ?2 WHERE turn = ?1"
+        case .setCheckpoint: "UPDATE payload SET kept = ?2 WHERE turn = ?1"
 
         case .byID: "SELECT \(Self.columns) FROM command c WHERE c.id = ?1"
         case .byTurn: "SELECT \(Self.columns) FROM command c WHERE c.turn = ?1"

@@ -71,8 +71,8 @@ extension SQLiteStore {
                 case .offset(let id, let claim, let offset, let total):
                     outcomes.append(
                         try connection.progress(id, claim: claim, offset: offset, total: total, now: now))
-                case .keep(let id, let claim, let state):
-                    outcomes.append(try connection.keep(id, claim: claim, state))
+                case .saveCheckpoint(let id, let claim, let state):
+                    outcomes.append(try connection.saveCheckpoint(id, claim: claim, state))
                 case .end(let id, let claim, let ending):
                     outcomes.append(try connection.end(id, claim: claim, ending, now: now))
                 }

@@ -121,8 +121,8 @@ private final class Checkpoint: Sendable {
                 updatedAt: .now)
             let meter = TransferMeter(offset: offset, total: facts.total)
             let execution = CommandExecution(
-                command: command, payload: facts.payload?.bytes ?? [], kept: checkpoint.bytes, meter: meter,
-                keeper: { checkpoint.bytes = $0 })
+                command: command, payload: facts.payload?.bytes ?? [], checkpoint: checkpoint.bytes, meter: meter,
+                saver: { checkpoint.bytes = $0 })
             let before = destination.exchanges
             do {
                 let result = try JSONValue(parsing: try #require(try await operation.execute(execution)))

@@ -39,7 +39,7 @@ extension UploadOperation {
         var requests = UploadRequests(
             upload: upload, execution: execution, credential: header, transport: transport,
             evidence: evidence)
-        let way = UploadCheckpoint(execution.kept, of: source)?.way
+        let way = UploadCheckpoint(execution.checkpoint, of: source)?.way
         if case .tus? = way {} else if upload.transferProtocol == .tus { return nil }
         if upload.transferProtocol == nil { requests.upload.transferProtocol = .put }
         requests.upload.resolveDirectory()

@@ -1,7 +1,7 @@
 internal import Commands
 internal import Work
 
-/// What an upload leaves in the store for the execution after it (``CommandExecution/keep(_:)``), so that any worker can go on
+/// What an upload leaves in the store for the execution after it (``CommandExecution/saveCheckpoint(_:)``), so that any worker can go on
 /// where this one died. Valid for the same source only.
 ///
 /// ```
@@ -68,7 +68,7 @@ struct UploadCheckpoint: Equatable {
 extension CommandExecution {
     /// Saves a checkpoint; from now on a cut costs little.
     func leave(_ way: UploadCheckpoint.Way, of source: SourceIdentity) async throws {
-        try await keep(UploadCheckpoint(way, of: source).bytes)
+        try await saveCheckpoint(UploadCheckpoint(way, of: source).bytes)
         canResume()
     }
 }

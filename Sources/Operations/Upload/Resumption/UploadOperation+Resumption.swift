@@ -17,7 +17,7 @@ extension UploadOperation {
         let (session, length) = (ContentRangeSession(messages: messages), ContentRangeLength(messages: messages))
         let upload = resumable(source, requests)
         let held = requests.execution.command.offset
-        switch UploadCheckpoint(requests.execution.kept, of: source.identity)?.way {
+        switch UploadCheckpoint(requests.execution.checkpoint, of: source.identity)?.way {
         case .contentRange(.session)?: return try await upload.run(session, .locate(held: held))
         case .contentRange(.length)?: return try await upload.run(length, .locate(held: held))
         case .tus?, .copy?, nil: break
@@ -40,7 +40,7 @@ extension UploadOperation {
     }
 
     private static func tusLocation(of requests: UploadRequests, _ source: SourceIdentity) -> TusLocation? {
-        guard case .tus(let location)? = UploadCheckpoint(requests.execution.kept, of: source)?.way,
+        guard case .tus(let location)? = UploadCheckpoint(requests.execution.checkpoint, of: source)?.way,
             location.url.destination == requests.upload.to.destination
         else { return nil }
         return location
