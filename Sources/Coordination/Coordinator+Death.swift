@@ -55,11 +55,11 @@ extension Coordinator {
         guard let lock else { return }
         absences.settled(seat: seat)
         let record = dispatcher.seats[seat]
-        let orphans = dispatcher.leave(seat: seat, now: Int64(clinux_monotonic()))
+        let offersToReturn = dispatcher.leave(seat: seat, now: Int64(clinux_monotonic()))
         forget(seat: seat)
         if let record { hub.worker(record, state: "lost", at: .now) }
         setNeedsControl()
-        reap(orphans: orphans, lock: lock) { store throws(StoreError) in
+        reap(offersToReturn: offersToReturn, lock: lock) { store throws(StoreError) in
             try store.sessions().filter { $0.seat == seat }
         }
     }
@@ -67,8 +67,8 @@ extension Coordinator {
     var seating: SeatLocks { SeatLocks(runDirectory: runDirectory) }
 
     /// A newcomer sits in the seat: whoever sat there before it is dead.
-    func reapOthers(seat: Int, but epoch: Int64, orphans: [CommandID]) {
-        reap(orphans: orphans, lock: nil) { [seating] store throws(StoreError) in
+    func reapOthers(seat: Int, but epoch: Int64, offersToReturn: [CommandID]) {
+        reap(offersToReturn: offersToReturn, lock: nil) { [seating] store throws(StoreError) in
             try seating.dead(before: epoch, seat: seat, in: store)
         } whenFailed: {
             $0.unreaped[seat] = epoch
@@ -80,7 +80,7 @@ extension Coordinator {
         let seats = unreaped
         unreaped = [:]
         for (seat, epoch) in seats where dispatcher.seats[seat]?.epoch == epoch {
-            reapOthers(seat: seat, but: epoch, orphans: [])
+            reapOthers(seat: seat, but: epoch, offersToReturn: [])
         }
     }
 
@@ -101,7 +101,7 @@ extension Coordinator {
                 // A shard that was of no use when somebody was reaped has him still, beside who sits there now.
                 for record in coordinator.dispatcher.seats.values
                 where sessions.contains(where: { $0.seat == record.seat && $0.epoch != record.epoch }) {
-                    coordinator.reapOthers(seat: record.seat, but: record.epoch, orphans: [])
+                    coordinator.reapOthers(seat: record.seat, but: record.epoch, offersToReturn: [])
                 }
             case .failure(let error): coordinator.report(error, "Sessions cannot be read")
             }
@@ -109,12 +109,12 @@ extension Coordinator {
     }
 
     private func reap(
-        orphans: [CommandID], lock: FileLock?,
+        offersToReturn: [CommandID], lock: FileLock?,
         dead: @escaping @Sendable (any CommandStore) throws(StoreError) -> [Session],
         whenFailed: @escaping @Sendable (isolated Coordinator) -> Void = { _ in }
     ) {
         // What was offered and not claimed is ready as it was.
-        lookUp(orphans)
+        lookUp(offersToReturn)
         write { [runDirectory, loop] store throws(StoreError) in
             // The lock is held until the commands are released.
             defer { withExtendedLifetime(lock) {} }

@@ -17,7 +17,7 @@ extension Coordinator {
         // Late word of one who is dead.
         guard !seating.isTaken(seat, from: head.epoch) else { return }
         // The newcomer holds the seat's lock, which proves that whoever sat there is dead.
-        let orphans = dispatcher.leave(seat: seat, now: Int64(clinux_monotonic()))
+        let offersToReturn = dispatcher.leave(seat: seat, now: Int64(clinux_monotonic()))
         forget(seat: seat)
         do {
             var options = Socket.Options()
@@ -39,13 +39,13 @@ extension Coordinator {
             return
         }
         let record = WorkerRecord(seat: seat, epoch: head.epoch, hello: hello)
-        dispatcher.greet(record)
+        dispatcher.register(record)
         absences.settled(seat: seat)
         logger.info("Worker greeted.", metadata: ["seat": "\(seat)", "pid": "\(hello.pid)"])
         hub.worker(record, state: "ready", at: .now)
         setNeedsControl()
         recordTypes(record.types)
-        reapOthers(seat: seat, but: head.epoch, orphans: orphans)
+        reapOthers(seat: seat, but: head.epoch, offersToReturn: offersToReturn)
         sweepPlan.forget(Set(0..<store.shardCount))
         sweepReady()
     }

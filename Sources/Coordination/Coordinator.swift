@@ -26,7 +26,7 @@ actor Coordinator {
     let reader = BlockingThread(named: "store-reader")
     /// Reaps, deadlines, settings: what may have to wait for a writer.
     let writer = BlockingThread(named: "store-writer")
-    let keeper: StoreMaintainer
+    let maintainer: StoreMaintainer
 
     let context: Context
     /// Never closed: libzmq uses the path again when the sockets close, which is after this actor has ended.
@@ -95,7 +95,7 @@ actor Coordinator {
         wallClock = WallClock(offset: ClockRecord.read(in: runDirectory))
         let context = try Context()
         self.context = context
-        keeper = StoreMaintainer(
+        maintainer = StoreMaintainer(
             store: store, retention: configuration.retention, abandoned: configuration.abandoned, logger: logger)
         dispatcher = Dispatcher(
             shardCount: store.shardCount, window: configuration.window,
@@ -156,7 +156,7 @@ actor Coordinator {
         for seat in Array(connections.keys) { forget(seat: seat) }
         reader.close()
         writer.close()
-        keeper.close()
+        maintainer.close()
     }
 
     // MARK: Time
@@ -288,7 +288,7 @@ actor Coordinator {
         needsControl = false
         controlSequence += 1
         var state = ControlState()
-        state.greeted = dispatcher.seats.values.map { .init(seat: $0.seat, epoch: $0.epoch) }
+        state.registered = dispatcher.seats.values.map { .init(seat: $0.seat, epoch: $0.epoch) }
         state.cancels = cancels.map { Hello.Held(id: $0.key, claim: $0.value) }
         state.pauses = dispatcher.pauses
         state.paces = dispatcher.links.paces

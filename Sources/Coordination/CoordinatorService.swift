@@ -49,13 +49,13 @@ package final class CoordinatorService: Service {
         logger.info("Coordinator ready.", metadata: ["shards": "\(store.shardCount)"])
         whenReady()
 
-        let keeper = coordinator.keeper
+        let maintainer = coordinator.maintainer
         await cancelWhenGracefulShutdown {
             // Checkpoints and pruning, on the keeper's own thread.
             while !Task.isCancelled {
                 // It fails where descriptors run out, and is tried again.
                 try? checkpointLock.obtain()
-                keeper.round()
+                maintainer.round()
                 try? await Task.sleep(for: .seconds(1))
             }
         }

@@ -66,7 +66,7 @@ package struct ControlState: Sendable, Equatable {
     }
 
     /// Workers whose hello has been heard.
-    package var greeted: [Seat] = []
+    package var registered: [Seat] = []
     /// Wished by people and deadlines.
     package var cancels: [Hello.Held] = []
     package var pauses: [Pause] = []
@@ -76,8 +76,8 @@ package struct ControlState: Sendable, Equatable {
     package init() {}
 
     func write(to writer: inout ByteWriter) {
-        writer.uint16(greeted.count)
-        for seat in greeted.prefix(0xFFFF) {
+        writer.uint16(registered.count)
+        for seat in registered.prefix(0xFFFF) {
             writer.uint16(seat.seat)
             writer.uint64(seat.epoch)
         }
@@ -109,7 +109,7 @@ package struct ControlState: Sendable, Equatable {
 
     init(from reader: inout ByteReader) throws(WireError) {
         for _ in 0..<(try reader.uint16("greeted")) {
-            greeted.append(Seat(seat: try reader.uint16("seat"), epoch: try reader.count64("epoch")))
+            registered.append(Seat(seat: try reader.uint16("seat"), epoch: try reader.count64("epoch")))
         }
         for _ in 0..<(try reader.uint32("cancels")) {
             cancels.append(Hello.Held(id: try reader.id("cancel"), claim: try reader.uint32("claim")))

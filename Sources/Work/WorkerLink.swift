@@ -33,7 +33,7 @@ actor WorkerLink {
     private var sequence: Int64 = 0
     private var coordinator: Int64 = 0
     private var controlSequence: Int64 = 0
-    private var isGreeted = false
+    private var isRegistered = false
     private var heardAt: Int64
     private var isSilent = false
     private var nextBeat: Int64 = 0
@@ -124,14 +124,14 @@ actor WorkerLink {
             }
             checkSilence(now: now)
         }
-        if !isGreeted, now >= nextHello {
+        if !isRegistered, now >= nextHello {
             nextHello = now + helloInterval
             helloInterval = min(helloInterval * 2, Self.helloInterval)
             executor.whatIsHeld { [loop] held in
                 loop.perform { self.assumeIsolated { $0.hello(executing: held) } }
             }
         }
-        return isGreeted ? nextBeat : min(nextBeat, nextHello)
+        return isRegistered ? nextBeat : min(nextBeat, nextHello)
     }
 
     private func checkSilence(now: Int64) {
@@ -140,7 +140,7 @@ actor WorkerLink {
             isSilent = silent
             if silent {
                 logger.notice("The coordinator is silent; nothing new is claimed until it is back.")
-                isGreeted = false
+                isRegistered = false
             }
         }
         if silent { executor?.coordinatorIsSilent() }
@@ -177,9 +177,9 @@ actor WorkerLink {
             controlSequence = head.sequence
             heardAt = Int64(clinux_monotonic())
             isSilent = false
-            let greeted = state.greeted.contains(.init(seat: session.seat, epoch: session.epoch))
-            if !greeted && isGreeted { nextHello = 0 }
-            isGreeted = greeted
+            let registered = state.registered.contains(.init(seat: session.seat, epoch: session.epoch))
+            if !registered && isRegistered { nextHello = 0 }
+            isRegistered = registered
             executor?.control(state)
         }
     }
@@ -188,7 +188,7 @@ actor WorkerLink {
         guard incarnation != coordinator else { return }
         coordinator = incarnation
         controlSequence = 0
-        isGreeted = false
+        isRegistered = false
         nextHello = 0
         helloInterval = Self.firstHelloInterval
         executor?.adopt(coordinator: incarnation)

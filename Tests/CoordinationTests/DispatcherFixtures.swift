@@ -31,7 +31,7 @@ extension DispatcherFixtures {
             let hello = Hello(
                 pid: 1, startTime: 1, bootID: "b", concurrency: concurrency, grace: .seconds(1), types: types,
                 executing: [])
-            dispatcher.greet(WorkerRecord(seat: seat, epoch: Int64(seat) + 1, hello: hello))
+            dispatcher.register(WorkerRecord(seat: seat, epoch: Int64(seat) + 1, hello: hello))
         }
         return dispatcher
     }

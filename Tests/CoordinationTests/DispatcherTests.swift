@@ -255,7 +255,7 @@ import Wire
         _ = read(backlog, by: &dispatcher, now: 0)
         let hello = Hello(
             pid: 1, startTime: 1, bootID: "b", concurrency: 4, grace: .seconds(1), types: ["rare"], executing: [])
-        dispatcher.greet(WorkerRecord(seat: 5, epoch: 9, hello: hello))
+        dispatcher.register(WorkerRecord(seat: 5, epoch: 9, hello: hello))
         dispatcher.found([key], shard: 0, now: 1)
         #expect(read(backlog, by: &dispatcher, now: 1).first == 0)
         #expect(numbers(dispatcher.dispatch(at: at, now: 1)).first == 1)

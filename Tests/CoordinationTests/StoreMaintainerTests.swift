@@ -12,7 +12,7 @@ import Testing
     private final class Rig {
         let place: TemporaryDirectory
         let store: SQLiteStore
-        let keeper: StoreMaintainer
+        let maintainer: StoreMaintainer
         /// As the coordinator holds it: no writer checkpoints.
         private let lock: FileLock?
 
@@ -27,7 +27,7 @@ import Testing
             store = try SQLiteStore(directory: directory, create: true, shardCount: shards)
             lock = try FileLock.attempt(directory.lock("checkpoint"))
             let log = log
-            keeper = StoreMaintainer(
+            maintainer = StoreMaintainer(
                 store: store, retention: retention, abandoned: abandoned,
                 logger: Logger(label: "keeper") { _ in RecordingHandler(recorder: log) })
         }
@@ -35,7 +35,7 @@ import Testing
         func shard(_ number: Int) -> String { DataDirectory(path: "\(place.path)/data").shard(number) }
 
         deinit {
-            keeper.close()
+            maintainer.close()
             place.remove()
         }
 
@@ -70,30 +70,30 @@ import Testing
         let rig = try Rig(shards: 2)
         _ = try rig.submit(20)
         let probe = try SQLiteProbe(rig.shard(1))
-        let (keeper, store, log) = (rig.keeper, rig.store, rig.log)
+        let (maintainer, store, log) = (rig.maintainer, rig.store, rig.log)
         try probe.run("BEGIN IMMEDIATE")
         try await until("a word of it") {
-            keeper.round()
+            maintainer.round()
             return !log.messages.isEmpty
         }
         // Two rounds of everybody's turns, which the other shard's checkpoints tell.
         for turn in 0..<2 {
             _ = try rig.submit(20)
             try await until("turn \(turn)") {
-                keeper.round()
+                maintainer.round()
                 return store.walSize(shard: 0) == 0
             }
         }
         #expect(log.messages.count == 1 && log.messages.allSatisfy { $0.contains("is kept locked") }, "\(log.messages)")
         try probe.run("COMMIT")
         try await until("its checkpoint") {
-            keeper.round()
+            maintainer.round()
             return store.walSize(shard: 1) == 0
         }
         _ = try rig.submit(20)
         try probe.run("BEGIN IMMEDIATE")
         try await until("another word") {
-            keeper.round()
+            maintainer.round()
             return log.messages.count == 2
         }
         try probe.run("COMMIT")
@@ -103,10 +103,10 @@ import Testing
         let rig = try Rig(shards: 4)
         _ = try rig.submit(200)
         let store = rig.store
-        let keeper = rig.keeper
+        let maintainer = rig.maintainer
         #expect((0..<4).allSatisfy { store.walSize(shard: $0) > 0 })
         try await until("every shard's turn") {
-            keeper.round()
+            maintainer.round()
             return (0..<4).allSatisfy { store.walSize(shard: $0) == 0 }
         }
         #expect(try store.counts()[.new] == 200)
@@ -119,7 +119,7 @@ import Testing
         let store = rig.store
         #expect(store.walSize(shard: 0) > StoreMaintainer.walLimit)
         // The first round is not this shard's.
-        rig.keeper.round()
+        rig.maintainer.round()
         try await until("the checkpoint") { store.walSize(shard: 0) == 0 }
     }
 
@@ -133,9 +133,9 @@ import Testing
         let ids = try rig.submit(20)
         for id in ids.prefix(15) { _ = try rig.store.cancel(id, reason: "not wanted", now: .now) }
         let store = rig.store
-        let keeper = rig.keeper
+        let maintainer = rig.maintainer
         try await until("the pruning") {
-            keeper.round()
+            maintainer.round()
             return try store.counts()[.cancelled] == 0
         }
         #expect(try store.counts()[.new] == 5)

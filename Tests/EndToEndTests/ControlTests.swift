@@ -25,7 +25,7 @@ extension EndToEndTests {
                 try await until("three more") { await ear.heard.count >= count + 3 }
                 #expect(ContinuousClock.now - since < .seconds(5))
                 #expect(await ear.heard.suffix(3).allSatisfy { $0.pauses == [paused] })
-                #expect(await ear.heard.last?.greeted.count == 1)
+                #expect(await ear.heard.last?.registered.count == 1)
                 _ = try await installation.sluice("resume", "--destination", "http://a")
                 try await until("its end") { await ear.heard.last?.pauses.isEmpty == true }
                 let sequences = await ear.sequences

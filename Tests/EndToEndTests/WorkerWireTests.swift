@@ -126,7 +126,7 @@ private actor PlayedCoordinator {
         try socket.bind(.ipc(path: "\(run)/worker-\(seat.number).sock"))
         offers = PushSocket(socket)
         var state = ControlState()
-        state.greeted = [.init(seat: seat.number, epoch: seat.epoch)]
+        state.registered = [.init(seat: seat.number, epoch: seat.epoch)]
         try say(state, sequence: 1)
     }
 

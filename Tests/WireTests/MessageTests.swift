@@ -111,7 +111,7 @@ struct MessageTests {
         #expect(offered.offers.count == Offers.maxCount)
 
         var control = ControlState()
-        control.greeted = (0..<70_000).map { .init(seat: $0, epoch: 1) }
+        control.registered = (0..<70_000).map { .init(seat: $0, epoch: 1) }
         control.cancels = many.map { .init(id: $0, claim: 1) }
         control.pauses = (0..<70_000).map { .init(group: UInt32($0), qualities: 1) }
         guard case .control(let read) = try Message.decode(Message.control(control).encoded(head)).1 else {
@@ -119,7 +119,7 @@ struct MessageTests {
             return
         }
         #expect(read.cancels.count == 70_000)
-        #expect(read.greeted.count == 0xFFFF)
+        #expect(read.registered.count == 0xFFFF)
         #expect(read.pauses.count == 0xFFFF)
 
         let hello = Hello(

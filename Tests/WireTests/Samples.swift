@@ -111,7 +111,7 @@ enum Samples {
 
     static func control(_ random: inout SeededRandom) -> ControlState {
         var control = ControlState()
-        control.greeted = many(&random) { random in
+        control.registered = many(&random) { random in
             ControlState.Seat(seat: random.number(in: 0..<0x10000), epoch: number(&random))
         }
         control.cancels = many(&random, held)

@@ -96,7 +96,7 @@ package struct Dispatcher: Sendable {
 
     // MARK: Seats
 
-    package mutating func greet(_ record: WorkerRecord) {
+    package mutating func register(_ record: WorkerRecord) {
         if !record.types.allSatisfy(canRun) { backlog.forgetBarren() }
         seats[record.seat] = record
         queue.wakeAll()

@@ -55,7 +55,7 @@ struct FairnessSimulation: DispatcherFixtures {
             let hello = Hello(
                 pid: 1, startTime: 1, bootID: "b", concurrency: Self.concurrency, grace: .seconds(1), types: ["noop"],
                 executing: [])
-            dispatcher.greet(WorkerRecord(seat: seat, epoch: Int64(seat) + 1, hello: hello))
+            dispatcher.register(WorkerRecord(seat: seat, epoch: Int64(seat) + 1, hello: hello))
         }
     }
 

@@ -14,7 +14,7 @@ internal import NIOHTTP1
 /// | 501 (nginx) | none: the whole file is sent in one PUT |
 struct ContentRangeRequests: Sendable {
     /// What a destination showed when it was asked for the first time.
-    enum Greeting {
+    enum Discovery {
         case session(ResumptionAnswer)
         /// - begun: the target is empty already.
         case length(begun: ResumptionAnswer?)
@@ -32,7 +32,7 @@ struct ContentRangeRequests: Sendable {
     var url: UploadURL { requests.upload.to }
 
     /// - Throws: ``CommandFailure`` of a destination that refuses the question or does not answer it now.
-    func greet() async throws -> Greeting {
+    func discover() async throws -> Discovery {
         let record = await query(withholding: [])
         switch record.status {
         case 308? where Self.isIncomplete(record): return .session(session(record))
