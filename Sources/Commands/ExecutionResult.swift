@@ -137,12 +137,12 @@ package struct Settlement: Sendable, Equatable {
     /// - Parameters:
     ///   - charged: this one is convicted of the crash. It waits 2, 4, 8 and 16 s, so that the deaths of one poisonous
     ///     command are not those of a child that cannot live, at which a supervisor stops (5 in 10 s).
-    ///   - begun: it may have been executed; false where it was certainly no more than claimed.
+    ///   - started: it may have been executed; false where it was certainly no more than claimed.
     ///   - now: wall clock.
-    package init(ofDeath command: Command, charged: Bool, begun: Bool = true, reason why: String, now: Timestamp) {
+    package init(ofDeath command: Command, charged: Bool, started: Bool = true, reason why: String, now: Timestamp) {
         retries = command.retries
         notBefore = command.notBefore
-        let uncertain = begun && command.status == .sent && !command.idempotent
+        let uncertain = started && command.status == .sent && !command.idempotent
         if charged && command.crashes + 1 >= Command.crashLimit && !uncertain && !command.cancelRequested {
             statuses = [.error, .tooManyTimes]
             reason = "\(command.crashes + 1) workers died while they executed it; the last: \(why)"

@@ -105,9 +105,9 @@ package enum WatchScreen {
         var left = room - 1 - shown.count - (shown.count < state.workers.count ? 1 : 0)
         var lines = [""]
         for (index, worker) in shown.enumerated() {
-            let places = worker.concurrency.map { " of \($0)" } ?? ""
+            let slots = worker.concurrency.map { " of \($0)" } ?? ""
             lines.append(
-                "worker \(worker.seat)  pid \(worker.pid)  \(worker.state)  \(worker.running.count)\(places) running")
+                "worker \(worker.seat)  pid \(worker.pid)  \(worker.state)  \(worker.running.count)\(slots) running")
             let share = left / (shown.count - index)
             let rows = shortened(worker.running.map { running($0, state.now, columns) }, to: share)
             lines += rows

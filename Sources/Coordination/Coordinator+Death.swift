@@ -125,7 +125,7 @@ extension Coordinator {
                 let isOrdered = IntentionalKill.isNoted(directory: runDirectory, session)
                 try store.reap(
                     seat: seat, epoch: epoch, counts: !reboot && !isOrdered,
-                    begun: reboot ? nil : StartedExecutions.read(directory: runDirectory, seat: seat, epoch: epoch),
+                    started: reboot ? nil : StartedExecutions.read(directory: runDirectory, seat: seat, epoch: epoch),
                     reason: reboot ? "the machine was restarted" : "its worker, process \(session.pid), died", now: .now
                 ) { events, ready in
                     guard !events.isEmpty else { return }

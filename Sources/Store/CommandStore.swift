@@ -103,9 +103,9 @@ package protocol CommandStore: Sendable {
     ///   - counts: false where the death was ordered or came with a reboot; then nobody is charged or suspected.
     ///   - released: called with the transitions of each shard as soon as they are committed, and with what may run
     ///     again at once.
-    ///   - begun: what it had begun; nil where nobody knows, and all may have been. See ``StartedExecutions``.
+    ///   - started: what it had begun; nil where nobody knows, and all may have been. See ``StartedExecutions``.
     func reap(
-        seat: Int, epoch: Int64, counts: Bool, begun: StartedExecutions.Reading?, reason: String, now: Timestamp,
+        seat: Int, epoch: Int64, counts: Bool, started: StartedExecutions.Reading?, reason: String, now: Timestamp,
         released: ([StatusEvent], [ReadyCommand]) -> Void
     ) throws(StoreError)
 

@@ -10,7 +10,7 @@ internal import Glibc
 /// is neither suspected of the death nor in doubt. Without a board (another machine, a reboot, a full disk) all count as
 /// begun.
 ///
-/// The file is `run/begun-<seat>-<epoch>`: for each place a UUID, and 8 bytes that say whether it executes (1), has ended
+/// The file is `run/started-<seat>-<epoch>`: for each place a UUID, and 8 bytes that say whether it executes (1), has ended
 /// and waits for its commit (2), or is none (0).
 package final class StartedExecutions {
     /// What a dead worker had begun. - `executing`: may have killed it. `ended`: bytes may have left, no more.
@@ -38,11 +38,11 @@ package final class StartedExecutions {
     private var free: [Int]
 
     /// Makes the file.
-    /// - Parameter places: executions whose end is not committed, at most.
+    /// - Parameter slots: executions whose end is not committed, at most.
     /// - Returns: nil where that is not possible; the worker does without.
-    package init?(directory: String, seat: Int, epoch: Int64, places: Int) {
+    package init?(directory: String, seat: Int, epoch: Int64, slots: Int) {
         path = Self.path(directory: directory, seat: seat, epoch: epoch)
-        size = Self.stride * places
+        size = Self.stride * slots
         let descriptor = clinux_open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
@@ -54,7 +54,7 @@ package final class StartedExecutions {
             return nil
         }
         slots = memory
-        free = Array((0..<places).reversed())
+        free = Array((0..<slots).reversed())
     }
 
     deinit { munmap(slots, size) }
@@ -62,24 +62,24 @@ package final class StartedExecutions {
     /// Call it before the first byte may leave. - Returns: the place, to be given back; nil where none is free, and then
     /// the board is worth nothing: ``remove()`` it.
     package func begin(_ id: CommandID) -> Int? {
-        guard let place = free.popLast() else { return nil }
-        slots.storeBytes(of: id.high, toByteOffset: Self.stride * place, as: UInt64.self)
-        slots.storeBytes(of: id.low, toByteOffset: Self.stride * place + 8, as: UInt64.self)
-        set(.executing, at: place)
-        return place
+        guard let slot = free.popLast() else { return nil }
+        slots.storeBytes(of: id.high, toByteOffset: Self.stride * slot, as: UInt64.self)
+        slots.storeBytes(of: id.low, toByteOffset: Self.stride * slot + 8, as: UInt64.self)
+        set(.executing, at: slot)
+        return slot
     }
 
     /// Call it when its operation has ended.
-    package func end(_ place: Int) { set(.ended, at: place) }
+    package func end(_ slot: Int) { set(.ended, at: slot) }
 
     /// Call it when the end is committed. Gives the place back.
-    package func clear(_ place: Int) {
-        set(.free, at: place)
-        free.append(place)
+    package func clear(_ slot: Int) {
+        set(.free, at: slot)
+        free.append(slot)
     }
 
-    private func set(_ mark: Mark, at place: Int) {
-        slots.storeBytes(of: mark.rawValue, toByteOffset: Self.stride * place + 16, as: UInt64.self)
+    private func set(_ mark: Mark, at slot: Int) {
+        slots.storeBytes(of: mark.rawValue, toByteOffset: Self.stride * slot + 16, as: UInt64.self)
     }
 
     /// From now on all that this worker has claimed counts as begun.

@@ -139,11 +139,11 @@ struct StoredCommand: Equatable {
     /// - Parameters:
     ///   - charged: this one is convicted of the death.
     ///   - suspected: nobody is convicted, and this one may have been it.
-    ///   - begun: it may have been executed, whatever its status says; else it was only claimed.
+    ///   - started: it may have been executed, whatever its status says; else it was only claimed.
     mutating func release(
-        charged: Bool, suspected: Bool, begun: Bool, reason: String, now: Timestamp, _ journal: inout Journal
+        charged: Bool, suspected: Bool, started: Bool, reason: String, now: Timestamp, _ journal: inout Journal
     ) -> [Transition] {
-        let settlement = Settlement(ofDeath: command, charged: charged, begun: begun, reason: reason, now: now)
+        let settlement = Settlement(ofDeath: command, charged: charged, started: started, reason: reason, now: now)
         if charged { command.crashes += 1 }
         if suspected { command.suspect = true }
         return settle(settlement, seat: nil, now: now, &journal)

@@ -27,7 +27,7 @@ extension Executor {
             follow(shard, &state)
             for write in batch.writes {
                 switch write {
-                case .claim(let id, _, _): state.places.refused(id)
+                case .claim(let id, _, _): state.slots.refused(id)
                 // It only rode along.
                 case .offset: break
                 case .sent, .saveCheckpoint, .end: state.forget(write.id, isOpen: true)
@@ -39,8 +39,8 @@ extension Executor {
     /// Notes whether the shard is locked, for the coordinator, which offers nothing of it then.
     private func follow(_ shard: Int, _ state: inout State) {
         let isLocked = committers[shard].isLocked
-        guard isLocked != state.places.state.locked.contains(shard) else { return }
-        state.places.setLocked(shard, isLocked)
+        guard isLocked != state.slots.state.locked.contains(shard) else { return }
+        state.slots.setLocked(shard, isLocked)
         if !isLocked { logger.notice("A shard is free again.", metadata: ["shard": "\(shard)"]) }
     }
 
@@ -51,8 +51,8 @@ extension Executor {
         case (.claim(let id, _, _), .claimed(let command, let payload, let checkpoint, let transitions)):
             guard let operation = registry[command.type] else {
                 // Offered by mistake; nothing has begun.
-                state.places.claimed(id, preemptible: false, now: now)
-                state.places.ended(id)
+                state.slots.claimed(id, preemptible: false, now: now)
+                state.slots.ended(id)
                 state.writes.append(
                     .end(id, claim: command.claim, .released(reason: "no operation here", ambiguous: false)))
                 return
@@ -60,11 +60,11 @@ extension Executor {
             state.running[id] = Running(
                 command: command, payload: payload, checkpoint: checkpoint, operation: operation,
                 bytesPerSecond: state.paces.rate(of: command, .up))
-            state.places.claimed(id, preemptible: command.idempotent, now: now)
+            state.slots.claimed(id, preemptible: command.idempotent, now: now)
             state.report(transitions, of: command, retries: command.retries, shard: shard)
-            if state.places.state.phase == .draining { state.releaseUnbegun() }
+            if state.slots.state.phase == .draining { state.releaseUnstarted() }
         case (.claim(let id, _, _), _):
-            state.places.refused(id)
+            state.slots.refused(id)
         case (.sent(let id, _), .done(let transitions, let retries)):
             guard let running = state.running[id] else { return }
             state.report(transitions, of: running.command, retries: retries, shard: shard)
@@ -80,7 +80,7 @@ extension Executor {
             guard let running = state.running[id], !running.pendingCheckpoints.isEmpty else { return }
             running.pendingCheckpoints.removeFirst().resume(returning: true)
         case (.end(let id, _, _), .done(let transitions, let retries)):
-            state.places.settled(id)
+            state.slots.settled(id)
             guard let running = state.running.removeValue(forKey: id) else { return }
             state.report(transitions, of: running.command, retries: retries, failure: running.failure, shard: shard)
             state.retire(running)
@@ -112,22 +112,22 @@ extension Executor.State {
     /// The command is not ours any more: its operation is stopped, and nothing is written.
     /// - Parameter isOpen: the store still says that it is ours, so the board goes on saying that it has begun.
     fileprivate mutating func forget(_ id: CommandID, isOpen: Bool = false) {
-        places.settled(id)
+        slots.settled(id)
         guard let running = running.removeValue(forKey: id) else { return }
         running.sent?.resume(returning: false)
         running.sent = nil
         for continuation in running.pendingCheckpoints { continuation.resume(returning: false) }
         running.pendingCheckpoints = []
         running.task?.cancel()
-        if isOpen, let place = running.place {
-            board?.end(place)
-            running.place = nil
+        if isOpen, let slot = running.slot {
+            startedExecutions?.end(slot)
+            running.slot = nil
         }
         retire(running)
     }
 
     fileprivate mutating func retire(_ running: Running) {
-        if let place = running.place { board?.clear(place) }
+        if let slot = running.slot { startedExecutions?.clear(slot) }
         let reading = running.meter.reading
         if reading.bytes > 0 {
             let link = LinkName(destination: running.command.destination, direction: reading.direction)

@@ -20,19 +20,19 @@ extension Executor.State {
     fileprivate mutating func takeTransfers(elapsed: Double) -> (Transfers, [ExecutionWrite]) {
         forgetQuietLinks()
         var links: [Transfers.Link] = []
-        var places: [LinkName: Int] = [:]
+        var slots: [LinkName: Int] = [:]
         var roundTrips: [[Int64]] = []
-        func place(of link: LinkName) -> Int {
-            if let place = places[link] { return place }
+        func slot(of link: LinkName) -> Int {
+            if let slot = slots[link] { return slot }
             let tally = tallies[link] ?? LinkTotals()
             links.append(
                 Transfers.Link(destination: link.destination, direction: link.direction, bytes: tally.ended))
             roundTrips.append([])
-            places[link] = links.count - 1
+            slots[link] = links.count - 1
             return links.count - 1
         }
         // What has ended since the last call counts too: the last bytes of a transfer belong to its link.
-        for (link, tally) in tallies where tally.quietReports < LinkTotals.repeats { _ = place(of: link) }
+        for (link, tally) in tallies where tally.quietReports < LinkTotals.repeats { _ = slot(of: link) }
 
         var transfers: [Transfers.Transfer] = []
         var offsets: [ExecutionWrite] = []
@@ -43,7 +43,7 @@ extension Executor.State {
             let command = running.command
             // What talks to nobody and moves nothing is no transfer.
             guard command.destination != .none || reading.bytes > 0 || reading.offset > 0 else { continue }
-            let link = place(of: LinkName(destination: command.destination, direction: reading.direction))
+            let link = slot(of: LinkName(destination: command.destination, direction: reading.direction))
             links[link].bytes[command.qos.serviceClass.rawValue] += reading.bytes
             links[link].inFlight += 1
             if reading.connection.roundTrip > 0 { roundTrips[link].append(reading.connection.roundTrip) }

@@ -12,7 +12,7 @@ internal import Wire
 /// so that it may come into force a moment after the call has returned.
 final class Executor: Sendable {
     struct State {
-        var places: SlotScheduler
+        var slots: SlotScheduler
         var running: [CommandID: Running] = [:]
         var tallies: [LinkName: LinkTotals] = [:]
         /// Reports of what moves so far.
@@ -22,7 +22,7 @@ final class Executor: Sendable {
         var successes: [Destination: Int64] = [:]
         var whenIdle: [CheckedContinuation<Void, Never>] = []
         /// What has begun; nil where it cannot be kept.
-        var board: StartedExecutions?
+        var startedExecutions: StartedExecutions?
         /// For the committers, when this round of changes is over.
         var writes: [ExecutionWrite] = []
         /// For the coordinator.
@@ -46,29 +46,29 @@ final class Executor: Sendable {
     /// - Parameter wakeReporter: called when there is something for ``takeReports()``; cheap, from any thread.
     init(
         registry: OperationRegistry, committers: [GroupCommitter], concurrency: Int, logger: Logger,
-        board: sending StartedExecutions?, wakeReporter: @escaping @Sendable () -> Void
+        startedExecutions: sending StartedExecutions?, wakeReporter: @escaping @Sendable () -> Void
     ) {
         self.registry = registry
         self.committers = committers
         self.logger = logger
         self.wakeReporter = wakeReporter
-        var places = SlotScheduler(concurrency: concurrency)
-        if board == nil { places.maxSuspects = 1 }
-        outbox = Mutex(Outbox(state: places.state))
-        combiner = FlatCombiner(State(places: places, board: board))
+        var slots = SlotScheduler(concurrency: concurrency)
+        if startedExecutions == nil { slots.maxSuspects = 1 }
+        outbox = Mutex(Outbox(state: slots.state))
+        combiner = FlatCombiner(State(slots: slots, startedExecutions: startedExecutions))
     }
 
     // MARK: From the loop
 
     func offered(_ offers: Offers, coordinator: Int64, now: Int64) {
-        change { $0.places.offered(offers, coordinator: coordinator, now: now) }
+        change { $0.slots.offered(offers, coordinator: coordinator, now: now) }
     }
 
-    func adopt(coordinator: Int64) { change { $0.places.adopt(coordinator: coordinator) } }
+    func adopt(coordinator: Int64) { change { $0.slots.adopt(coordinator: coordinator) } }
 
     func control(_ control: ControlState) {
         change { state in
-            state.places.pause(control.pauses)
+            state.slots.pause(control.pauses)
             for cancel in control.cancels {
                 guard let running = state.running[cancel.id], running.command.claim == cancel.claim else { continue }
                 Self.stop(running, .cancelled, &state)
@@ -89,7 +89,7 @@ final class Executor: Sendable {
     func tick(now: Int64) {
         change { state in
             state.successes = state.successes.filter { now - $0.value < State.recently }
-            for id in state.places.tick(now: now) {
+            for id in state.slots.tick(now: now) {
                 guard let held = state.running[id] else { continue }
                 state.end(held, .released(reason: "what its worker executes takes long", ambiguous: false))
             }
@@ -99,7 +99,7 @@ final class Executor: Sendable {
     /// The coordinator is silent: nothing new is claimed, and low quality goes on at a safe rate.
     func coordinatorIsSilent() {
         change { state in
-            state.places.forgetAll()
+            state.slots.forgetAll()
             guard !state.paces.isCoordinatorSilent else { return }
             state.paces.isCoordinatorSilent = true
             state.setPaces()
@@ -128,7 +128,7 @@ final class Executor: Sendable {
     /// Begins nothing more, releases what has not begun, stops low quality at once.
     func drain() {
         change { state in
-            state.releaseUnbegun()
+            state.releaseUnstarted()
             for running in state.running.values where running.command.qos.serviceClass == .low {
                 Self.stop(running, .drained, &state)
             }
@@ -230,8 +230,8 @@ final class Executor: Sendable {
     private func settle(_ state: inout State) {
         while begin(&state) {}
         let wakes = outbox.withLock { outbox in
-            let isNews = !state.reports.isEmpty || outbox.state.locked != state.places.state.locked
-            outbox.state = state.places.state
+            let isNews = !state.reports.isEmpty || outbox.state.locked != state.slots.state.locked
+            outbox.state = state.slots.state
             guard isNews else { return false }
             outbox.reports.append(contentsOf: state.reports)
             defer { outbox.isAwaited = true }
@@ -239,7 +239,7 @@ final class Executor: Sendable {
         }
         state.reports.removeAll(keepingCapacity: true)
         if wakes { wakeReporter() }
-        if state.places.heldCount == 0, !state.whenIdle.isEmpty {
+        if state.slots.heldCount == 0, !state.whenIdle.isEmpty {
             for continuation in state.whenIdle { continuation.resume() }
             state.whenIdle = []
         }
@@ -248,11 +248,11 @@ final class Executor: Sendable {
     /// Claims, begins and preempts as the places decide.
     /// - Returns: whether places are free again, because the shards of some claims are locked.
     private func begin(_ state: inout State) -> Bool {
-        let decision = state.places.begin(now: Int64(clinux_monotonic()))
+        let decision = state.slots.begin(now: Int64(clinux_monotonic()))
         var isAgain = false
         for offer in decision.claims {
             guard !committers[offer.id.shard(of: committers.count)].isLocked else {
-                state.places.refused(offer.id)
+                state.slots.refused(offer.id)
                 isAgain = true
                 continue
             }
@@ -265,13 +265,13 @@ final class Executor: Sendable {
         commit(&state.writes)
         for id in decision.starts {
             guard let running = state.running[id], !running.isEnding else { continue }
-            if let board = state.board {
-                running.place = board.begin(id)
-                if running.place == nil {
-                    board.remove()
-                    state.board = nil
+            if let startedExecutions = state.startedExecutions {
+                running.slot = startedExecutions.begin(id)
+                if running.slot == nil {
+                    startedExecutions.remove()
+                    state.startedExecutions = nil
                     // From now on a claim counts as begun.
-                    state.places.maxSuspects = 1
+                    state.slots.maxSuspects = 1
                 }
             }
             running.task = Task { await self.execute(running) }
@@ -331,14 +331,14 @@ extension Executor.State {
         case .success where destination != .none: successes[destination] = Int64(clinux_monotonic())
         case .success, .released, .cancelled: break
         }
-        places.ended(id)
-        if let place = running.place { board?.end(place) }
+        slots.ended(id)
+        if let slot = running.slot { startedExecutions?.end(slot) }
         writes.append(.end(id, claim: running.command.claim, ending))
     }
 
     /// Begins nothing more, and gives back what was claimed and has not begun.
-    mutating func releaseUnbegun() {
-        for id in places.drain() {
+    mutating func releaseUnstarted() {
+        for id in slots.drain() {
             guard let held = running[id] else { continue }
             end(held, .released(reason: Running.Stop.drained.reason, ambiguous: false))
         }

@@ -243,20 +243,20 @@ package struct SlotScheduler: Sendable {
         return decision
     }
 
-    private var hasHighPlace: Bool { executingHigh < 2 * concurrency - executingOthers }
-    private var hasPlace: Bool { executingOthers < min(concurrency, 2 * concurrency - executingHigh) }
+    private var hasHighSlot: Bool { executingHigh < 2 * concurrency - executingOthers }
+    private var hasSlot: Bool { executingOthers < min(concurrency, 2 * concurrency - executingHigh) }
 
     private mutating func startClaimed(_ decision: inout Decision, now: Int64) {
         // One suspect at a time; it does not wait behind what was claimed ahead.
         if executingSuspects == 0, let id = claimedSuspects.first, let one = held[id],
-            one.kind == .extra || (one.kind == .high ? hasHighPlace : hasPlace)
+            one.kind == .extra || (one.kind == .high ? hasHighSlot : hasSlot)
         {
             claimedSuspects.removeFirst()
             suspectBegan = now
             start(id, &decision)
         }
-        while hasHighPlace, let id = claimedHigh.popFirst() { start(id, &decision) }
-        while hasPlace, let id = claimedOthers.popFirst() { start(id, &decision) }
+        while hasHighSlot, let id = claimedHigh.popFirst() { start(id, &decision) }
+        while hasSlot, let id = claimedOthers.popFirst() { start(id, &decision) }
         while let id = claimedExtras.popFirst() { start(id, &decision) }
     }
 

@@ -53,13 +53,13 @@ package final class WorkerService: Service {
 
         let lanes = CommitLimiter()
         let committers = (0..<store.shardCount).map { GroupCommitter(shard: $0, lanes: lanes) }
-        let board = StartedExecutions(
+        let startedExecutions = StartedExecutions(
             directory: directory.run, seat: seat.number, epoch: session.epoch,
-            places: SlotScheduler.maxExecutions(concurrency: configuration.concurrency))
-        if board == nil { logger.warning("What has begun cannot be kept; a death of this worker puts more in doubt.") }
+            slots: SlotScheduler.maxExecutions(concurrency: configuration.concurrency))
+        if startedExecutions == nil { logger.warning("What has begun cannot be kept; a death of this worker puts more in doubt.") }
         let executor = Executor(
             registry: registry, committers: committers, concurrency: configuration.concurrency, logger: logger,
-            board: board,
+            startedExecutions: startedExecutions,
             wakeReporter: { loop.perform { link.assumeIsolated { $0.flush() } } })
         for (shard, committer) in committers.enumerated() {
             committer.start(

@@ -6,12 +6,12 @@ import Testing
 @Suite struct DeathConformance {
     private static func reap(
         _ subject: StoreUnderTest, epoch: Int64 = StoreUnderTest.epoch, counts: Bool = true,
-        begun: StartedExecutions.Reading? = nil
+        started: StartedExecutions.Reading? = nil
     ) throws -> [StatusEvent] {
         var events: [StatusEvent] = []
         var ready: [ReadyCommand] = []
         try subject.store.reap(
-            seat: StoreUnderTest.seat, epoch: epoch, counts: counts, begun: begun, reason: "the worker died",
+            seat: StoreUnderTest.seat, epoch: epoch, counts: counts, started: started, reason: "the worker died",
             now: .base + .seconds(9)
         ) { some, what in
             events += some
@@ -142,7 +142,7 @@ import Testing
         let ids = try subject.submit([.noop, .noop, post, post])
         try subject.open()
         for id in ids { try subject.claim(id) }
-        let events = try Self.reap(subject, begun: .init(executing: [ids[0]], ended: [ids[2]]))
+        let events = try Self.reap(subject, started: .init(executing: [ids[0]], ended: [ids[2]]))
         #expect(events.count == 4)
         #expect(try ids.map { try subject.store.command($0)?.status } == [.new, .new, .inDoubt, .new])
         #expect(try ids.map { try subject.store.command($0)?.suspect }.prefix(2) == [true, false])
@@ -158,7 +158,7 @@ import Testing
         _ = try Self.reap(subject)
         try subject.open(epoch: 2)
         for id in ids { try subject.claim(id, epoch: 2) }
-        _ = try Self.reap(subject, epoch: 2, begun: .init(executing: [ids[1]]))
+        _ = try Self.reap(subject, epoch: 2, started: .init(executing: [ids[1]]))
         #expect(try ids.map { try subject.store.command($0)?.crashes } == [0, 0])
         #expect(try ids.map { try subject.store.command($0)?.suspect } == [true, true])
     }

@@ -142,7 +142,7 @@ import Testing
         #expect(try subject.store.payload(id) == CommandDraft.noop.payload)
         // It died; another one has it now.
         try subject.store.reap(
-            seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch, counts: false, begun: nil, reason: "killed",
+            seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch, counts: false, started: nil, reason: "killed",
             now: .base, released: { _, _ in })
         try subject.open(epoch: 9)
         #expect(try kept(epoch: 9, turn: try #require(try subject.store.command(id)).turn) == [7, 8])
@@ -256,7 +256,7 @@ import Testing
         try subject.claim(id)
         var released: [ReadyCommand] = []
         try subject.store.reap(
-            seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch, counts: false, begun: nil, reason: "killed",
+            seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch, counts: false, started: nil, reason: "killed",
             now: .base, released: { released += $1 })
         #expect(released.map(\.remaining) == [300])
     }
@@ -368,7 +368,7 @@ import Testing
             default:
                 if random.chance(0.2) {
                     try subject.store.reap(
-                        seat: StoreUnderTest.seat, epoch: epoch, counts: random.chance(0.7), begun: nil, reason: "died",
+                        seat: StoreUnderTest.seat, epoch: epoch, counts: random.chance(0.7), started: nil, reason: "died",
                         now: now
                     ) { _, _ in }
                     epoch += 1

@@ -33,10 +33,10 @@ final class Bench: Sendable {
     private let offered = Mutex<Int64>(0)
 
     /// - Parameters:
-    ///   - board: the directory of its board; nil: it has none.
+    ///   - startedExecutions: the directory of its board; nil: it has none.
     ///   - spoils: whether a commit with this write fails for good.
     init(
-        _ operations: [Scripted], concurrency: Int = 4, board directory: String? = nil,
+        _ operations: [Scripted], concurrency: Int = 4, startedExecutions directory: String? = nil,
         spoils: @escaping @Sendable (ExecutionWrite) -> Bool = { _ in false }
     ) throws {
         let store: any CommandStore = MemoryStore(shardCount: 2, types: Set(operations.map(\.type)))
@@ -45,13 +45,13 @@ final class Bench: Sendable {
         let session = session
         let committers = (0..<2).map { GroupCommitter(shard: $0, lanes: CommitLimiter()) }
         self.committers = committers
-        var board: StartedExecutions?
+        var startedExecutions: StartedExecutions?
         if let directory {
-            board = StartedExecutions(directory: directory, seat: session.seat, epoch: session.epoch, places: 16)
+            startedExecutions = StartedExecutions(directory: directory, seat: session.seat, epoch: session.epoch, slots: 16)
         }
         let executor = Executor(
             registry: OperationRegistry(operations), committers: committers, concurrency: concurrency,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, board: board, wakeReporter: {})
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, startedExecutions: startedExecutions, wakeReporter: {})
         self.executor = executor
         for (shard, committer) in committers.enumerated() {
             committer.start(
@@ -99,7 +99,7 @@ final class Bench: Sendable {
     func replace(_ id: CommandID) throws {
         let other = Session(seat: 1, epoch: 6, pid: 1, startTime: 1, bootID: "b")
         try store.reap(
-            seat: session.seat, epoch: session.epoch, counts: false, begun: nil, reason: "lost", now: .now,
+            seat: session.seat, epoch: session.epoch, counts: false, started: nil, reason: "lost", now: .now,
             released: { _, _ in })
         try store.open(other)
         _ = try store.apply(

@@ -226,12 +226,12 @@ import Wire
     }
 
     @Test func `a success that was already given wins over a cancel`() async throws {
-        let begun = AsyncStream<Void>.makeStream()
+        let started = AsyncStream<Void>.makeStream()
         let bench = try Bench([
             Scripted(
                 type: "a",
                 body: { _ in
-                    begun.continuation.yield()
+                    started.continuation.yield()
                     // Deaf to cancellation: the destination has said yes before the wish came.
                     while !Task.isCancelled { await Task.yield() }
                     return nil
@@ -239,7 +239,7 @@ import Wire
         ])
         let id = try bench.submit("a")
         bench.offer(id, "a")
-        var iterator = begun.stream.makeAsyncIterator()
+        var iterator = started.stream.makeAsyncIterator()
         await iterator.next()
         try bench.cancel(id)
         try await bench.reach(.success, id)
@@ -310,7 +310,7 @@ import Wire
         bench.offer(id, "a")
         try await bench.reach(.sent, id)
         // The coordinator takes it for dead and releases what it held.
-        try bench.store.reap(seat: 0, epoch: 5, counts: false, begun: nil, reason: "test", now: .now) { _, _ in }
+        try bench.store.reap(seat: 0, epoch: 5, counts: false, started: nil, reason: "test", now: .now) { _, _ in }
         go.continuation.yield()
         await bench.executor.idle()
         #expect(try bench.command(id).status == .new)
@@ -318,9 +318,9 @@ import Wire
     }
 
     @Test func `an end that cannot be written leaves the board as it is`() async throws {
-        let place = try TemporaryDirectory("board")
-        defer { place.remove() }
-        let bench = try Bench([Scripted(type: "a")], board: place.path) {
+        let directory = try TemporaryDirectory("board")
+        defer { directory.remove() }
+        let bench = try Bench([Scripted(type: "a")], startedExecutions: directory.path) {
             if case .end = $0 { true } else { false }
         }
         let id = try bench.submit("a", idempotent: false)
@@ -329,7 +329,7 @@ import Wire
         await bench.executor.idle()
         #expect(try bench.command(id).status == .sent)
         #expect(
-            StartedExecutions.read(directory: place.path, seat: 0, epoch: 5) == StartedExecutions.Reading(ended: [id]))
+            StartedExecutions.read(directory: directory.path, seat: 0, epoch: 5) == StartedExecutions.Reading(ended: [id]))
         await bench.close()
     }
 

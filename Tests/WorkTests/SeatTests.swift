@@ -7,39 +7,39 @@ import Testing
 
 @Suite struct SeatTests {
     @Test func `each takes the lowest that is free, with an epoch of its own, and holds it for life`() async throws {
-        let place = try TemporaryDirectory("seats")
-        defer { place.remove() }
+        let directory = try TemporaryDirectory("seats")
+        defer { directory.remove() }
         var epochs: Set<Int64> = []
         do {
-            let first = try Seat.take(in: place.path)
+            let first = try Seat.take(in: directory.path)
             #expect(first.number == 0)
             do {
-                let second = try Seat.take(in: place.path)
+                let second = try Seat.take(in: directory.path)
                 #expect(second.number == 1)
-                let third = try Seat.take(in: place.path)
+                let third = try Seat.take(in: directory.path)
                 #expect(third.number == 2)
                 epochs = [first.epoch, second.epoch, third.epoch]
-                #expect(LockProbe(path: Seat.path(1, in: place.path)).isHeld)
+                #expect(LockProbe(path: Seat.path(1, in: directory.path)).isHeld)
                 withExtendedLifetime(second) {}
                 withExtendedLifetime(third) {}
             }
             // The second and the third are gone, the first is not. Another test's child has them until it has begun.
             try await until("free seats") {
-                (1...2).allSatisfy { !LockProbe(path: Seat.path($0, in: place.path)).isHeld }
+                (1...2).allSatisfy { !LockProbe(path: Seat.path($0, in: directory.path)).isHeld }
             }
-            let next = try Seat.take(in: place.path)
+            let next = try Seat.take(in: directory.path)
             #expect(next.number == 1)
             epochs.insert(next.epoch)
-            #expect(LockProbe(path: Seat.path(0, in: place.path)).isHeld)
+            #expect(LockProbe(path: Seat.path(0, in: directory.path)).isHeld)
             withExtendedLifetime(first) {}
         }
         #expect(epochs.count == 4 && epochs.allSatisfy { $0 > 0 })
     }
 
     @Test func `its session names the process, when that began, and the boot`() throws {
-        let place = try TemporaryDirectory("seats")
-        defer { place.remove() }
-        let seat = try Seat.take(in: place.path)
+        let directory = try TemporaryDirectory("seats")
+        defer { directory.remove() }
+        let seat = try Seat.take(in: directory.path)
         let session = seat.session()
         #expect(session.seat == 0 && session.epoch == seat.epoch && session.pid == getpid())
         #expect(session.startTime > 0 && session.startTime == ProcessIdentity.startTime(of: getpid()))
@@ -47,11 +47,11 @@ import Testing
     }
 
     @Test func `its lock file names the epoch that sits there`() throws {
-        let place = try TemporaryDirectory("seats")
-        defer { place.remove() }
-        let seat = try Seat.take(in: place.path)
+        let directory = try TemporaryDirectory("seats")
+        defer { directory.remove() }
+        let seat = try Seat.take(in: directory.path)
         let epoch = seat.epoch
-        #expect(ProcessIdentity.contents(of: Seat.path(0, in: place.path)) == "\(epoch)\n")
+        #expect(ProcessIdentity.contents(of: Seat.path(0, in: directory.path)) == "\(epoch)\n")
         withExtendedLifetime(seat) {}
     }
 }

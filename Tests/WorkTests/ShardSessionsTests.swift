@@ -8,9 +8,9 @@ import Testing
 
 @Suite struct OpenSessionsTests {
     @Test func `a shard that is mended while its worker runs is of use again`() throws {
-        let place = try TemporaryDirectory("sessions")
-        defer { place.remove() }
-        let data = DataDirectory(path: "\(place.path)/data")
+        let directory = try TemporaryDirectory("sessions")
+        defer { directory.remove() }
+        let data = DataDirectory(path: "\(directory.path)/data")
         let id = try {
             let store = try SQLiteStore(directory: data, shardCount: 1)
             let draft = CommandDraft(type: "noop", payload: Array("{}".utf8), destination: .none, idempotent: true)

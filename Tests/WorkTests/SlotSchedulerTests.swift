@@ -14,107 +14,107 @@ import Wire
             order: order == 0 ? Int64(number) : order, turn: turn)
     }
 
-    private func places(_ concurrency: Int, _ offers: [Offers.Offer]) -> SlotScheduler {
-        var places = SlotScheduler(concurrency: concurrency)
-        places.offered(Offers(first: 1, offers: offers), coordinator: 7, now: 0)
-        return places
+    private func slots(_ concurrency: Int, _ offers: [Offers.Offer]) -> SlotScheduler {
+        var slots = SlotScheduler(concurrency: concurrency)
+        slots.offered(Offers(first: 1, offers: offers), coordinator: 7, now: 0)
+        return slots
     }
 
     /// Claims and begins what may begin.
-    private func run(_ places: inout SlotScheduler) -> [UInt64] {
+    private func run(_ slots: inout SlotScheduler) -> [UInt64] {
         var started: [UInt64] = []
         while true {
-            let decision = places.begin(now: 0)
+            let decision = slots.begin(now: 0)
             started += decision.starts.map(\.low)
             if decision.claims.isEmpty { return started }
-            for claim in decision.claims { places.claimed(claim.id, preemptible: true, now: 0) }
+            for claim in decision.claims { slots.claimed(claim.id, preemptible: true, now: 0) }
         }
     }
 
-    private func finish(_ places: inout SlotScheduler, _ number: UInt64) {
-        places.ended(CommandID(high: 1, low: number))
-        places.settled(CommandID(high: 1, low: number))
+    private func finish(_ slots: inout SlotScheduler, _ number: UInt64) {
+        slots.ended(CommandID(high: 1, low: number))
+        slots.settled(CommandID(high: 1, low: number))
     }
 
     @Test func `those of one moment begin in the order of their turns`() {
-        var places = places(3, [offer(1, order: 5, turn: 9), offer(2, order: 5, turn: 7), offer(3, order: 4, turn: 8)])
-        #expect(run(&places) == [3, 2, 1])
+        var slots = slots(3, [offer(1, order: 5, turn: 9), offer(2, order: 5, turn: 7), offer(3, order: 4, turn: 8)])
+        #expect(run(&slots) == [3, 2, 1])
     }
 
     @Test func `middle and low quality share the concurrency`() {
-        var places = places(2, (1...5).map { offer($0, $0 % 2 == 0 ? .utility : .default) })
+        var slots = slots(2, (1...5).map { offer($0, $0 % 2 == 0 ? .utility : .default) })
         // Middle before low, whatever the numbers.
-        #expect(run(&places) == [1, 3])
-        finish(&places, 1)
-        #expect(run(&places) == [5])
-        finish(&places, 3)
-        #expect(run(&places) == [2])
+        #expect(run(&slots) == [1, 3])
+        finish(&slots, 1)
+        #expect(run(&slots) == [5])
+        finish(&slots, 3)
+        #expect(run(&slots) == [2])
     }
 
     @Test func `high quality has as many places again`() {
-        var places = places(2, (1...4).map { offer($0) })
-        #expect(run(&places) == [1, 2])
-        places.offered(
+        var slots = slots(2, (1...4).map { offer($0) })
+        #expect(run(&slots) == [1, 2])
+        slots.offered(
             Offers(
                 first: 5, offers: [offer(10, .userInteractive), offer(11, .userInitiated), offer(12, .userInteractive)]),
             coordinator: 7, now: 0)
-        #expect(run(&places) == [10, 11])
+        #expect(run(&slots) == [10, 11])
     }
 
     @Test func `a command for an extra slot begins at once, whatever runs`() {
-        var places = places(2, (1...4).map { offer($0) } + (5...6).map { offer($0, .userInitiated) })
-        #expect(Set(run(&places)) == [1, 2, 5, 6])
+        var slots = slots(2, (1...4).map { offer($0) } + (5...6).map { offer($0, .userInitiated) })
+        #expect(Set(run(&slots)) == [1, 2, 5, 6])
         var extra = offer(9, .background, group: 2)
         extra.isExtra = true
-        places.offered(Offers(first: 7, offers: [extra]), coordinator: 7, now: 0)
-        #expect(run(&places) == [9])
-        #expect(places.state.executing == 5)
-        finish(&places, 9)
-        #expect(run(&places).isEmpty, "its slot is for none of the others")
+        slots.offered(Offers(first: 7, offers: [extra]), coordinator: 7, now: 0)
+        #expect(run(&slots) == [9])
+        #expect(slots.state.executing == 5)
+        finish(&slots, 9)
+        #expect(run(&slots).isEmpty, "its slot is for none of the others")
     }
 
     @Test func `high quality beyond its places preempts the youngest low`() {
-        var places = places(2, [offer(1, .utility), offer(2, .background)])
-        #expect(run(&places) == [1, 2])
-        places.offered(
+        var slots = slots(2, [offer(1, .utility), offer(2, .background)])
+        #expect(run(&slots) == [1, 2])
+        slots.offered(
             Offers(first: 3, offers: (10...12).map { offer($0, .userInteractive) }), coordinator: 7, now: 0)
-        let decision = places.begin(now: 0)
+        let decision = slots.begin(now: 0)
         #expect(decision.claims.map(\.id.low) == [10, 11])
         #expect(decision.preempts.isEmpty)
-        for claim in decision.claims { places.claimed(claim.id, preemptible: true, now: 0) }
-        let second = places.begin(now: 0)
+        for claim in decision.claims { slots.claimed(claim.id, preemptible: true, now: 0) }
+        let second = slots.begin(now: 0)
         #expect(second.starts.map(\.low) == [10, 11])
         #expect(second.preempts == [CommandID(high: 1, low: 2)])
         // Once is enough: the victim is on its way out.
-        #expect(value(places.begin(now: 0)).preempts.isEmpty)
-        places.ended(CommandID(high: 1, low: 2))
-        #expect(value(places.begin(now: 0)).claims.map(\.id.low) == [12])
+        #expect(value(slots.begin(now: 0)).preempts.isEmpty)
+        slots.ended(CommandID(high: 1, low: 2))
+        #expect(value(slots.begin(now: 0)).claims.map(\.id.low) == [12])
     }
 
     @Test func `what is not idempotent is never preempted`() {
-        var places = places(1, [offer(1, .utility)])
-        let decision = places.begin(now: 0)
+        var slots = slots(1, [offer(1, .utility)])
+        let decision = slots.begin(now: 0)
         #expect(decision.claims.count == 1)
-        places.claimed(CommandID(high: 1, low: 1), preemptible: false, now: 0)
-        #expect(value(places.begin(now: 0)).starts.count == 1)
-        places.offered(Offers(first: 2, offers: (10...12).map { offer($0, .userInteractive) }), coordinator: 7, now: 0)
-        _ = run(&places)
-        #expect(value(places.begin(now: 0)).preempts.isEmpty)
+        slots.claimed(CommandID(high: 1, low: 1), preemptible: false, now: 0)
+        #expect(value(slots.begin(now: 0)).starts.count == 1)
+        slots.offered(Offers(first: 2, offers: (10...12).map { offer($0, .userInteractive) }), coordinator: 7, now: 0)
+        _ = run(&slots)
+        #expect(value(slots.begin(now: 0)).preempts.isEmpty)
     }
 
     @Test func `a worker executes one suspect at a time, and others pass those that wait`() {
-        var places = places(4, [offer(1, suspect: true), offer(2, suspect: true), offer(3)])
-        #expect(run(&places) == [1, 3])
-        places.ended(offer(1).id)
-        #expect(run(&places) == [2])
+        var slots = slots(4, [offer(1, suspect: true), offer(2, suspect: true), offer(3)])
+        #expect(run(&slots) == [1, 3])
+        slots.ended(offer(1).id)
+        #expect(run(&slots) == [2])
     }
 
     @Test func `the next suspects are claimed ahead, unless a claim counts as a begin`() {
-        func claims(_ places: SlotScheduler) -> Set<CommandID> {
+        func claims(_ slots: SlotScheduler) -> Set<CommandID> {
             let offers = (9001...9009).map { offer($0, suspect: true) } + [offer(9010)]
-            var places = places
-            places.offered(Offers(first: places.state.seen + 1, offers: offers), coordinator: 7, now: 0)
-            return Set(places.begin(now: 0).claims.map(\.id))
+            var slots = slots
+            slots.offered(Offers(first: slots.state.seen + 1, offers: offers), coordinator: 7, now: 0)
+            return Set(slots.begin(now: 0).claims.map(\.id))
         }
         #expect(claims(hurried(4)) == Set(([9010] + Array(9001...9008) as [UInt64]).map { offer($0).id }))
         var strict = hurried(4)
@@ -125,84 +125,84 @@ import Wire
     }
 
     @Test func `a suspect does not wait behind one that takes long`() {
-        var places = hurried(4)
+        var slots = hurried(4)
         let offers = (9001...9009).map { offer($0, suspect: true) }
-        places.offered(Offers(first: places.state.seen + 1, offers: offers), coordinator: 7, now: 0)
-        #expect(run(&places) == [9001])
-        #expect(places.tick(now: 1_000_000_000).isEmpty)
-        #expect(places.tick(now: 1_000_000_001) == offers[1...7].map(\.id))
-        for number in 9002...9008 as ClosedRange<UInt64> { finish(&places, number) }
+        slots.offered(Offers(first: slots.state.seen + 1, offers: offers), coordinator: 7, now: 0)
+        #expect(run(&slots) == [9001])
+        #expect(slots.tick(now: 1_000_000_000).isEmpty)
+        #expect(slots.tick(now: 1_000_000_001) == offers[1...7].map(\.id))
+        for number in 9002...9008 as ClosedRange<UInt64> { finish(&slots, number) }
         // The ninth is not taken for them.
-        #expect(places.begin(now: 1_000_000_001).claims.isEmpty)
-        finish(&places, 9001)
-        #expect(places.begin(now: 1_000_000_001).claims.map(\.id) == [offers[8].id])
+        #expect(slots.begin(now: 1_000_000_001).claims.isEmpty)
+        finish(&slots, 9001)
+        #expect(slots.begin(now: 1_000_000_001).claims.map(\.id) == [offers[8].id])
     }
 
     @Test func `skipped offer numbers count as resolved`() {
-        var places = SlotScheduler(concurrency: 1)
-        places.offered(Offers(first: 4, offers: [offer(1)]), coordinator: 7, now: 0)
-        #expect(places.state.seen == 4)
-        #expect(places.state.resolved == 3)
+        var slots = SlotScheduler(concurrency: 1)
+        slots.offered(Offers(first: 4, offers: [offer(1)]), coordinator: 7, now: 0)
+        #expect(slots.state.seen == 4)
+        #expect(slots.state.resolved == 3)
     }
 
     @Test func `an offer that cannot begin is forgotten after two seconds`() {
-        var places = places(1, [offer(1), offer(2)])
-        #expect(run(&places) == [1])
-        _ = places.tick(now: SlotScheduler.timeout)
-        #expect(places.waitingCount == 1)
-        _ = places.tick(now: SlotScheduler.timeout + 1)
-        #expect(places.waitingCount == 0)
-        #expect(places.state.resolved == 1)
+        var slots = slots(1, [offer(1), offer(2)])
+        #expect(run(&slots) == [1])
+        _ = slots.tick(now: SlotScheduler.timeout)
+        #expect(slots.waitingCount == 1)
+        _ = slots.tick(now: SlotScheduler.timeout + 1)
+        #expect(slots.waitingCount == 0)
+        #expect(slots.state.resolved == 1)
     }
 
     @Test func `a new coordinator counts from one`() {
-        var places = places(1, [offer(1), offer(2)])
-        #expect(run(&places) == [1])
-        places.offered(Offers(first: 1, offers: [offer(3)]), coordinator: 8, now: 0)
-        #expect(places.state.coordinator == 8)
-        #expect(places.state.seen == 1)
-        #expect(places.state.resolved == 0)
+        var slots = slots(1, [offer(1), offer(2)])
+        #expect(run(&slots) == [1])
+        slots.offered(Offers(first: 1, offers: [offer(3)]), coordinator: 8, now: 0)
+        #expect(slots.state.coordinator == 8)
+        #expect(slots.state.seen == 1)
+        #expect(slots.state.resolved == 0)
         // The end of what the last one offered is not counted to the new one.
-        finish(&places, 1)
-        #expect(places.state.resolved == 0)
-        #expect(run(&places) == [3])
-        finish(&places, 3)
-        #expect(places.state.resolved == 1)
+        finish(&slots, 1)
+        #expect(slots.state.resolved == 0)
+        #expect(run(&slots) == [3])
+        finish(&slots, 3)
+        #expect(slots.state.resolved == 1)
     }
 
     @Test func `draining releases what has not begun and takes nothing more`() {
-        var places = places(1, [offer(1), offer(2)])
-        let decision = places.begin(now: 0)
-        for claim in decision.claims { places.claimed(claim.id, preemptible: true, now: 0) }
-        #expect(value(places.drain()) == decision.claims.map(\.id))
-        places.offered(Offers(first: 3, offers: [offer(9)]), coordinator: 7, now: 0)
-        #expect(value(places.begin(now: 0)) == SlotScheduler.Decision())
-        #expect(places.state.phase == .draining)
+        var slots = slots(1, [offer(1), offer(2)])
+        let decision = slots.begin(now: 0)
+        for claim in decision.claims { slots.claimed(claim.id, preemptible: true, now: 0) }
+        #expect(value(slots.drain()) == decision.claims.map(\.id))
+        slots.offered(Offers(first: 3, offers: [offer(9)]), coordinator: 7, now: 0)
+        #expect(value(slots.begin(now: 0)) == SlotScheduler.Decision())
+        #expect(slots.state.phase == .draining)
     }
 
     @Test func `a pause forgets the offers that it covers`() {
-        var places = places(1, [offer(1, .utility), offer(2, .background, group: 5)])
-        places.pause([.init(group: 0, qualities: 1 << UInt8(QualityOfService.background.rawValue))])
-        #expect(places.waitingCount == 1)
-        places.offered(Offers(first: 3, offers: [offer(3, .background)]), coordinator: 7, now: 0)
-        #expect(places.waitingCount == 1)
+        var slots = slots(1, [offer(1, .utility), offer(2, .background, group: 5)])
+        slots.pause([.init(group: 0, qualities: 1 << UInt8(QualityOfService.background.rawValue))])
+        #expect(slots.waitingCount == 1)
+        slots.offered(Offers(first: 3, offers: [offer(3, .background)]), coordinator: 7, now: 0)
+        #expect(slots.waitingCount == 1)
     }
 
     /// Has completed 4,000 a second, each claim 5 ms in the committing.
     private func hurried(_ concurrency: Int) -> SlotScheduler {
-        var places = SlotScheduler(concurrency: concurrency)
-        _ = places.tick(now: 0)
+        var slots = SlotScheduler(concurrency: concurrency)
+        _ = slots.tick(now: 0)
         var number: Int64 = 1
         for _ in 0..<500 {
             let offers = (0..<2).map { offer(UInt64(number + $0)) }
-            places.offered(Offers(first: number, offers: offers), coordinator: 7, now: 0)
+            slots.offered(Offers(first: number, offers: offers), coordinator: 7, now: 0)
             number += 2
-            for claim in places.begin(now: 0).claims { places.claimed(claim.id, preemptible: true, now: 5_000_000) }
-            for id in places.begin(now: 0).starts { finish(&places, id.low) }
+            for claim in slots.begin(now: 0).claims { slots.claimed(claim.id, preemptible: true, now: 5_000_000) }
+            for id in slots.begin(now: 0).starts { finish(&slots, id.low) }
         }
-        #expect(places.ahead == 0)
-        _ = places.tick(now: 250_000_000)
-        return places
+        #expect(slots.ahead == 0)
+        _ = slots.tick(now: 250_000_000)
+        return slots
     }
 
     @Test func `what a commit's time completes is claimed ahead`() {
@@ -211,33 +211,33 @@ import Wire
     }
 
     @Test func `long operations are not claimed ahead`() {
-        var places = places(2, (1...200).map { offer($0) })
-        #expect(value(places.begin(now: 0)).claims.count == 2)
-        _ = places.tick(now: 250_000_000)
-        #expect(places.ahead == 0)
-        #expect(value(places.begin(now: 0)).claims.isEmpty)
+        var slots = slots(2, (1...200).map { offer($0) })
+        #expect(value(slots.begin(now: 0)).claims.count == 2)
+        _ = slots.tick(now: 250_000_000)
+        #expect(slots.ahead == 0)
+        #expect(value(slots.begin(now: 0)).claims.isEmpty)
     }
 
     @Test(arguments: [QualityOfService.default, .userInitiated])
     func `claims ahead are given back where operations turn out long`(_ qos: QualityOfService) {
-        var places = hurried(4)
-        let next = places.state.seen + 1
+        var slots = hurried(4)
+        let next = slots.state.seen + 1
         let offers = (0..<20).map { offer(UInt64(next) + $0, qos) }
-        places.offered(Offers(first: next, offers: offers), coordinator: 7, now: 0)
-        let begun = run(&places).count
-        #expect(begun == (qos == .default ? 4 : 8))
-        #expect(places.heldCount == 20)
-        #expect(places.tick(now: SlotScheduler.timeout).isEmpty)
-        let late = places.tick(now: SlotScheduler.timeout + 1)
-        #expect(late == offers[begun...].map(\.id))
-        for id in late { finish(&places, id.low) }
-        #expect(places.heldCount == begun)
+        slots.offered(Offers(first: next, offers: offers), coordinator: 7, now: 0)
+        let started = run(&slots).count
+        #expect(started == (qos == .default ? 4 : 8))
+        #expect(slots.heldCount == 20)
+        #expect(slots.tick(now: SlotScheduler.timeout).isEmpty)
+        let late = slots.tick(now: SlotScheduler.timeout + 1)
+        #expect(late == offers[started...].map(\.id))
+        for id in late { finish(&slots, id.low) }
+        #expect(slots.heldCount == started)
     }
 
     @Test(arguments: 0..<20) func `no sequence of events breaks the limits`(seed: Int) {
         var random = SplitMix(state: UInt64(seed))
         let concurrency = Int(random.next() % 6) + 1
-        var places = SlotScheduler(concurrency: concurrency)
+        var slots = SlotScheduler(concurrency: concurrency)
         var executing: [CommandID: QualityOfService] = [:]
         var known: [CommandID: QualityOfService] = [:]
         var number: Int64 = 1
@@ -246,29 +246,29 @@ import Wire
                 let qos = QualityOfService.allCases[Int(random.next() % 5)]
                 let offer = offer(UInt64(number), qos, group: UInt32(random.next() % 3) + 1)
                 known[offer.id] = qos
-                places.offered(Offers(first: number, offers: [offer]), coordinator: 1, now: Int64(step))
+                slots.offered(Offers(first: number, offers: [offer]), coordinator: 1, now: Int64(step))
                 number += 1
             }
             if let id = executing.keys.min(by: { $0.low &* 7919 % 13 < $1.low &* 7919 % 13 }), random.next() % 2 == 0 {
-                places.ended(id)
-                places.settled(id)
+                slots.ended(id)
+                slots.settled(id)
                 executing[id] = nil
             }
-            let decision = places.begin(now: 0)
+            let decision = slots.begin(now: 0)
             for claim in decision.claims {
                 if random.next() % 8 == 0 {
-                    places.refused(claim.id)
+                    slots.refused(claim.id)
                 } else {
-                    places.claimed(claim.id, preemptible: true, now: 0)
+                    slots.claimed(claim.id, preemptible: true, now: 0)
                 }
             }
-            for id in decision.starts + places.begin(now: 0).starts { executing[id] = known[id] }
+            for id in decision.starts + slots.begin(now: 0).starts { executing[id] = known[id] }
             let high = executing.values.count { $0.serviceClass == .high }
             #expect(executing.count - high <= concurrency)
             #expect(executing.count <= 2 * concurrency)
-            #expect(places.state.executing == executing.count)
+            #expect(slots.state.executing == executing.count)
         }
-        #expect(places.state.resolved <= places.state.seen)
+        #expect(slots.state.resolved <= slots.state.seen)
     }
 }
 

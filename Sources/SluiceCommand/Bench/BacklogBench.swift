@@ -6,7 +6,7 @@ internal import Wire
 
 /// What a large backlog costs: the coordinator's start and memory, and the drain rate beside that of a small one.
 struct BacklogBench {
-    let place: BenchDirectory
+    let directory: BenchDirectory
     let size: Int
     let workers: Int
     var seconds = 15.0
@@ -30,15 +30,15 @@ struct BacklogBench {
     }
 
     private func measure(_ backlog: Int) throws -> (start: Double, memory: Double, rate: Double) {
-        let rig = try BenchRig(place)
+        let rig = try BenchRig(directory)
         defer { rig.clear() }
         try rig.fill(backlog)
-        let gate = try ReadyGate(path: "\(place.path)/notify")
+        let gate = try ReadyGate(path: "\(directory.path)/notify")
         let begin = BenchClock.now
         let coordinator = try BenchProcess(
             executable: Executable.path,
             arguments: ["coordinator", "--data", rig.directory.path, "--log-level", "warning"],
-            errors: "\(place.path)/backlog-errors", environment: ["NOTIFY_SOCKET=\(gate.path)"])
+            errors: "\(directory.path)/backlog-errors", environment: ["NOTIFY_SOCKET=\(gate.path)"])
         defer {
             coordinator.kill(SIGKILL)
             coordinator.wait()

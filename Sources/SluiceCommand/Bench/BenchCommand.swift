@@ -94,15 +94,15 @@ struct BenchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let place = try BenchDirectory(parent: directory)
-        SignalHandling.exits { place.removeAll() }
-        defer { place.removeAll() }
-        let facts = try BenchEnvironment(place)
+        let directory = try BenchDirectory(parent: self.directory)
+        SignalHandling.exits { directory.removeAll() }
+        defer { directory.removeAll() }
+        let facts = try BenchEnvironment(directory)
         if !print.json { for line in facts.lines { Output.line(line) } }
         Output.flush()
         var results: [BenchResult] = []
         // Blocks for minutes: not on the cooperative pool.
-        for body in bodies(place) {
+        for body in bodies(directory) {
             Diagnostics.showStatus { _ in "measuring …" }
             let stolen = StolenTime()
             var figures: [BenchResult]
@@ -123,25 +123,25 @@ struct BenchCommand: AsyncParsableCommand {
         if results.contains(where: { $0.isMet == false }) { throw ExitError(.failed, nil) }
     }
 
-    private func bodies(_ place: BenchDirectory) -> [@Sendable () throws -> [BenchResult]] {
+    private func bodies(_ directory: BenchDirectory) -> [@Sendable () throws -> [BenchResult]] {
         switch subject {
-        case .latency: [{ try LatencyBench(place: place).run() }]
+        case .latency: [{ try LatencyBench(directory: directory).run() }]
         case .queue, .upload:
-            (figure.isEmpty ? Figure.allCases.filter { $0.subject == subject } : figure).map { body(of: $0, place) }
+            (figure.isEmpty ? Figure.allCases.filter { $0.subject == subject } : figure).map { body(of: $0, directory) }
         }
     }
 
-    private func body(of figure: Figure, _ place: BenchDirectory) -> @Sendable () throws -> [BenchResult] {
-        let upload = UploadBench(place: place, percent: scale)
+    private func body(of figure: Figure, _ directory: BenchDirectory) -> @Sendable () throws -> [BenchResult] {
+        let upload = UploadBench(directory: directory, percent: scale)
         let (seconds, workers, kills, backlog) = (seconds, workers, kills, backlog)
         return switch figure {
-        case .drain: { try DrainBench(place: place, seconds: seconds, workers: workers).run() }
-        case .bulk: { try BulkBench(place: place).run() }
-        case .single: { try SingleBench(place: place).run() }
-        case .scaling: { try ScalingBench(place: place).run() }
-        case .start: { try StartBench(place: place).run() }
-        case .backlog: { try BacklogBench(place: place, size: backlog, workers: workers).run() }
-        case .recovery: { try RecoveryBench(place: place, kills: kills).run() }
+        case .drain: { try DrainBench(directory: directory, seconds: seconds, workers: workers).run() }
+        case .bulk: { try BulkBench(directory: directory).run() }
+        case .single: { try SingleBench(directory: directory).run() }
+        case .scaling: { try ScalingBench(directory: directory).run() }
+        case .start: { try StartBench(directory: directory).run() }
+        case .backlog: { try BacklogBench(directory: directory, size: backlog, workers: workers).run() }
+        case .recovery: { try RecoveryBench(directory: directory, kills: kills).run() }
         case .large: { try upload.large() }
         case .small: { try upload.small() }
         case .memory: { try upload.memory() }

@@ -9,13 +9,13 @@ internal import Work
 
 /// A store of a bench with the processes around it.
 struct BenchRig {
-    let place: BenchDirectory
+    let directory: BenchDirectory
     let directory: DataDirectory
     let store: SQLiteStore
 
-    init(_ place: BenchDirectory) throws {
-        self.place = place
-        directory = DataDirectory(path: place.newDirectory())
+    init(_ directory: BenchDirectory) throws {
+        self.directory = directory
+        directory = DataDirectory(path: directory.newDirectory())
         store = try SQLiteStore(directory: directory, create: true)
     }
 
@@ -31,11 +31,11 @@ struct BenchRig {
 
     /// Starts a subcommand on this directory.
     func start(_ arguments: [String]) throws -> BenchProcess {
-        try place.start(arguments + ["--data", directory.path, "--log-level", "warning"])
+        try directory.start(arguments + ["--data", directory.path, "--log-level", "warning"])
     }
 
     func child(_ arguments: [String], output: String? = nil) throws -> BenchProcess {
-        try place.start(["bench-child"] + arguments + ["--data", directory.path], output: output)
+        try directory.start(["bench-child"] + arguments + ["--data", directory.path], output: output)
     }
 
     /// Waits until the coordinator has its lock and a worker its session.
@@ -76,7 +76,7 @@ struct BenchRig {
         return sum
     }
 
-    func clear() { place.clear(directory.path) }
+    func clear() { directory.clear(directory.path) }
 
     /// Removes the data and leaves the processes of the place alone.
     func removeData() { BenchDirectory.remove(directory.path) }

@@ -4,11 +4,11 @@ internal import Store
 
 /// JSON lines through `sluice submit -`, the whole process: start, parse, check, commit, print.
 struct BulkBench {
-    let place: BenchDirectory
+    let directory: BenchDirectory
     var lines = 500_000
 
     func run() throws -> [BenchResult] {
-        let path = "\(place.path)/lines"
+        let path = "\(directory.path)/lines"
         var text = ""
         text.reserveCapacity(lines * 40)
         for _ in 0..<lines { text += "{\"payload\":{\"milliseconds\":0}}\n" }
@@ -16,12 +16,12 @@ struct BulkBench {
         var best = 0.0
         var rates: [Double] = []
         for _ in 0..<3 {
-            let rig = try BenchRig(place)
+            let rig = try BenchRig(directory)
             defer { rig.clear() }
             let begin = BenchClock.now
             let process = try BenchProcess(
                 executable: Executable.path, arguments: ["submit", "noop", "-", "--data", rig.directory.path],
-                errors: "\(place.path)/bulk-errors", input: path)
+                errors: "\(directory.path)/bulk-errors", input: path)
             try process.succeed("the bulk submit")
             let rate = Double(lines) / (BenchClock.now - begin)
             rates.append(rate)

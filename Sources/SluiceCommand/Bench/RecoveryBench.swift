@@ -7,7 +7,7 @@ internal import Store
 ///
 /// A worker that is killed between two of its commands is no case of it: such kills are made besides and not counted.
 struct RecoveryBench {
-    let place: BenchDirectory
+    let directory: BenchDirectory
     /// Of workers with every place full.
     let kills: Int
     var workers = 3
@@ -19,7 +19,7 @@ struct RecoveryBench {
     private static let restart = 0.1
 
     func run() throws -> [BenchResult] {
-        let rig = try BenchRig(place)
+        let rig = try BenchRig(directory)
         defer { rig.clear() }
         _ = try rig.coordinator()
         var fleet = try (0..<workers).map { _ in try rig.worker(concurrency: Self.places) }

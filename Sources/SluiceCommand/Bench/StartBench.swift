@@ -5,11 +5,11 @@ internal import Store
 
 /// A worker's start, by its own READY=1, and its memory when idle.
 struct StartBench {
-    let place: BenchDirectory
+    let directory: BenchDirectory
     var rounds = 10
 
     func run() throws -> [BenchResult] {
-        let rig = try BenchRig(place)
+        let rig = try BenchRig(directory)
         defer { rig.clear() }
         _ = try rig.coordinator()
         try rig.untilReady(workers: 0)
@@ -17,12 +17,12 @@ struct StartBench {
         var peaks: [Double] = []
         var proportions: [Double] = []
         for _ in 0..<rounds {
-            let gate = try ReadyGate(path: "\(place.path)/notify")
+            let gate = try ReadyGate(path: "\(directory.path)/notify")
             let begin = BenchClock.now
             let worker = try BenchProcess(
                 executable: Executable.path,
                 arguments: ["worker", "--data", rig.directory.path, "--log-level", "warning"],
-                errors: "\(place.path)/start-errors", environment: ["NOTIFY_SOCKET=\(gate.path)"])
+                errors: "\(directory.path)/start-errors", environment: ["NOTIFY_SOCKET=\(gate.path)"])
             defer { worker.kill(SIGKILL) }
             try gate.wait(seconds: 20)
             starts.append((BenchClock.now - begin) * 1000)

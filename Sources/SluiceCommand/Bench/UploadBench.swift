@@ -5,15 +5,15 @@ internal import Store
 
 /// Transfers to an nginx of its own on loopback, beside curl and rclone in the same run.
 struct UploadBench {
-    private let place: BenchDirectory
+    private let directory: BenchDirectory
     private let largeSize: Int64
     private let smallCount: Int
     private let smallSize = 65_536
     private let slowSize: Int64
 
     /// - Parameter percent: of one file of 2 GB, 5,000 files of 64 KB, and 64 of 1 GB.
-    init(place: BenchDirectory, percent: Int) {
-        self.place = place
+    init(directory: BenchDirectory, percent: Int) {
+        self.directory = directory
         largeSize = 20_000_000 * Int64(percent)
         smallCount = 50 * percent
         // Under way for longer than it takes to look at them.
@@ -23,9 +23,9 @@ struct UploadBench {
     // MARK: One large file
 
     func large() throws -> [BenchResult] {
-        let server = try BenchServer(place: place)
+        let server = try BenchServer(directory: directory)
         defer { server.stop() }
-        let source = "\(place.path)/large"
+        let source = "\(directory.path)/large"
         try makeFile(source, size: largeSize)
         guard let curl = Self.find("curl") else { return [missing("curl")] }
         var curlTimes: [Double] = []
@@ -34,7 +34,7 @@ struct UploadBench {
             server.empty()
             ProcessorTime.untilIdle()
             let begin = BenchClock.now
-            let process = try place.start(
+            let process = try directory.start(
                 ["-sS", "--fail", "-T", source, server.url + "curl"], executable: curl)
             try process.succeed("curl")
             curlTimes.append(BenchClock.now - begin)
@@ -50,7 +50,7 @@ struct UploadBench {
         return [
             BenchResult(
                 "one file of \(size), curl -T", megabytes / curlTime, "MB/s",
-                note: "median of 5; \(Self.version(of: curl, "--version", in: place))"),
+                note: "median of 5; \(Self.version(of: curl, "--version", in: directory))"),
             BenchResult(
                 "one file of \(size), sluice put", megabytes / ownTime, "MB/s",
                 note: "start of put to success; \(server.version)"),
@@ -61,9 +61,9 @@ struct UploadBench {
     // MARK: Many small files
 
     func small() throws -> [BenchResult] {
-        let server = try BenchServer(place: place)
+        let server = try BenchServer(directory: directory)
         defer { server.stop() }
-        let folder = "\(place.path)/small"
+        let folder = "\(directory.path)/small"
         mkdir(folder, 0o700)
         let files = (0..<smallCount).map { "\(folder)/\($0)" }
         for file in files { try makeFile(file, size: Int64(smallSize)) }
@@ -95,7 +95,7 @@ struct UploadBench {
             BenchResult(
                 "\(name), rclone --transfers 32", clone, "/s",
                 note:
-                    "\(rclone.map { Self.version(of: $0, "version", in: place) } ?? ""): its WebDAV client makes 100 calls "
+                    "\(rclone.map { Self.version(of: $0, "version", in: directory) } ?? ""): its WebDAV client makes 100 calls "
                     + "a second at most"),
             ownResult,
             BenchResult("  of rclone", own / clone, "x", goal: .atLeast(2)),
@@ -106,7 +106,7 @@ struct UploadBench {
     private func copy(_ folder: String, to server: BenchServer, with rclone: String) throws -> Double {
         server.empty()
         let begin = BenchClock.now
-        let process = try place.start(
+        let process = try directory.start(
             [
                 "copy", folder, ":webdav:", "--webdav-url", server.url, "--webdav-vendor", "other", "--transfers", "32",
                 "--no-check-dest", "--ignore-times", "--config", "/dev/null",
@@ -117,14 +117,14 @@ struct UploadBench {
 
     /// - Returns: seconds from the start of `put` to the last success.
     private func put(_ files: [String], to url: String) throws -> Double {
-        let rig = try BenchRig(place)
+        let rig = try BenchRig(directory)
         defer { rig.removeData() }
         let processes = [try rig.coordinator()] + (try (0..<2).map { _ in try rig.worker() })
         defer { for process in processes { process.kill(SIGKILL) } }
         try rig.untilReady(workers: 2)
         ProcessorTime.untilIdle()
         let begin = Timestamp.now
-        let process = try place.start(["put", "--to", url, "--data", rig.directory.path] + files)
+        let process = try directory.start(["put", "--to", url, "--data", rig.directory.path] + files)
         try process.succeed("sluice put")
         try BenchClock.wait("the uploads", seconds: 600) {
             let counts = try rig.store.counts()
@@ -147,12 +147,12 @@ struct UploadBench {
 
     /// A worker with 64 uploads of 1 GB under way, to a receiver that reads slowly.
     func memory() throws -> [BenchResult] {
-        let rig = try BenchRig(place)
+        let rig = try BenchRig(directory)
         defer { rig.clear() }
         let port = try BenchServer.freePort()
         let sink = try rig.child(["sink", "--port", "\(port)"])
         defer { sink.kill(SIGKILL) }
-        let folder = "\(place.path)/sparse"
+        let folder = "\(directory.path)/sparse"
         mkdir(folder, 0o700)
         let files = (0..<64).map { "\(folder)/\($0)" }
         for file in files {
@@ -164,7 +164,7 @@ struct UploadBench {
         _ = try rig.coordinator()
         let worker = try rig.worker(concurrency: 128)
         try rig.untilReady(workers: 1)
-        let process = try place.start(
+        let process = try directory.start(
             ["put", "--to", "http://127.0.0.1:\(port)/", "--data", rig.directory.path] + files)
         try process.succeed("sluice put")
         try BenchClock.wait("64 uploads under way", seconds: 30) { try rig.store.counts()[.sent] == 64 }
@@ -219,13 +219,13 @@ struct UploadBench {
     }
 
     /// The name of a tool and the first number that it says of itself.
-    static func version(of tool: String, _ option: String, in place: BenchDirectory) -> String {
+    static func version(of tool: String, _ option: String, in directory: BenchDirectory) -> String {
         let name = tool.split(separator: "/").last.map(String.init) ?? tool
-        let output = place.newDirectory()
+        let output = directory.newDirectory()
         defer { unlink(output) }
         // nginx says it on standard error.
         let script = #"exec "$0" "$1" 2>&1"#
-        guard let process = try? place.start(["-c", script, tool, option], executable: "/bin/sh", output: output) else {
+        guard let process = try? directory.start(["-c", script, tool, option], executable: "/bin/sh", output: output) else {
             return name
         }
         process.wait()
@@ -250,15 +250,15 @@ struct BenchServer {
     private let folder: String
     private let process: BenchProcess
 
-    init(place: BenchDirectory) throws {
+    init(directory: BenchDirectory) throws {
         guard let nginx = UploadBench.find("nginx") else {
             throw ExitError(.unavailable, "nginx is not installed: apt install nginx-full libnginx-mod-http-dav-ext")
         }
-        version = UploadBench.version(of: nginx, "-v", in: place)
+        version = UploadBench.version(of: nginx, "-v", in: directory)
         let port = try Self.freePort()
-        folder = "\(place.path)/www"
-        for path in [folder, "\(place.path)/nginx"] { mkdir(path, 0o700) }
-        let root = "\(place.path)/nginx"
+        folder = "\(directory.path)/www"
+        for path in [folder, "\(directory.path)/nginx"] { mkdir(path, 0o700) }
+        let root = "\(directory.path)/nginx"
         // rclone asks by PROPFIND, which nginx answers with this module of Debian's (libnginx-mod-http-dav-ext).
         let module = "/usr/lib/nginx/modules/ngx_http_dav_ext_module.so"
         let hasModule = access(module, R_OK) == 0
@@ -283,7 +283,7 @@ struct BenchServer {
             }
 
             """, to: "\(root)/conf")
-        process = try place.start(["-c", "\(root)/conf", "-e", "\(root)/error.log"], executable: nginx)
+        process = try directory.start(["-c", "\(root)/conf", "-e", "\(root)/error.log"], executable: nginx)
         url = "http://127.0.0.1:\(port)/"
         try BenchClock.wait("nginx", seconds: 10) { Self.answers(port) }
     }

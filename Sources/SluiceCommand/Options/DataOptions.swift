@@ -53,12 +53,12 @@ struct DataOptions: ParsableArguments {
         do {
             return try body()
         } catch {
-            let complaint = ExitError(error)
+            let exitError = ExitError(error)
             var status = stat()
             let isDirectory = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-            guard !isDirectory, complaint.code == .permission || complaint.message?.contains("cannot be made") == true
+            guard !isDirectory, exitError.code == .permission || exitError.message?.contains("cannot be made") == true
             else { throw error }
-            throw ExitError(complaint.code == .cannotWrite ? .cannotWrite : .cannotCreate, complaint.message)
+            throw ExitError(exitError.code == .cannotWrite ? .cannotWrite : .cannotCreate, exitError.message)
         }
     }
 

@@ -24,8 +24,8 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         SignalHandling.exits()
         let directory = data.directory()
-        var checkup = HealthCheck(directory: directory)
-        checkup.run(also: await configuration(directory)) { finding in
+        var healthCheck = HealthCheck(directory: directory)
+        healthCheck.run(also: await configuration(directory)) { finding in
             if print.json {
                 Output.line(finding.json.bytes)
             } else {
@@ -35,7 +35,7 @@ struct DoctorCommand: AsyncParsableCommand {
             }
             Output.flush()
         }
-        switch checkup.worst {
+        switch healthCheck.worst {
         case .ok, .note: return
         case .warning: throw ExitError(.failed, nil)
         case .broken: throw ExitError(.internalError, nil)

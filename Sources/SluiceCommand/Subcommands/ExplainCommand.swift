@@ -26,11 +26,11 @@ struct ExplainCommand: AsyncParsableCommand {
         guard let command = try store.command(id) else {
             throw ExitError(.input, "there is no command \(id) in \(data.path)")
         }
-        var keeper = WaitExplainer(surroundings: Instance(directory: directory, store: store))
+        var explainer = WaitExplainer(instance: Instance(directory: directory, store: store))
         if [.new, .error, .queued, .sent].contains(command.status), command.destination != .none {
-            keeper.links = try LinkSource(keeper.surroundings).readings()
+            explainer.links = try LinkSource(explainer.instance).readings()
         }
-        let gates = try keeper.gates(of: command)
+        let reasons = try explainer.reasons(of: command)
         let proxy = try await proxy(for: command, directory)
         let now = Timestamp.now
         if print.json {
@@ -45,12 +45,12 @@ struct ExplainCommand: AsyncParsableCommand {
                 JSONValue.object(
                     [
                         .init("id", .string(id.description)), .init("status", .string(command.status.name)),
-                        .init("gates", .array(gates.map(\.json))),
+                        .init("gates", .array(reasons.map(\.json))),
                         .init("proxy", proxy.map { .string($0) } ?? .null),
                     ] + unique
                 ).bytes)
         } else {
-            for gate in gates { Output.line(gate.sentence) }
+            for gate in reasons { Output.line(gate.sentence) }
             if let proxy {
                 Output.line(
                     "proxy: requests to \(command.destination) go through \(proxy), as the configuration and this "

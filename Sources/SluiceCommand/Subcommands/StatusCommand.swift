@@ -33,26 +33,26 @@ struct StatusCommand: ParsableCommand {
 
     func run() throws {
         let (directory, store) = try data.store()
-        let surroundings = Instance(directory: directory, store: store)
+        let instance = Instance(directory: directory, store: store)
         if let id {
             try show(id, store)
         } else if print.json {
-            Output.line(try overview(surroundings, of: store).bytes)
+            Output.line(try overview(instance, of: store).bytes)
         } else {
-            try show(surroundings)
+            try show(instance)
         }
         try data.warn(of: store)
     }
 
     // MARK: Everything
 
-    private func overview(_ surroundings: Instance, of store: SQLiteStore) throws -> JSONValue {
+    private func overview(_ instance: Instance, of store: SQLiteStore) throws -> JSONValue {
         let counts = try store.counts()
-        let coordinator = surroundings.coordinator
+        let coordinator = instance.coordinator
         return .object([
             .init("counts", .object(CommandStatus.allCases.map { .init($0.name, .integer(Int64(counts[$0]))) })),
-            .init("workers", .array(try surroundings.workers().map(json))),
-            .init("links", .array(try LinkSource(surroundings).readings().map(\.json))),
+            .init("workers", .array(try instance.workers().map(json))),
+            .init("links", .array(try LinkSource(instance).readings().map(\.json))),
             .init(
                 "coordinator",
                 !coordinator.isHeld
@@ -61,9 +61,9 @@ struct StatusCommand: ParsableCommand {
                         .init("pid", coordinator.pid.map { .integer(Int64($0)) } ?? .null),
                         .init(
                             "events",
-                            surroundings.eventsEndpoint(coordinator: coordinator).map { .string($0) } ?? .null),
+                            instance.eventsEndpoint(coordinator: coordinator).map { .string($0) } ?? .null),
                     ])),
-            .init("paused", .array(try surroundings.pauses().map(\.json))),
+            .init("paused", .array(try instance.pauses().map(\.json))),
             // Last: the others may find one.
             .init("problems", .array(store.problems.map { .string($0.message) })),
         ])
@@ -79,22 +79,22 @@ struct StatusCommand: ParsableCommand {
         ])
     }
 
-    private func show(_ surroundings: Instance) throws {
-        let counts = try surroundings.store.counts()
-        let coordinator = surroundings.coordinator
-        Output.line("data         \(surroundings.directory.path) (\(surroundings.store.shardCount) shards)")
+    private func show(_ instance: Instance) throws {
+        let counts = try instance.store.counts()
+        let coordinator = instance.coordinator
+        Output.line("data         \(instance.directory.path) (\(instance.store.shardCount) shards)")
         let pid = coordinator.pid.map { ", pid \($0)" } ?? ""
         Output.line("coordinator  \(coordinator.isHeld ? "running\(pid)" : "not running: start it with “sluice up”")")
-        if coordinator.isHeld, let endpoint = surroundings.eventsEndpoint(coordinator: coordinator) {
+        if coordinator.isHeld, let endpoint = instance.eventsEndpoint(coordinator: coordinator) {
             Output.line("events       \(endpoint)")
         }
-        for pause in try surroundings.pauses() { Output.line("paused       \(pause.sentence)") }
+        for pause in try instance.pauses() { Output.line("paused       \(pause.sentence)") }
         Output.line("")
         var table = Table([("STATUS", .left), ("COMMANDS", .right)])
         for status in CommandStatus.allCases { table.add([status.name, Figures.grouped(Int64(counts[status]))]) }
         for line in table.lines { Output.line(line) }
 
-        let workers = try surroundings.workers()
+        let workers = try instance.workers()
         if !workers.isEmpty {
             var table = Table([("WORKER", .right), ("PID", .right), ("STATE", .left), ("IN FLIGHT", .right)])
             for worker in workers {
@@ -103,7 +103,7 @@ struct StatusCommand: ParsableCommand {
             Output.line("")
             for line in table.lines { Output.line(line) }
         }
-        let overview = try LinkSource(surroundings).overview(limit: links.limit)
+        let overview = try LinkSource(instance).overview(limit: links.limit)
         if overview.count > 0 {
             let lines =
                 Output.isTerminal

@@ -70,7 +70,7 @@ final class BulkSubmit: Sendable {
         if existing > 0, !asJSON {
             Diagnostics.say("existing: \(existing) of \(accepted) commands; --json tells which")
         }
-        if let complaint = refusal.withLock({ $0 }) ?? problem { throw complaint }
+        if let exitError = refusal.withLock({ $0 }) ?? problem { throw exitError }
         return ids
     }
 
@@ -104,8 +104,8 @@ final class BulkSubmit: Sendable {
                     batch.lines.append(number)
                 }
             } catch {
-                let complaint = ExitError(error)
-                problem = ExitError(complaint.code, "line \(number): \(complaint.message ?? "")")
+                let exitError = ExitError(error)
+                problem = ExitError(exitError.code, "line \(number): \(exitError.message ?? "")")
                 break reading
             }
             if batch.drafts.count >= Self.batchSize || bytes >= Self.batchBytes {
@@ -176,10 +176,10 @@ final class BulkSubmit: Sendable {
             case .success(let submission):
                 accepted.append((submission, batch.lines[index]))
             case .failure(let error):
-                let complaint = ExitError(error)
+                let exitError = ExitError(error)
                 refusal.withLock { refusal in
                     guard refusal == nil else { return }
-                    refusal = ExitError(complaint.code, "line \(batch.lines[index]): \(complaint.message ?? "")")
+                    refusal = ExitError(exitError.code, "line \(batch.lines[index]): \(exitError.message ?? "")")
                 }
             }
         }

@@ -42,7 +42,7 @@ struct ExitError: Error {
 
     init(_ error: any Error) {
         switch error {
-        case let complaint as ExitError: self = complaint
+        case let exitError as ExitError: self = exitError
         case let error as StoreError: self.init(SluiceError(error))
         case let error as SluiceError: self.init(Self.code(error.code), error.message)
         case let error as PayloadError: self.init(SluiceError(error))
@@ -70,10 +70,10 @@ struct ExitError: Error {
         if error is ExitError || error is StoreError || error is SluiceError || error is PayloadError
             || error is ZeroMQError || error is SpoolError
         {
-            let complaint = ExitError(error)
+            let exitError = ExitError(error)
             Output.flush()
-            if let message = complaint.message { Diagnostics.say(message) }
-            Output.finish(code: complaint.code)
+            if let message = exitError.message { Diagnostics.say(message) }
+            Output.finish(code: exitError.code)
         }
         // Everything else is the parser's: usage, help, version, a completion script.
         let code = SluiceTool.exitCode(for: error)

@@ -149,8 +149,8 @@ struct HealthCheck {
     }
 
     private func running(_ store: any CommandStore) -> [Finding] {
-        let surroundings = Instance(directory: directory, store: store)
-        let coordinator = surroundings.coordinator
+        let instance = Instance(directory: directory, store: store)
+        let coordinator = instance.coordinator
         var findings = [
             Finding(
                 name: "coordinator", state: coordinator.isHeld ? .ok : .note,
@@ -175,7 +175,7 @@ struct HealthCheck {
             }
         }
         do throws(StoreError) {
-            let workers = try surroundings.workers()
+            let workers = try instance.workers()
             let lost = workers.filter { $0.state == "lost" }
             for worker in lost {
                 findings.append(

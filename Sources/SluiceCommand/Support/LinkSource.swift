@@ -6,23 +6,23 @@ internal import Synchronization
 
 /// Links as they are now: from a running coordinator, else as the last one left them.
 struct LinkSource {
-    private let surroundings: Instance
+    private let instance: Instance
 
     /// A coordinator that has said nothing for so long is busy or gone. A long snapshot is waited for while it comes.
     private static let timeout = DispatchTimeInterval.seconds(1)
     private static let maxWaits = 5
 
-    init(_ surroundings: Instance) { self.surroundings = surroundings }
+    init(_ instance: Instance) { self.instance = instance }
 
     /// Every link in its order. Blocks for a few milliseconds; a second where the coordinator does not answer.
     func readings() throws -> [LinkReading] { try overview(limit: nil).shown }
 
     /// - Parameter limit: of links shown; nil shows every link.
     func overview(limit: Int?) throws -> LinkOverview {
-        let live = surroundings.coordinator.isHeld ? try live() : nil
-        let overrides = LinkOverrides(try surroundings.overrides())
+        let live = instance.coordinator.isHeld ? try live() : nil
+        let overrides = LinkOverrides(try instance.overrides())
         guard let live else {
-            let stored = try surroundings.storedLinks()
+            let stored = try instance.storedLinks()
             return overrides.overview(limit: limit) { stored.visit($0) }
         }
         var overview = overrides.overview(limit: limit) { live.visit($0) }
@@ -39,7 +39,7 @@ struct LinkSource {
             let snapshotEvents = Atomic<Int>(0)
         }
         let collected = Collected()
-        let feed = try EventFeed(directory: surroundings.directory, prefixes: ["link/", "bandwidth/", "counts"]) {
+        let feed = try EventFeed(directory: instance.directory, prefixes: ["link/", "bandwidth/", "counts"]) {
             guard let event = SluiceEvent(frame: Array($0)) else { return }
             if event.isSnapshot { collected.snapshotEvents.add(1, ordering: .relaxed) }
             if event.kind == "counts" {

@@ -7,7 +7,7 @@ extension WaitExplainer {
     /// The rule of admission that holds the command back, while a coordinator says so. What else has a gate is left to that.
     func admission(_ command: Command) -> WaitReason? {
         let destination = command.destination
-        guard surroundings.coordinator.isHeld,
+        guard instance.coordinator.isHeld,
             let link = links.first(where: { $0.destination == destination.text && $0.direction == "up" }),
             let wait = link.waits[command.qos.name], let rule = Admission.Rule(rawValue: wait.rule)
         else { return nil }

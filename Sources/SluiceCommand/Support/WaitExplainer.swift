@@ -7,14 +7,14 @@ internal import Store
 
 /// Finds the gates in front of a command, the nearest first. Reads only the store and the locks, and changes neither.
 struct WaitExplainer {
-    let surroundings: Instance
+    let instance: Instance
     var now: Timestamp = .now
     /// As the coordinator tells them, or has left them.
     var links: [LinkReading] = []
 
-    private var store: any CommandStore { surroundings.store }
+    private var store: any CommandStore { instance.store }
 
-    func gates(of command: Command) throws(StoreError) -> [WaitReason] {
+    func reasons(of command: Command) throws(StoreError) -> [WaitReason] {
         switch command.status {
         case .success: return [ended(command, "it is done", "Nothing more will happen")]
         case .cancelled:
@@ -55,13 +55,13 @@ struct WaitExplainer {
     private func running(_ command: Command) throws(StoreError) -> WaitReason {
         let seat = command.seat ?? 0
         let session = try store.sessions().first { $0.seat == seat }
-        let isAlive = session.map { surroundings.isAlive($0) } ?? false
+        let isAlive = session.map { instance.isAlive($0) } ?? false
         let pid = session.map { ", pid \($0.pid)" } ?? ""
         let since = (now - command.updatedAt).shortText
         guard isAlive else {
             return WaitReason(
                 name: "worker", value: "worker \(seat)\(pid) had claimed it and is dead", threshold: "a living worker",
-                opens: surroundings.coordinator.isHeld
+                opens: instance.coordinator.isHeld
                     ? "The coordinator gives it back within a second"
                     : "A coordinator gives it back when it starts: “sluice up”")
         }
@@ -79,45 +79,45 @@ struct WaitExplainer {
     // MARK: Waiting
 
     private func waiting(_ command: Command) throws(StoreError) -> [WaitReason] {
-        var gates: [WaitReason] = []
-        for pause in try surroundings.pauses() where pause.covers(command) {
-            gates.append(
+        var reasons: [WaitReason] = []
+        for pause in try instance.pauses() where pause.covers(command) {
+            reasons.append(
                 WaitReason(
                     name: "pause", value: "\(pause.what) paused since \(pause.since)", threshold: "no pause",
                     opens: "“\(pause.resume)” lifts it"))
         }
-        if let gate = circuitBreaker(command) { gates.append(gate) }
-        if command.notBefore > now { gates.append(tooEarly(command)) }
-        if let gate = try link(command) { gates.append(gate) }
-        let coordinator = surroundings.coordinator
+        if let gate = circuitBreaker(command) { reasons.append(gate) }
+        if command.notBefore > now { reasons.append(tooEarly(command)) }
+        if let gate = try link(command) { reasons.append(gate) }
+        let coordinator = instance.coordinator
         if !coordinator.isHeld {
-            gates.append(
+            reasons.append(
                 WaitReason(
                     name: "coordinator", value: "no coordinator is running", threshold: "one",
                     opens: "“sluice up” or “sluice coordinator” starts one"))
         }
-        let alive = try store.sessions().filter { surroundings.isAlive($0) }
+        let alive = try store.sessions().filter { instance.isAlive($0) }
         if alive.isEmpty {
-            gates.append(
+            reasons.append(
                 WaitReason(
                     name: "worker", value: "no worker is running", threshold: "one or more",
                     opens: "“sluice up” or “sluice worker” starts one"))
         } else if let gate = try type(command, alive) {
-            gates.append(gate)
+            reasons.append(gate)
         }
-        if let gate = locked(command) { gates.append(gate) }
-        if let gate = try suspicion(command, alive) { gates.append(gate) }
+        if let gate = locked(command) { reasons.append(gate) }
+        if let gate = try suspicion(command, alive) { reasons.append(gate) }
         // Who is only made slower waits for something else.
-        if gates.allSatisfy(\.isPace) {
+        if reasons.allSatisfy(\.isPace) {
             if let wait = admission(command) {
-                gates.append(wait)
+                reasons.append(wait)
             } else if let wait = linkWait(command) {
-                gates.append(wait)
+                reasons.append(wait)
             } else {
-                gates.append(try places(command, workers: alive.count))
+                reasons.append(try places(command, workers: alive.count))
             }
         }
-        return gates
+        return reasons
     }
 
     /// Another process keeps its shard, so that nobody can claim it. Asks for a second where that is so.
@@ -171,7 +171,7 @@ struct WaitExplainer {
         let destination = command.destination
         let since = circuitBreaker.since.map { " for \((now - $0).shortText) (since \($0))" } ?? ""
         let next: String
-        if !surroundings.coordinator.isHeld {
+        if !instance.coordinator.isHeld {
             next = "A probe goes as soon as a coordinator and a worker run"
         } else if let probe = circuitBreaker.nextProbe {
             next = probe > now ? "The next probe goes in \((probe - now).shortText)" : "The next probe is due now"
@@ -199,7 +199,7 @@ struct WaitExplainer {
     private func link(_ command: Command) throws(StoreError) -> WaitReason? {
         let destination = command.destination
         guard destination != .none else { return nil }
-        if let held = try surroundings.overrides()[destination], held.override.isOffline {
+        if let held = try instance.overrides()[destination], held.override.isOffline {
             return WaitReason(
                 name: "link", value: "\(destination) is held offline by a person since \(held.since)",
                 threshold: "level auto", opens: "“sluice network set \(destination) --level auto” lifts it")
@@ -209,7 +209,7 @@ struct WaitExplainer {
         // The gate of its circuit breaker says it, and what runs is not held back by it.
         if own.contains(where: { $0.circuitBreaker != nil && $0.level != "offline" }) { return nil }
         for link in own.isEmpty ? links.filter({ $0.destination == "*" }) : own {
-            guard let gate = link.gates[command.qos.name] else { continue }
+            guard let gate = link.reasons[command.qos.name] else { continue }
             // What lifts it stands at the end of the sentence, and here in a place of its own.
             let parts = gate.split(separator: LinkReport.remedy, maxSplits: 1)
             let remedy = parts.count == 2 ? String(parts[1]) : nil
@@ -245,7 +245,7 @@ struct WaitExplainer {
     /// It was released lately. After a failure of its link it waits before it is offered again.
     private func linkWait(_ command: Command) -> WaitReason? {
         let age = now - command.updatedAt
-        guard command.status == .new, command.claim > 0, command.destination != .none, surroundings.coordinator.isHeld,
+        guard command.status == .new, command.claim > 0, command.destination != .none, instance.coordinator.isHeld,
             let reason = command.reason, age < Self.maxLinkWait
         else { return nil }
         return WaitReason(

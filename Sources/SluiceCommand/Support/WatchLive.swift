@@ -118,14 +118,14 @@ final class WatchLive: Sendable {
     }
 
     private func lookOnce() {
-        let surroundings = Instance(directory: directory, store: store)
-        let coordinator = surroundings.coordinator
+        let instance = Instance(directory: directory, store: store)
+        let coordinator = instance.coordinator
         // Before the second is over: what moved in it is shown.
-        let links = Result { () throws(StoreError) in try overview(surroundings, isLive: coordinator.isHeld) }
+        let links = Result { () throws(StoreError) in try overview(instance, isLive: coordinator.isHeld) }
         let rates = collector.second()
         let seen: Seen
         do throws(StoreError) {
-            seen = try Seen(surroundings, collector, links: links.get())
+            seen = try Seen(instance, collector, links: links.get())
         } catch {
             // The rest of the screen stays as it was.
             return state.withLock { $0.warnings = [error.message] }
@@ -151,9 +151,9 @@ final class WatchLive: Sendable {
     }
 
     /// - Parameter isLive: a coordinator runs, and its events tell of links.
-    private func overview(_ surroundings: Instance, isLive: Bool) throws(StoreError) -> LinkOverview {
+    private func overview(_ instance: Instance, isLive: Bool) throws(StoreError) -> LinkOverview {
         let limit = showsAllLinks ? max(Terminal.size.rows, LinkOverview.maxShown) : LinkOverview.maxShown
-        let overrides = LinkOverrides(try surroundings.overrides())
+        let overrides = LinkOverrides(try instance.overrides())
         if isLive {
             storedLinks.withLock { $0 = nil }
             return collector.links(limit: limit, overrides: overrides)
@@ -161,7 +161,7 @@ final class WatchLive: Sendable {
         if let known = storedLinks.withLock({ $0 }), known.overrides == overrides, known.limit == limit {
             return known.overview
         }
-        let stored = try surroundings.storedLinks()
+        let stored = try instance.storedLinks()
         let overview = overrides.overview(limit: limit) { stored.visit($0) }
         storedLinks.withLock { $0 = (overrides, limit, overview) }
         return overview
@@ -178,8 +178,8 @@ private struct Seen {
     /// Running commands shown of each worker; the rest is a number.
     private static let maxRows = 4096
 
-    init(_ surroundings: Instance, _ collector: WatchCollector, links: LinkOverview) throws(StoreError) {
-        let store = surroundings.store
+    init(_ instance: Instance, _ collector: WatchCollector, links: LinkOverview) throws(StoreError) {
+        let store = instance.store
         let all = try store.counts()
         counts = Dictionary(uniqueKeysWithValues: CommandStatus.allCases.map { ($0, all[$0]) })
         var running: [Int64: [WatchState.Running]] = [:]
@@ -200,13 +200,13 @@ private struct Seen {
         collector.keepProgress(of: ids)
         workers = try store.sessions().sorted { $0.seat < $1.seat }.map { session in
             let worker = collector.worker(session.seat)
-            let isAlive = surroundings.isAlive(session)
+            let isAlive = instance.isAlive(session)
             return WatchState.Worker(
                 seat: session.seat, pid: session.pid, state: isAlive ? worker?.state ?? "ready" : "lost",
                 concurrency: worker?.concurrency,
                 running: (running[session.epoch] ?? []).sorted { $0.since < $1.since })
         }
         self.links = links
-        pauses = try surroundings.pauses().map(\.sentence)
+        pauses = try instance.pauses().map(\.sentence)
     }
 }

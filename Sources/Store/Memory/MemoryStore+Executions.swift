@@ -46,25 +46,25 @@ extension MemoryStore {
     }
 
     package func reap(
-        seat: Int, epoch: Int64, counts: Bool, begun: StartedExecutions.Reading?, reason: String, now: Timestamp,
+        seat: Int, epoch: Int64, counts: Bool, started: StartedExecutions.Reading?, reason: String, now: Timestamp,
         released: ([StatusEvent], [ReadyCommand]) -> Void
     ) {
         let (events, ready) = all { state in
             let isConvicted = state.shards.contains { shard in
                 shard.claimed(seat: seat, epoch: epoch).contains {
-                    $0.command.suspect && begun?.executing.contains($0.id) ?? true
+                    $0.command.suspect && started?.executing.contains($0.id) ?? true
                 }
             }
             var events: [StatusEvent] = []
             var ready: [ReadyCommand] = []
             for index in state.shards.indices {
                 for row in state.shards[index].claimed(seat: seat, epoch: epoch) {
-                    let executes = begun?.executing.contains(row.id) ?? true
-                    let isBegun = executes || begun?.ended.contains(row.id) ?? true
+                    let executes = started?.executing.contains(row.id) ?? true
+                    let isStarted = executes || started?.ended.contains(row.id) ?? true
                     let changed = state.shards[index].change(row.id) { row, journal in
                         row.release(
                             charged: counts && executes && row.command.suspect,
-                            suspected: counts && executes && !isConvicted, begun: isBegun, reason: reason, now: now,
+                            suspected: counts && executes && !isConvicted, started: isStarted, reason: reason, now: now,
                             &journal
                         ).map { row.event($0, shard: index) }
                     }

@@ -86,7 +86,7 @@ extension SQLiteStore {
     private enum Remains: CaseIterable { case commands, suspect, session }
 
     package func reap(
-        seat: Int, epoch: Int64, counts: Bool, begun: StartedExecutions.Reading?, reason: String, now: Timestamp,
+        seat: Int, epoch: Int64, counts: Bool, started: StartedExecutions.Reading?, reason: String, now: Timestamp,
         released: ([StatusEvent], [ReadyCommand]) -> Void
     ) throws(StoreError) {
         var found: [(shard: Shard, remains: Remains)] = []
@@ -98,7 +98,7 @@ extension SQLiteStore {
                     try shard.use { connection throws(StoreError) in
                         let rows = try connection.inFlight(seat: seat, epoch: epoch)
                         let hasSuspect = rows.contains {
-                            $0.command.suspect && begun?.executing.contains($0.id) ?? true
+                            $0.command.suspect && started?.executing.contains($0.id) ?? true
                         }
                         return hasSuspect ? .suspect : rows.isEmpty ? .session : .commands
                     }
@@ -116,7 +116,7 @@ extension SQLiteStore {
                 do throws(StoreError) {
                     let done = try sound { () throws(StoreError) in
                         try shard.reap(
-                            seat: seat, epoch: epoch, counts: counts, begun: begun, isConvicted: isConvicted,
+                            seat: seat, epoch: epoch, counts: counts, started: started, isConvicted: isConvicted,
                             reason: reason, now: now)
                     }
                     if let done { released(done.0, done.1) }
@@ -132,18 +132,18 @@ extension SQLiteStore {
 extension Shard {
     /// In one transaction. - Returns: what was recorded, and what may run again at once.
     fileprivate func reap(
-        seat: Int, epoch: Int64, counts: Bool, begun: StartedExecutions.Reading?, isConvicted: Bool, reason: String,
+        seat: Int, epoch: Int64, counts: Bool, started: StartedExecutions.Reading?, isConvicted: Bool, reason: String,
         now: Timestamp
     ) throws(StoreError) -> ([StatusEvent], [ReadyCommand]) {
         try write(timeout: shortTimeout) { connection throws(StoreError) in
             var events: [StatusEvent] = []
             var ready: [ReadyCommand] = []
             for var row in try connection.inFlight(seat: seat, epoch: epoch) {
-                let executes = begun?.executing.contains(row.id) ?? true
-                let isBegun = executes || begun?.ended.contains(row.id) ?? true
+                let executes = started?.executing.contains(row.id) ?? true
+                let isStarted = executes || started?.ended.contains(row.id) ?? true
                 let transitions = row.release(
                     charged: counts && executes && row.command.suspect,
-                    suspected: counts && executes && !isConvicted, begun: isBegun, reason: reason, now: now,
+                    suspected: counts && executes && !isConvicted, started: isStarted, reason: reason, now: now,
                     &connection.journal)
                 try connection.save(row)
                 events += transitions.map { row.event($0, shard: number) }

@@ -31,13 +31,13 @@ extension SQLiteStore {
             let isFree = isSound.indices.map { isSound[$0] && !busy.contains($0) }
             let mayMove = isFree.contains(true) && (drafts.count > 1 || busy.count <= shardCount / 2)
             var batches = shards.map { _ in [Pending]() }
-            var places = isFree.contains(true) ? isFree : isSound
-            if drafts.count == 1, drafts[0].uniqueKey == nil, places.contains(true) {
-                let shard = affinity.withLock { $0.next(among: places, using: &random) }
-                places = places.indices.map { $0 == shard }
+            var candidates = isFree.contains(true) ? isFree : isSound
+            if drafts.count == 1, drafts[0].uniqueKey == nil, candidates.contains(true) {
+                let shard = affinity.withLock { $0.next(among: candidates, using: &random) }
+                candidates = candidates.indices.map { $0 == shard }
             }
             for index in waiting {
-                let id = newID(for: drafts[index], now: now, places: places, &random)
+                let id = newID(for: drafts[index], now: now, candidates: candidates, &random)
                 batches[id.shard(of: shardCount)].append(
                     Pending(index: index, id: id, fingerprint: fingerprints[index]))
             }
@@ -85,17 +85,17 @@ extension SQLiteStore {
 
     private typealias Outcome = Result<[Result<Submission, StoreError>], StoreError>
 
-    /// - Parameter places: of each shard, whether a command without a key may go there.
+    /// - Parameter candidates: of each shard, whether a command without a key may go there.
     private func newID(
-        for draft: CommandDraft, now: Timestamp, places: [Bool], _ random: inout BufferedRandom
+        for draft: CommandDraft, now: Timestamp, candidates: [Bool], _ random: inout BufferedRandom
     ) -> CommandID {
         if let key = draft.uniqueKey {
             return CommandID(now: now, shardByte: UniqueKey.shardByte(of: key), using: &random)
         }
         var id = CommandID(now: now, shardByte: nil, using: &random)
         // Where every shard is of no use, the first draw says so.
-        guard places.contains(true) else { return id }
-        while !places[id.shard(of: shardCount)] { id = CommandID(now: now, shardByte: nil, using: &random) }
+        guard candidates.contains(true) else { return id }
+        while !candidates[id.shard(of: shardCount)] { id = CommandID(now: now, shardByte: nil, using: &random) }
         return id
     }
 
