@@ -34,15 +34,15 @@ package final class StartedExecutions {
 
     private let path: String
     private let size: Int
-    private let slots: UnsafeMutableRawPointer
+    private let memory: UnsafeMutableRawPointer
     private var free: [Int]
 
     /// Makes the file.
-    /// - Parameter slots: executions whose end is not committed, at most.
+    /// - Parameter capacity: executions whose end is not committed, at most.
     /// - Returns: nil where that is not possible; the worker does without.
-    package init?(directory: String, seat: Int, epoch: Int64, slots: Int) {
+    package init?(directory: String, seat: Int, epoch: Int64, capacity: Int) {
         path = Self.path(directory: directory, seat: seat, epoch: epoch)
-        size = Self.stride * slots
+        size = Self.stride * capacity
         let descriptor = clinux_open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
@@ -53,33 +53,33 @@ package final class StartedExecutions {
             unlink(path)
             return nil
         }
-        slots = memory
-        free = Array((0..<slots).reversed())
+        self.memory = memory
+        free = Array((0..<capacity).reversed())
     }
 
-    deinit { munmap(slots, size) }
+    deinit { munmap(memory, size) }
 
     /// Call it before the first byte may leave. - Returns: the place, to be given back; nil where none is free, and then
     /// the board is worth nothing: ``remove()`` it.
     package func begin(_ id: CommandID) -> Int? {
-        guard let slot = free.popLast() else { return nil }
-        slots.storeBytes(of: id.high, toByteOffset: Self.stride * slot, as: UInt64.self)
-        slots.storeBytes(of: id.low, toByteOffset: Self.stride * slot + 8, as: UInt64.self)
-        set(.executing, at: slot)
-        return slot
+        guard let entry = free.popLast() else { return nil }
+        memory.storeBytes(of: id.high, toByteOffset: Self.stride * entry, as: UInt64.self)
+        memory.storeBytes(of: id.low, toByteOffset: Self.stride * entry + 8, as: UInt64.self)
+        set(.executing, at: entry)
+        return entry
     }
 
     /// Call it when its operation has ended.
-    package func end(_ slot: Int) { set(.ended, at: slot) }
+    package func end(_ entry: Int) { set(.ended, at: entry) }
 
     /// Call it when the end is committed. Gives the place back.
-    package func clear(_ slot: Int) {
-        set(.free, at: slot)
-        free.append(slot)
+    package func clear(_ entry: Int) {
+        set(.free, at: entry)
+        free.append(entry)
     }
 
-    private func set(_ mark: Mark, at slot: Int) {
-        slots.storeBytes(of: mark.rawValue, toByteOffset: Self.stride * slot + 16, as: UInt64.self)
+    private func set(_ mark: Mark, at entry: Int) {
+        memory.storeBytes(of: mark.rawValue, toByteOffset: Self.stride * entry + 16, as: UInt64.self)
     }
 
     /// From now on all that this worker has claimed counts as begun.

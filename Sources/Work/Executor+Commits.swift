@@ -119,15 +119,15 @@ extension Executor.State {
         for continuation in running.pendingCheckpoints { continuation.resume(returning: false) }
         running.pendingCheckpoints = []
         running.task?.cancel()
-        if isOpen, let slot = running.slot {
-            startedExecutions?.end(slot)
-            running.slot = nil
+        if isOpen, let entry = running.logEntry {
+            startedExecutions?.end(entry)
+            running.logEntry = nil
         }
         retire(running)
     }
 
     fileprivate mutating func retire(_ running: Running) {
-        if let slot = running.slot { startedExecutions?.clear(slot) }
+        if let entry = running.logEntry { startedExecutions?.clear(entry) }
         let reading = running.meter.reading
         if reading.bytes > 0 {
             let link = LinkName(destination: running.command.destination, direction: reading.direction)

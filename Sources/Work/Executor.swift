@@ -266,8 +266,8 @@ final class Executor: Sendable {
         for id in decision.starts {
             guard let running = state.running[id], !running.isEnding else { continue }
             if let startedExecutions = state.startedExecutions {
-                running.slot = startedExecutions.begin(id)
-                if running.slot == nil {
+                running.logEntry = startedExecutions.begin(id)
+                if running.logEntry == nil {
                     startedExecutions.remove()
                     state.startedExecutions = nil
                     // From now on a claim counts as begun.
@@ -332,7 +332,7 @@ extension Executor.State {
         case .success, .released, .cancelled: break
         }
         slots.ended(id)
-        if let slot = running.slot { startedExecutions?.end(slot) }
+        if let entry = running.logEntry { startedExecutions?.end(entry) }
         writes.append(.end(id, claim: running.command.claim, ending))
     }
 

@@ -53,7 +53,7 @@ final class Running: @unchecked Sendable {
     /// What it failed of.
     var failure: CommandFailure?
     /// On the board.
-    var slot: Int?
+    var logEntry: Int?
     var isEnding = false
     /// Resumed when `sent` is committed; false: it is not ours any more.
     var sent: CheckedContinuation<Bool, Never>?

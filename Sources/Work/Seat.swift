@@ -25,7 +25,7 @@ package struct Seat: ~Copyable {
                 return Seat(number: number, epoch: epoch, lock: lock)
             }
         }
-        throw StoreError(.busy, "all \(most) seats in \(directory) are taken: end a worker before starting another")
+        throw StoreError(.busy, "all \(maxCount) seats in \(directory) are taken: end a worker before starting another")
     }
 
     /// The lock file of a seat.

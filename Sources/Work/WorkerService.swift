@@ -55,7 +55,7 @@ package final class WorkerService: Service {
         let committers = (0..<store.shardCount).map { GroupCommitter(shard: $0, lanes: lanes) }
         let startedExecutions = StartedExecutions(
             directory: directory.run, seat: seat.number, epoch: session.epoch,
-            slots: SlotScheduler.maxExecutions(concurrency: configuration.concurrency))
+            capacity: SlotScheduler.maxExecutions(concurrency: configuration.concurrency))
         if startedExecutions == nil { logger.warning("What has begun cannot be kept; a death of this worker puts more in doubt.") }
         let executor = Executor(
             registry: registry, committers: committers, concurrency: configuration.concurrency, logger: logger,

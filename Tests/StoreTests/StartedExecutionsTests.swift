@@ -8,7 +8,7 @@ import Testing
     @Test func `what has begun and not ended can be read`() throws {
         let slot = try TemporaryDirectory("board")
         defer { slot.remove() }
-        let board = try #require(StartedExecutions(directory: slot.path, seat: 3, epoch: 77, slots: 8))
+        let board = try #require(StartedExecutions(directory: slot.path, seat: 3, epoch: 77, capacity: 8))
         let ids = (0..<3).map { _ in CommandID() }
         let slots = try ids.map { try #require(board.begin($0)) }
         board.clear(slots[1])
@@ -24,7 +24,7 @@ import Testing
     @Test func `a full board says so`() throws {
         let slot = try TemporaryDirectory("board")
         defer { slot.remove() }
-        let board = try #require(StartedExecutions(directory: slot.path, seat: 0, epoch: 1, slots: 2))
+        let board = try #require(StartedExecutions(directory: slot.path, seat: 0, epoch: 1, capacity: 2))
         let first = try #require(board.begin(CommandID()))
         #expect(board.begin(CommandID()) != nil)
         #expect(board.begin(CommandID()) == nil)
@@ -35,13 +35,13 @@ import Testing
     @Test func `boards of no session are cleared away`() throws {
         let slot = try TemporaryDirectory("board")
         defer { slot.remove() }
-        for seat in 0..<3 { #expect(StartedExecutions(directory: slot.path, seat: seat, epoch: 9, slots: 2) != nil) }
+        for seat in 0..<3 { #expect(StartedExecutions(directory: slot.path, seat: seat, epoch: 9, capacity: 2) != nil) }
         let living = Session(seat: 1, epoch: 9, pid: 1, startTime: 1, bootID: "b")
         #expect(try StartedExecutions.removeStale(directory: slot.path) { [living] } == [living])
         #expect(try FileManager.default.contentsOfDirectory(atPath: slot.path) == ["begun-1-9"])
     }
 
     @Test func `where no file can be made there is no board`() {
-        #expect(StartedExecutions(directory: "/nonexistent", seat: 0, epoch: 1, slots: 2) == nil)
+        #expect(StartedExecutions(directory: "/nonexistent", seat: 0, epoch: 1, capacity: 2) == nil)
     }
 }

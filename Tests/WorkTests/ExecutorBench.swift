@@ -47,7 +47,7 @@ final class Bench: Sendable {
         self.committers = committers
         var startedExecutions: StartedExecutions?
         if let directory {
-            startedExecutions = StartedExecutions(directory: directory, seat: session.seat, epoch: session.epoch, slots: 16)
+            startedExecutions = StartedExecutions(directory: directory, seat: session.seat, epoch: session.epoch, capacity: 16)
         }
         let executor = Executor(
             registry: OperationRegistry(operations), committers: committers, concurrency: concurrency,

@@ -23,7 +23,7 @@ extension UploadOperation {
         case .tus?, .copy?, nil: break
         }
         guard messages.size > 0 else { return .wholeOnly(isOurs: false) }
-        switch try await messages.greet() {
+        switch try await messages.discover() {
         case .session(let answer): return try await upload.run(session, .begun(answer))
         case .length(let begun): return try await upload.run(length, begun.map { .begun($0) } ?? .begin)
         case .wholeOnly(let isOurs): return .wholeOnly(isOurs: isOurs)
