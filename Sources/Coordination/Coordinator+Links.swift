@@ -110,7 +110,8 @@ extension Coordinator {
                     || linkLog.differs(signature, of: key),
                 linkLog.isNews(signature, of: key, isActive: isActive, now: now)
             else { continue }
-            news.append(LinkSettingUpdate(key: key, signature: signature, value: setting(of: state, controller, now: now)))
+            news.append(
+                LinkSettingUpdate(key: key, signature: signature, value: setting(of: state, controller, now: now)))
         }
         record(news, isWatchedDue: !isLocked && linkLog.isWatchedDue(now: now))
     }

@@ -22,7 +22,9 @@ package struct UnresponsiveWorkers: Sendable {
     package mutating func found(_ sessions: [Session]) {
         let before = absences
         absences = [:]
-        for session in sessions { absences[session.epoch] = before[session.epoch] ?? UnresponsiveWorker(session: session) }
+        for session in sessions {
+            absences[session.epoch] = before[session.epoch] ?? UnresponsiveWorker(session: session)
+        }
     }
 
     /// A worker sits there and has said hello, or its death was seen.

@@ -180,7 +180,9 @@ package struct LinkController: Sendable {
         concurrency.restore(limit: memory.limit)
         pushback.restore(limit: memory.limit)
         // An uplink is closed by the kernel's word alone, which it has for each coordinator anew.
-        if let reason = memory.offline, key.destination != nil { probe = LinkCircuitBreaker(closedFor: reason, now: now) }
+        if let reason = memory.offline, key.destination != nil {
+            probe = LinkCircuitBreaker(closedFor: reason, now: now)
+        }
         if let level = memory.level { judge.restore(level, reason: memory.reason ?? "as it was", now: now) }
     }
 

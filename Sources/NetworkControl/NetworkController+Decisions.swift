@@ -36,7 +36,8 @@ extension NetworkController {
             if published[key] ?? .unknown != level { decisions.changed.append(key) }
             published[key] = level
             guard key.destination != nil, let own = rulings[key] else { continue }
-            let governed = EffectivePolicy(key: key, level: level, own: own, above: uplink(of: key).flatMap { rulings[$0] })
+            let governed = EffectivePolicy(
+                key: key, level: level, own: own, above: uplink(of: key).flatMap { rulings[$0] })
             var pacing: [Pacing] = []
             decisions.allowances[key] = govern(governed, pacing: &pacing, now: now)
             self.pacing[key] = pacing.isEmpty ? nil : pacing

@@ -403,7 +403,9 @@ package struct NetworkController: Sendable {
         let maxCount = link.key.destination.map { policy.destinations[$0]?.maxConcurrency ?? .max } ?? .max
         guard link.level != .offline else { return 1 }
         if let fixed = policy.fixedConcurrency { return min(fixed, maxCount) }
-        if (link.key.destination == nil || link.isFixed) && link.level <= .good { return min(policy.globalLimit, maxCount) }
+        if (link.key.destination == nil || link.isFixed) && link.level <= .good {
+            return min(policy.globalLimit, maxCount)
+        }
         return min(policy[link.level].limit, maxCount)
     }
 

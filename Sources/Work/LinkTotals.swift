@@ -1,11 +1,5 @@
 internal import Commands
 
-/// A destination and a direction.
-struct LinkName: Hashable, Sendable {
-    var destination: Destination
-    var direction: Direction
-}
-
 /// Cumulative bytes of a link, of executions that have ended.
 struct LinkTotals: Sendable {
     /// By class of quality.

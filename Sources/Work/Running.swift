@@ -62,7 +62,8 @@ final class Running: @unchecked Sendable {
     var reported = TransferMeter.Reading()
 
     init(
-        command: Command, payload: [UInt8], checkpoint: [UInt8]?, operation: any CommandOperation, bytesPerSecond: Int64?
+        command: Command, payload: [UInt8], checkpoint: [UInt8]?, operation: any CommandOperation,
+        bytesPerSecond: Int64?
     ) {
         self.command = command
         self.payload = payload

@@ -56,7 +56,9 @@ package final class WorkerService: Service {
         let startedExecutions = StartedExecutions(
             directory: directory.run, seat: seat.number, epoch: session.epoch,
             capacity: SlotScheduler.maxExecutions(concurrency: configuration.concurrency))
-        if startedExecutions == nil { logger.warning("What has begun cannot be kept; a death of this worker puts more in doubt.") }
+        if startedExecutions == nil {
+            logger.warning("What has begun cannot be kept; a death of this worker puts more in doubt.")
+        }
         let executor = Executor(
             registry: registry, committers: committers, concurrency: configuration.concurrency, logger: logger,
             startedExecutions: startedExecutions,

@@ -31,7 +31,9 @@ struct SettlementTests {
         var testDescription: String { name }
     }
 
-    static func failed(_ fault: CommandFailure.Fault, ambiguous: Bool = false, after: Duration? = nil) -> ExecutionResult {
+    static func failed(_ fault: CommandFailure.Fault, ambiguous: Bool = false, after: Duration? = nil)
+        -> ExecutionResult
+    {
         .failure(CommandFailure(fault, reason: "it failed", ambiguous: ambiguous, retryAfter: after))
     }
 
@@ -66,7 +68,8 @@ struct SettlementTests {
             name: "released with a wish", command: command(.sent, requested: true),
             ending: .released(reason: "drained", ambiguous: true), statuses: [.cancelled]),
         Row(
-            name: "released with a wish, in doubt otherwise", command: command(.sent, idempotent: false, requested: true),
+            name: "released with a wish, in doubt otherwise",
+            command: command(.sent, idempotent: false, requested: true),
             ending: .released(reason: "drained", ambiguous: true), statuses: [.cancelled]),
         Row(name: "the link's fault", command: command(.sent), ending: failed(.link), statuses: [.new]),
         Row(
@@ -187,7 +190,8 @@ struct SettlementTests {
             for requested in [false, true] {
                 for retries in 0...6 {
                     for status in [CommandStatus.queued, .sent] {
-                        let command = Self.command(status, idempotent: idempotent, requested: requested, retries: retries)
+                        let command = Self.command(
+                            status, idempotent: idempotent, requested: requested, retries: retries)
                         for ending in endings where status == .sent || ending != .success(result: nil) {
                             var at = status
                             for next in Self.settle(command, ending).statuses {
@@ -198,7 +202,8 @@ struct SettlementTests {
                         for charged in [false, true] {
                             for crashes in 0...Command.crashLimit {
                                 let command = Self.command(
-                                    status, idempotent: idempotent, requested: requested, retries: retries, crashes: crashes)
+                                    status, idempotent: idempotent, requested: requested, retries: retries,
+                                    crashes: crashes)
                                 var at = status
                                 let settlement = Settlement(
                                     ofDeath: command, charged: charged, reason: "died", now: .zero)

@@ -12,7 +12,8 @@ import Wire
 
     /// Reports that the destination refused a command.
     private func refuse(
-        _ dispatcher: inout Dispatcher, _ command: ReadyCommand, _ fault: CommandFailure.Fault = .destination, now: Int64
+        _ dispatcher: inout Dispatcher, _ command: ReadyCommand, _ fault: CommandFailure.Fault = .destination,
+        now: Int64
     ) {
         dispatcher.transition(report(command, .new, fault: fault, reason: "the answer was 507"), now: now)
     }

@@ -115,7 +115,8 @@ import Testing
     // MARK: Changes and their causes
 
     /// Files that end so often a second in each slot, and carry so many bytes each.
-    private func files(_ limit: Int, bytes: Double, perSecond: Double, _ step: Int64, flowing: Int = 0) -> LinkInterval {
+    private func files(_ limit: Int, bytes: Double, perSecond: Double, _ step: Int64, flowing: Int = 0) -> LinkInterval
+    {
         let ended = { (step: Int64) in Int(Double(step) / 4 * perSecond * Double(limit)) }
         var tick = tick(bytes * perSecond * Double(limit), transfers: limit, flowing: flowing)
         tick.completed = ended(step) - ended(step - 1)

@@ -5,7 +5,9 @@ import Testing
 @testable import NetworkControl
 
 @Suite struct OfflineProbeTests {
-    private func failed(_ probe: inout LinkCircuitBreaker, _ number: UInt64, at seconds: Double) -> LinkCircuitBreaker.Event? {
+    private func failed(_ probe: inout LinkCircuitBreaker, _ number: UInt64, at seconds: Double) -> LinkCircuitBreaker
+        .Event?
+    {
         probe.failed(id(number), reason: "connection refused", chance: 0.5, now: Int64(seconds * 1e9))
     }
 

@@ -23,7 +23,8 @@ import Testing
     }
 
     private func plan(
-        _ planner: inout PreemptionPlanner, _ contest: PreemptionPlanner.PreemptionInput, mayCut: Bool = true, now: Int64 = 0,
+        _ planner: inout PreemptionPlanner, _ contest: PreemptionPlanner.PreemptionInput, mayCut: Bool = true,
+        now: Int64 = 0,
         restarts: Int = 0
     ) -> PreemptionPlanner.PreemptionDecision {
         planner.plan(
@@ -31,7 +32,9 @@ import Testing
             restarts: { _ in restarts })
     }
 
-    private func first(_ contest: PreemptionPlanner.PreemptionInput, restarts: Int = 0) -> PreemptionPlanner.PreemptionDecision {
+    private func first(_ contest: PreemptionPlanner.PreemptionInput, restarts: Int = 0)
+        -> PreemptionPlanner.PreemptionDecision
+    {
         var planner = PreemptionPlanner()
         return plan(&planner, contest, restarts: restarts)
     }

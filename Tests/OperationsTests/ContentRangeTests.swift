@@ -292,7 +292,9 @@ import Work
         }
     }
 
-    @Test(arguments: [(401, CommandFailure.Fault.credential), (403, .final), (429, .command), (503, .link), (302, .final)])
+    @Test(arguments: [
+        (401, CommandFailure.Fault.credential), (403, .final), (429, .command), (503, .link), (302, .final),
+    ])
     func `takes a refusal of the question for what it is`(_ status: Int, _ fault: CommandFailure.Fault) async throws {
         try await withUpload { receiver, upload, _ in
             receiver.on("/in/a", .answer(status))

@@ -11,7 +11,8 @@ import Work
         let command = Command(
             id: CommandID(), type: "noop", qos: .default, status: .sent, destination: facts.destination,
             idempotent: facts.idempotent, retryLimit: 5, createdAt: .now, updatedAt: .now)
-        return try await noop.execute(CommandExecution(command: command, payload: Array(payload.utf8), meter: TransferMeter()))
+        return try await noop.execute(
+            CommandExecution(command: command, payload: Array(payload.utf8), meter: TransferMeter()))
     }
 
     @Test func `talks to nobody and may run again`() throws {

@@ -69,7 +69,9 @@ import Work
     }
 
     /// A PUT to an endpoint of tus would be refused for good.
-    @Test(arguments: [(408, CommandFailure.Fault.command), (425, .command), (429, .command), (502, .command), (503, .link)])
+    @Test(arguments: [
+        (408, CommandFailure.Fault.command), (425, .command), (429, .command), (502, .command), (503, .link),
+    ])
     func `waits for a destination that does not answer the question now`(
         _ status: Int, _ fault: CommandFailure.Fault
     ) async throws {

@@ -111,7 +111,8 @@ import Testing
         let late: [ExecutionWrite] = [
             .sent(id, claim: 1), .offset(id, claim: 1, offset: 5, total: 9), .end(id, claim: 1, .success(result: [1])),
             .saveCheckpoint(id, claim: 1, state: [1]),
-            .end(id, claim: 1, .failure(CommandFailure(.command, reason: "late"))), .end(id, claim: 3, .success(result: nil)),
+            .end(id, claim: 1, .failure(CommandFailure(.command, reason: "late"))),
+            .end(id, claim: 3, .success(result: nil)),
         ]
         let before = try subject.store.command(id)
         for write in late { #expect(try subject.apply(write) == .replaced) }
@@ -188,7 +189,8 @@ import Testing
         let id = try subject.submit(.noop.with { $0.retryLimit = 1 })
         try subject.open()
         try subject.claim(id)
-        let failure = ExecutionResult.failure(CommandFailure(.command, reason: "500 from there", retryAfter: .seconds(30)))
+        let failure = ExecutionResult.failure(
+            CommandFailure(.command, reason: "500 from there", retryAfter: .seconds(30)))
         guard case .done(_, let retries) = try subject.apply(.end(id, claim: 1, failure)) else {
             Issue.record("replaced")
             return
@@ -368,7 +370,8 @@ import Testing
             default:
                 if random.chance(0.2) {
                     try subject.store.reap(
-                        seat: StoreUnderTest.seat, epoch: epoch, counts: random.chance(0.7), started: nil, reason: "died",
+                        seat: StoreUnderTest.seat, epoch: epoch, counts: random.chance(0.7), started: nil,
+                        reason: "died",
                         now: now
                     ) { _, _ in }
                     epoch += 1

@@ -25,7 +25,8 @@ struct UniqueKeyTortureTests {
             case (5, let ids?), (6, let ids?):
                 let ending: ExecutionResult =
                     random.chance(0.6)
-                    ? .success(result: nil) : .failure(CommandFailure(.final, reason: "no", ambiguous: random.chance(0.5)))
+                    ? .success(result: nil)
+                    : .failure(CommandFailure(.final, reason: "no", ambiguous: random.chance(0.5)))
                 for (store, id) in zip(stores, ids) {
                     guard let claim = try store.store.command(id)?.claim else { continue }
                     try store.apply(.end(id, claim: claim, ending), now: now)

@@ -47,11 +47,13 @@ final class Bench: Sendable {
         self.committers = committers
         var startedExecutions: StartedExecutions?
         if let directory {
-            startedExecutions = StartedExecutions(directory: directory, seat: session.seat, epoch: session.epoch, capacity: 16)
+            startedExecutions = StartedExecutions(
+                directory: directory, seat: session.seat, epoch: session.epoch, capacity: 16)
         }
         let executor = Executor(
             registry: OperationRegistry(operations), committers: committers, concurrency: concurrency,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, startedExecutions: startedExecutions, wakeReporter: {})
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, startedExecutions: startedExecutions,
+            wakeReporter: {})
         self.executor = executor
         for (shard, committer) in committers.enumerated() {
             committer.start(

@@ -45,12 +45,3 @@ package final class RouteSocket {
         if Glibc.send(descriptor, request, request.count, CInt(MSG_NOSIGNAL)) < 0 { conversation.abandon() }
     }
 }
-
-/// Why the kernel's routes cannot be heard, in a sentence.
-package struct RouteError: Error, Equatable, CustomStringConvertible {
-    package let number: CInt
-
-    init(_ number: CInt) { self.number = number }
-
-    package var description: String { "routes cannot be heard from the kernel: \(String(cString: strerror(number)))" }
-}

@@ -41,25 +41,3 @@ package protocol HTTPExchange: AnyObject {
 extension HTTPExchange {
     package func received(interim head: HTTPResponseHead) {}
 }
-
-/// What becomes of the next bytes of a response.
-package enum ReadDecision: Sendable {
-    case more
-    /// The connection reads no more until ``HTTPConnection/resumeReading()``, so the peer's window closes.
-    case pause
-    /// The rest is not wanted: the exchange ends as complete, and its connection is closed.
-    case enough
-}
-
-/// How an exchange ended.
-package struct HTTPExchangeEnd: Sendable {
-    /// Why it ended early; nil: the response is complete.
-    package var error: HTTPError?
-    /// The connection had been used before, and ended before the first byte of a response.
-    package var keptConnectionEnded = false
-
-    init(_ error: HTTPError? = nil, keptConnectionEnded: Bool = false) {
-        self.error = error
-        self.keptConnectionEnded = keptConnectionEnded
-    }
-}

@@ -54,7 +54,8 @@ struct CopyTarget: Sendable {
         switch status.st_mode & S_IFMT {
         case S_IFREG: return
         case S_IFDIR:
-            throw CommandFailure(.final, reason: "\(path) is a directory; end the URL with a slash to put the file into it")
+            throw CommandFailure(
+                .final, reason: "\(path) is a directory; end the URL with a slash to put the file into it")
         case S_IFIFO: kind = "a FIFO"
         case S_IFSOCK: kind = "a socket"
         case S_IFCHR, S_IFBLK: kind = "a device"

@@ -88,7 +88,8 @@ struct HTTPVerdict {
         case 408, 421, 423, 425, 429, 500..<600: return CommandFailure(.command, reason: reason, retryAfter: wait)
         case 400..<500: return CommandFailure(wait == nil ? .final : .command, reason: reason, retryAfter: wait)
         default:
-            return CommandFailure(.command, reason: "\(answer), which is not a final response to an upload", ambiguous: true)
+            return CommandFailure(
+                .command, reason: "\(answer), which is not a final response to an upload", ambiguous: true)
         }
     }
 
@@ -160,7 +161,8 @@ struct HTTPVerdict {
         case .broken(let code):
             return CommandFailure(.reset, reason: "\(request) was cut off: \(SystemError(code))", ambiguous: true)
         case .stalled, .keptConnectionSilent:
-            return CommandFailure(.link, reason: "\(request) stalled: no byte moved either way for too long", ambiguous: began)
+            return CommandFailure(
+                .link, reason: "\(request) stalled: no byte moved either way for too long", ambiguous: began)
         case .responseTimeout:
             return command(
                 "\(destination) received all of \(request) and did not answer in time; "

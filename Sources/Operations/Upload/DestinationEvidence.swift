@@ -55,7 +55,8 @@ final class DestinationEvidence: Sendable {
     ///   - target: where a redirect leads; nil for anything else.
     ///   - start: when the request began.
     func judge(
-        _ failure: CommandFailure, of id: CommandID, at destination: Destination, redirectedTo target: Destination? = nil,
+        _ failure: CommandFailure, of id: CommandID, at destination: Destination,
+        redirectedTo target: Destination? = nil,
         since start: ContinuousClock.Instant, now: ContinuousClock.Instant = .now
     ) -> CommandFailure {
         state.withLock { state in

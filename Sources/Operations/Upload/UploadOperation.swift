@@ -96,7 +96,9 @@ package struct UploadOperation: CommandOperation {
     }
 
     /// Of what was told to stop before anything was delivered: nobody needs to ask what has become of it.
-    static func stopped(_ what: String) -> CommandFailure { CommandFailure(.link, reason: "\(what) was stopped before it began") }
+    static func stopped(_ what: String) -> CommandFailure {
+        CommandFailure(.link, reason: "\(what) was stopped before it began")
+    }
 
     static func payload(of execution: CommandExecution) throws(CommandFailure) -> UploadPayload {
         do {

@@ -1,11 +1,6 @@
 internal import Commands
 internal import Work
 
-/// The source is gone, and its removal was asked for: an earlier execution may have done it.
-struct MissingSource: Error {
-    let failure: CommandFailure
-}
-
 extension UploadPayload {
     /// Opens the source and compares it with what was recorded at submit. Blocks.
     /// - Throws: a ``CommandFailure``, final where the source is not what it was, or ``MissingSource``.

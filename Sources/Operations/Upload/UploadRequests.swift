@@ -3,24 +3,6 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import Work
 
-/// Carries requests to a destination.
-protocol RequestTransport: Sendable {
-    /// Sends one request and waits for its end. Cancelling the task resets the connection.
-    /// - Parameter range: the bytes of the file that are the body.
-    func send(
-        _ method: HTTPMethod, _ url: UploadURL, headers: HTTPHeaders, body: HTTPTransfer.Body, range: Range<Int64>,
-        _ manner: RequestManner, for execution: CommandExecution
-    ) async -> HTTPRecord
-}
-
-/// How one request differs from others.
-struct RequestManner: Sendable, Equatable {
-    /// It goes over a connection that was not used before.
-    var isFresh = false
-    /// It asks by `Expect: 100-continue` before it sends its body.
-    var expectsContinue = false
-}
-
 extension HTTPTransport: RequestTransport {}
 
 /// The requests of one upload. All of them carry its headers and its credential, and those that make something the id of its

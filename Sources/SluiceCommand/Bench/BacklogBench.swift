@@ -6,7 +6,7 @@ internal import Wire
 
 /// What a large backlog costs: the coordinator's start and memory, and the drain rate beside that of a small one.
 struct BacklogBench {
-    let directory: BenchDirectory
+    let workspace: BenchWorkspace
     let size: Int
     let workers: Int
     var seconds = 15.0
@@ -30,15 +30,15 @@ struct BacklogBench {
     }
 
     private func measure(_ backlog: Int) throws -> (start: Double, memory: Double, rate: Double) {
-        let rig = try BenchRig(directory)
+        let rig = try BenchRig(workspace)
         defer { rig.clear() }
         try rig.fill(backlog)
-        let gate = try ReadyGate(path: "\(directory.path)/notify")
+        let gate = try ReadyGate(path: "\(workspace.path)/notify")
         let begin = BenchClock.now
         let coordinator = try BenchProcess(
             executable: Executable.path,
             arguments: ["coordinator", "--data", rig.directory.path, "--log-level", "warning"],
-            errors: "\(directory.path)/backlog-errors", environment: ["NOTIFY_SOCKET=\(gate.path)"])
+            errors: "\(workspace.path)/backlog-errors", environment: ["NOTIFY_SOCKET=\(gate.path)"])
         defer {
             coordinator.kill(SIGKILL)
             coordinator.wait()

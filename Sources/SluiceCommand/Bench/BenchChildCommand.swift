@@ -81,16 +81,3 @@ struct BenchChildCommand: AsyncParsableCommand {
         await client.close()
     }
 }
-
-/// Leaves the monotonic time at which it began as its result.
-struct StampOperation: CommandOperation {
-    let type = "bench.stamp"
-
-    func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadAttributes {
-        PayloadAttributes(destination: .none, idempotent: true)
-    }
-
-    func execute(_ execution: CommandExecution) async throws -> [UInt8]? {
-        JSONValue.object([.init("at", .integer(clinux_monotonic()))]).bytes
-    }
-}

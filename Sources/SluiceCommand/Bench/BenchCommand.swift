@@ -94,15 +94,15 @@ struct BenchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let directory = try BenchDirectory(parent: self.directory)
-        SignalHandling.exits { directory.removeAll() }
-        defer { directory.removeAll() }
-        let facts = try BenchEnvironment(directory)
+        let workspace = try BenchWorkspace(parent: directory)
+        SignalHandling.exits { workspace.removeAll() }
+        defer { workspace.removeAll() }
+        let facts = try BenchEnvironment(workspace)
         if !print.json { for line in facts.lines { Output.line(line) } }
         Output.flush()
         var results: [BenchResult] = []
         // Blocks for minutes: not on the cooperative pool.
-        for body in bodies(directory) {
+        for body in bodies(workspace) {
             Diagnostics.showStatus { _ in "measuring …" }
             let stolen = StolenTime()
             var figures: [BenchResult]
@@ -123,25 +123,25 @@ struct BenchCommand: AsyncParsableCommand {
         if results.contains(where: { $0.isMet == false }) { throw ExitError(.failed, nil) }
     }
 
-    private func bodies(_ directory: BenchDirectory) -> [@Sendable () throws -> [BenchResult]] {
+    private func bodies(_ workspace: BenchWorkspace) -> [@Sendable () throws -> [BenchResult]] {
         switch subject {
-        case .latency: [{ try LatencyBench(directory: directory).run() }]
+        case .latency: [{ try LatencyBench(workspace: workspace).run() }]
         case .queue, .upload:
-            (figure.isEmpty ? Figure.allCases.filter { $0.subject == subject } : figure).map { body(of: $0, directory) }
+            (figure.isEmpty ? Figure.allCases.filter { $0.subject == subject } : figure).map { body(of: $0, workspace) }
         }
     }
 
-    private func body(of figure: Figure, _ directory: BenchDirectory) -> @Sendable () throws -> [BenchResult] {
-        let upload = UploadBench(directory: directory, percent: scale)
+    private func body(of figure: Figure, _ workspace: BenchWorkspace) -> @Sendable () throws -> [BenchResult] {
+        let upload = UploadBench(workspace: workspace, percent: scale)
         let (seconds, workers, kills, backlog) = (seconds, workers, kills, backlog)
         return switch figure {
-        case .drain: { try DrainBench(directory: directory, seconds: seconds, workers: workers).run() }
-        case .bulk: { try BulkBench(directory: directory).run() }
-        case .single: { try SingleBench(directory: directory).run() }
-        case .scaling: { try ScalingBench(directory: directory).run() }
-        case .start: { try StartBench(directory: directory).run() }
-        case .backlog: { try BacklogBench(directory: directory, size: backlog, workers: workers).run() }
-        case .recovery: { try RecoveryBench(directory: directory, kills: kills).run() }
+        case .drain: { try DrainBench(workspace: workspace, seconds: seconds, workers: workers).run() }
+        case .bulk: { try BulkBench(workspace: workspace).run() }
+        case .single: { try SingleBench(workspace: workspace).run() }
+        case .scaling: { try ScalingBench(workspace: workspace).run() }
+        case .start: { try StartBench(workspace: workspace).run() }
+        case .backlog: { try BacklogBench(workspace: workspace, size: backlog, workers: workers).run() }
+        case .recovery: { try RecoveryBench(workspace: workspace, kills: kills).run() }
         case .large: { try upload.large() }
         case .small: { try upload.small() }
         case .memory: { try upload.memory() }

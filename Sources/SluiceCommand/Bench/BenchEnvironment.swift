@@ -7,9 +7,9 @@ internal import Store
 struct BenchEnvironment {
     let members: [JSONValue.Member]
 
-    /// - Parameter directory: where the bench has its data directories; one is made there to be looked at.
-    init(_ directory: BenchDirectory) throws {
-        let path = directory.path
+    /// - Parameter workspace: where the bench has its data directories; one is made there to be looked at.
+    init(_ workspace: BenchWorkspace) throws {
+        let path = workspace.path
         var name = utsname()
         uname(&name)
         let kernel = withUnsafeBytes(of: &name.release) { Self.text($0) }
@@ -28,7 +28,7 @@ struct BenchEnvironment {
             .init("zeromq", .string(libraries.zeromq)),
             .init("swift", .string(libraries.swift)),
             .init("build", .string(Self.build)),
-            .init("durability", .string(try Self.durability(in: directory))),
+            .init("durability", .string(try Self.durability(in: workspace))),
         ]
     }
 
@@ -37,9 +37,9 @@ struct BenchEnvironment {
     }
 
     /// As it is on the connection of a store that writes.
-    private static func durability(in directory: BenchDirectory) throws -> String {
-        let directory = DataDirectory(path: directory.newDirectory())
-        defer { directory.clear(directory.path) }
+    private static func durability(in workspace: BenchWorkspace) throws -> String {
+        let directory = DataDirectory(path: workspace.newDirectory())
+        defer { workspace.clear(directory.path) }
         let store = try SQLiteStore(directory: directory, create: true, shardCount: 1)
         let journal = try store.pragma("journal_mode", shard: 0)
         let synchronous = try store.pragma("synchronous", shard: 0)

@@ -9,13 +9,13 @@ internal import Work
 
 /// A store of a bench with the processes around it.
 struct BenchRig {
-    let directory: BenchDirectory
+    let workspace: BenchWorkspace
     let directory: DataDirectory
     let store: SQLiteStore
 
-    init(_ directory: BenchDirectory) throws {
-        self.directory = directory
-        directory = DataDirectory(path: directory.newDirectory())
+    init(_ workspace: BenchWorkspace) throws {
+        self.workspace = workspace
+        directory = DataDirectory(path: workspace.newDirectory())
         store = try SQLiteStore(directory: directory, create: true)
     }
 
@@ -31,11 +31,11 @@ struct BenchRig {
 
     /// Starts a subcommand on this directory.
     func start(_ arguments: [String]) throws -> BenchProcess {
-        try directory.start(arguments + ["--data", directory.path, "--log-level", "warning"])
+        try workspace.start(arguments + ["--data", directory.path, "--log-level", "warning"])
     }
 
     func child(_ arguments: [String], output: String? = nil) throws -> BenchProcess {
-        try directory.start(["bench-child"] + arguments + ["--data", directory.path], output: output)
+        try workspace.start(["bench-child"] + arguments + ["--data", directory.path], output: output)
     }
 
     /// Waits until the coordinator has its lock and a worker its session.
@@ -76,35 +76,10 @@ struct BenchRig {
         return sum
     }
 
-    func clear() { directory.clear(directory.path) }
+    func clear() { workspace.clear(directory.path) }
 
     /// Removes the data and leaves the processes of the place alone.
-    func removeData() { BenchDirectory.remove(directory.path) }
-}
-
-/// Time of a bench: the monotonic clock.
-enum BenchClock {
-    /// Seconds.
-    static var now: Double { Double(clinux_monotonic()) / 1e9 }
-
-    static func sleep(_ seconds: Double) {
-        let end = now + seconds
-        while true {
-            let left = end - now
-            guard left > 0 else { return }
-            var time = timespec(tv_sec: Int(left), tv_nsec: Int((left - Double(Int(left))) * 1e9))
-            nanosleep(&time, nil)
-        }
-    }
-
-    /// Polls every few milliseconds.
-    static func wait(_ what: String, seconds: Double, until isTrue: () throws -> Bool) throws {
-        let end = now + seconds
-        while try !isTrue() {
-            guard now < end else { throw ExitError(.internalError, "waited \(Int(seconds)) s in vain for \(what)") }
-            sleep(0.005)
-        }
-    }
+    func removeData() { BenchWorkspace.remove(directory.path) }
 }
 
 /// Runs a bench on a thread of its own: it blocks for minutes.

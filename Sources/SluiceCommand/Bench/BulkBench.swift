@@ -4,11 +4,11 @@ internal import Store
 
 /// JSON lines through `sluice submit -`, the whole process: start, parse, check, commit, print.
 struct BulkBench {
-    let directory: BenchDirectory
+    let workspace: BenchWorkspace
     var lines = 500_000
 
     func run() throws -> [BenchResult] {
-        let path = "\(directory.path)/lines"
+        let path = "\(workspace.path)/lines"
         var text = ""
         text.reserveCapacity(lines * 40)
         for _ in 0..<lines { text += "{\"payload\":{\"milliseconds\":0}}\n" }
@@ -16,12 +16,12 @@ struct BulkBench {
         var best = 0.0
         var rates: [Double] = []
         for _ in 0..<3 {
-            let rig = try BenchRig(directory)
+            let rig = try BenchRig(workspace)
             defer { rig.clear() }
             let begin = BenchClock.now
             let process = try BenchProcess(
                 executable: Executable.path, arguments: ["submit", "noop", "-", "--data", rig.directory.path],
-                errors: "\(directory.path)/bulk-errors", input: path)
+                errors: "\(workspace.path)/bulk-errors", input: path)
             try process.succeed("the bulk submit")
             let rate = Double(lines) / (BenchClock.now - begin)
             rates.append(rate)

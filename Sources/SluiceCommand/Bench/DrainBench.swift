@@ -5,7 +5,7 @@ internal import Store
 
 /// No-ops drained: coordinator, workers, one subscriber to everything, all transitions recorded.
 struct DrainBench {
-    let directory: BenchDirectory
+    let workspace: BenchWorkspace
     let seconds: Int
     let workers: Int
 
@@ -52,10 +52,10 @@ struct DrainBench {
 
     /// Measures from the first success on, until the backlog runs out or the time is over.
     private func drain(_ backlog: Int, atMost limit: Double) throws -> Drained {
-        let rig = try BenchRig(directory)
+        let rig = try BenchRig(workspace)
         defer { rig.clear() }
         try rig.fill(backlog)
-        let counted = "\(directory.path)/events"
+        let counted = "\(workspace.path)/events"
         let subscriber = try rig.child(["subscriber"], output: counted)
         let coordinator = try rig.coordinator()
         let fleet = try (0..<workers).map { _ in try rig.worker() }

@@ -7,11 +7,11 @@ internal import Work
 
 /// Idle latency: from the moment at which the library has acknowledged a submit to the begin of the operation.
 struct LatencyBench {
-    let directory: BenchDirectory
+    let workspace: BenchWorkspace
     var samples = 2000
 
     func run() throws -> [BenchResult] {
-        let rig = try BenchRig(directory)
+        let rig = try BenchRig(workspace)
         defer { rig.clear() }
         let coordinator = try rig.coordinator()
         let workers = try (0..<2).map { _ in try rig.child(["stamper"]) }

@@ -7,22 +7,22 @@ internal import Store
 ///
 /// A worker that is killed between two of its commands is no case of it: such kills are made besides and not counted.
 struct RecoveryBench {
-    let directory: BenchDirectory
+    let workspace: BenchWorkspace
     /// Of workers with every place full.
     let kills: Int
     var workers = 3
     /// What each command takes.
     var milliseconds = 5
 
-    private static let places = 16
+    private static let slots = 16
     /// Seconds from a death to the start of the next worker, as under `sluice up`. Nothing else goes on meanwhile.
     private static let restart = 0.1
 
     func run() throws -> [BenchResult] {
-        let rig = try BenchRig(directory)
+        let rig = try BenchRig(workspace)
         defer { rig.clear() }
         _ = try rig.coordinator()
-        var fleet = try (0..<workers).map { _ in try rig.worker(concurrency: Self.places) }
+        var fleet = try (0..<workers).map { _ in try rig.worker(concurrency: Self.slots) }
         try rig.untilReady(workers: workers)
         var released: [Double] = []
         var claimed: [Double] = []
@@ -41,12 +41,12 @@ struct RecoveryBench {
             victim.kill(SIGKILL)
             victim.wait()
             BenchClock.sleep(Self.restart)
-            fleet.append(try rig.worker(concurrency: Self.places))
+            fleet.append(try rig.worker(concurrency: Self.slots))
             try BenchClock.wait("the reaping of the worker of kill \(made)", seconds: 10) {
                 try !rig.store.sessions().contains { $0.epoch == session.epoch }
             }
             let times = try follow(rig, seat: session.seat, after: marks, killedAt: at)
-            if times.count >= Self.places {
+            if times.count >= Self.slots {
                 full += 1
                 released += times.map(\.released)
                 claimed += times.map(\.claimed)

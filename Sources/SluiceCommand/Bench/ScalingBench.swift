@@ -4,7 +4,7 @@ internal import Store
 
 /// Commands that take 20 ms, at concurrency 16: does twice the number of workers do twice the work?
 struct ScalingBench {
-    let directory: BenchDirectory
+    let workspace: BenchWorkspace
     var seconds = 8.0
 
     private static let milliseconds = 20
@@ -22,7 +22,7 @@ struct ScalingBench {
     }
 
     private func rate(workers: Int) throws -> Double {
-        let rig = try BenchRig(directory)
+        let rig = try BenchRig(workspace)
         defer { rig.clear() }
         try rig.fill(Int(Double(workers) * 800 * (seconds + 6)), milliseconds: Self.milliseconds)
         _ = try rig.coordinator()
@@ -37,7 +37,7 @@ struct ScalingBench {
 
     /// From the start of a process to the first command that it has claimed.
     private func joining() throws -> BenchResult {
-        let rig = try BenchRig(directory)
+        let rig = try BenchRig(workspace)
         defer { rig.clear() }
         try rig.fill(20_000, milliseconds: Self.milliseconds)
         _ = try rig.coordinator()

@@ -5,7 +5,7 @@ internal import Glibc
 
 /// Single submits by the library, each durable before the next, beside what the disk can do.
 struct SingleBench {
-    let directory: BenchDirectory
+    let workspace: BenchWorkspace
     var seconds = 5.0
 
     func run() throws -> [BenchResult] {
@@ -32,16 +32,16 @@ struct SingleBench {
     }
 
     private func submit(processes: Int) throws -> Double {
-        let rig = try BenchRig(directory)
+        let rig = try BenchRig(workspace)
         defer { rig.clear() }
-        let outputs = (0..<processes).map { "\(directory.path)/single-\($0)" }
+        let outputs = (0..<processes).map { "\(workspace.path)/single-\($0)" }
         let children = try outputs.map { try rig.child(["single", "--seconds", "\(seconds)"], output: $0) }
         for child in children { try child.succeed("a submitting process") }
         return outputs.reduce(0) { $0 + (Double((SmallFile.read($1) ?? "").filter(\.isNumber)) ?? 0) }
     }
 
     private func appendAndSync() throws -> Double {
-        let path = "\(directory.path)/raw"
+        let path = "\(workspace.path)/raw"
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw ExitError(.cannotCreate, "\(path) cannot be made: \(String(cString: strerror(errno)))")

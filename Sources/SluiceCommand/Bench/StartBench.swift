@@ -5,11 +5,11 @@ internal import Store
 
 /// A worker's start, by its own READY=1, and its memory when idle.
 struct StartBench {
-    let directory: BenchDirectory
+    let workspace: BenchWorkspace
     var rounds = 10
 
     func run() throws -> [BenchResult] {
-        let rig = try BenchRig(directory)
+        let rig = try BenchRig(workspace)
         defer { rig.clear() }
         _ = try rig.coordinator()
         try rig.untilReady(workers: 0)
@@ -17,12 +17,12 @@ struct StartBench {
         var peaks: [Double] = []
         var proportions: [Double] = []
         for _ in 0..<rounds {
-            let gate = try ReadyGate(path: "\(directory.path)/notify")
+            let gate = try ReadyGate(path: "\(workspace.path)/notify")
             let begin = BenchClock.now
             let worker = try BenchProcess(
                 executable: Executable.path,
                 arguments: ["worker", "--data", rig.directory.path, "--log-level", "warning"],
-                errors: "\(directory.path)/start-errors", environment: ["NOTIFY_SOCKET=\(gate.path)"])
+                errors: "\(workspace.path)/start-errors", environment: ["NOTIFY_SOCKET=\(gate.path)"])
             defer { worker.kill(SIGKILL) }
             try gate.wait(seconds: 20)
             starts.append((BenchClock.now - begin) * 1000)
@@ -44,49 +44,5 @@ struct StartBench {
                 "  of it in proportion to its users", BenchResult.percentile(0.5, of: proportions), "MB",
                 note: "PSS; the coordinator maps the same program"),
         ]
-    }
-}
-
-/// Receives READY=1 as systemd does.
-struct ReadyGate: ~Copyable {
-    let path: String
-    private let descriptor: CInt
-
-    init(path: String) throws {
-        self.path = path
-        descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-        unlink(path)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let bytes = Array(path.utf8)
-        guard descriptor >= 0, bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
-            throw ExitError(.cannotCreate, "\(path) cannot be the path of a socket: choose a shorter --directory")
-        }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-        let bound = withUnsafePointer(to: address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard bound == 0 else {
-            throw ExitError(.cannotCreate, "\(path) cannot be bound: \(String(cString: strerror(errno)))")
-        }
-    }
-
-    deinit {
-        close(descriptor)
-        unlink(path)
-    }
-
-    func wait(seconds: Int) throws {
-        var buffer = [UInt8](repeating: 0, count: 256)
-        let end = BenchClock.now + Double(seconds)
-        while BenchClock.now < end {
-            var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            guard poll(&polled, 1, 100) > 0 else { continue }
-            let count = recv(descriptor, &buffer, buffer.count, 0)
-            if count > 0, String(decoding: buffer[..<count], as: UTF8.self).contains("READY=1") { return }
-        }
-        throw ExitError(.internalError, "waited \(seconds) s in vain for a process to be ready")
     }
 }

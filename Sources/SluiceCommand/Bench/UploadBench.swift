@@ -5,15 +5,15 @@ internal import Store
 
 /// Transfers to an nginx of its own on loopback, beside curl and rclone in the same run.
 struct UploadBench {
-    private let directory: BenchDirectory
+    private let workspace: BenchWorkspace
     private let largeSize: Int64
     private let smallCount: Int
     private let smallSize = 65_536
     private let slowSize: Int64
 
     /// - Parameter percent: of one file of 2 GB, 5,000 files of 64 KB, and 64 of 1 GB.
-    init(directory: BenchDirectory, percent: Int) {
-        self.directory = directory
+    init(workspace: BenchWorkspace, percent: Int) {
+        self.workspace = workspace
         largeSize = 20_000_000 * Int64(percent)
         smallCount = 50 * percent
         // Under way for longer than it takes to look at them.
@@ -23,9 +23,9 @@ struct UploadBench {
     // MARK: One large file
 
     func large() throws -> [BenchResult] {
-        let server = try BenchServer(directory: directory)
+        let server = try BenchServer(workspace: workspace)
         defer { server.stop() }
-        let source = "\(directory.path)/large"
+        let source = "\(workspace.path)/large"
         try makeFile(source, size: largeSize)
         guard let curl = Self.find("curl") else { return [missing("curl")] }
         var curlTimes: [Double] = []
@@ -34,7 +34,7 @@ struct UploadBench {
             server.empty()
             ProcessorTime.untilIdle()
             let begin = BenchClock.now
-            let process = try directory.start(
+            let process = try workspace.start(
                 ["-sS", "--fail", "-T", source, server.url + "curl"], executable: curl)
             try process.succeed("curl")
             curlTimes.append(BenchClock.now - begin)
@@ -50,7 +50,7 @@ struct UploadBench {
         return [
             BenchResult(
                 "one file of \(size), curl -T", megabytes / curlTime, "MB/s",
-                note: "median of 5; \(Self.version(of: curl, "--version", in: directory))"),
+                note: "median of 5; \(Self.version(of: curl, "--version", in: workspace))"),
             BenchResult(
                 "one file of \(size), sluice put", megabytes / ownTime, "MB/s",
                 note: "start of put to success; \(server.version)"),
@@ -61,9 +61,9 @@ struct UploadBench {
     // MARK: Many small files
 
     func small() throws -> [BenchResult] {
-        let server = try BenchServer(directory: directory)
+        let server = try BenchServer(workspace: workspace)
         defer { server.stop() }
-        let folder = "\(directory.path)/small"
+        let folder = "\(workspace.path)/small"
         mkdir(folder, 0o700)
         let files = (0..<smallCount).map { "\(folder)/\($0)" }
         for file in files { try makeFile(file, size: Int64(smallSize)) }
@@ -95,7 +95,7 @@ struct UploadBench {
             BenchResult(
                 "\(name), rclone --transfers 32", clone, "/s",
                 note:
-                    "\(rclone.map { Self.version(of: $0, "version", in: directory) } ?? ""): its WebDAV client makes 100 calls "
+                    "\(rclone.map { Self.version(of: $0, "version", in: workspace) } ?? ""): its WebDAV client makes 100 calls "
                     + "a second at most"),
             ownResult,
             BenchResult("  of rclone", own / clone, "x", goal: .atLeast(2)),
@@ -106,7 +106,7 @@ struct UploadBench {
     private func copy(_ folder: String, to server: BenchServer, with rclone: String) throws -> Double {
         server.empty()
         let begin = BenchClock.now
-        let process = try directory.start(
+        let process = try workspace.start(
             [
                 "copy", folder, ":webdav:", "--webdav-url", server.url, "--webdav-vendor", "other", "--transfers", "32",
                 "--no-check-dest", "--ignore-times", "--config", "/dev/null",
@@ -117,14 +117,14 @@ struct UploadBench {
 
     /// - Returns: seconds from the start of `put` to the last success.
     private func put(_ files: [String], to url: String) throws -> Double {
-        let rig = try BenchRig(directory)
+        let rig = try BenchRig(workspace)
         defer { rig.removeData() }
         let processes = [try rig.coordinator()] + (try (0..<2).map { _ in try rig.worker() })
         defer { for process in processes { process.kill(SIGKILL) } }
         try rig.untilReady(workers: 2)
         ProcessorTime.untilIdle()
         let begin = Timestamp.now
-        let process = try directory.start(["put", "--to", url, "--data", rig.directory.path] + files)
+        let process = try workspace.start(["put", "--to", url, "--data", rig.directory.path] + files)
         try process.succeed("sluice put")
         try BenchClock.wait("the uploads", seconds: 600) {
             let counts = try rig.store.counts()
@@ -147,12 +147,12 @@ struct UploadBench {
 
     /// A worker with 64 uploads of 1 GB under way, to a receiver that reads slowly.
     func memory() throws -> [BenchResult] {
-        let rig = try BenchRig(directory)
+        let rig = try BenchRig(workspace)
         defer { rig.clear() }
         let port = try BenchServer.freePort()
         let sink = try rig.child(["sink", "--port", "\(port)"])
         defer { sink.kill(SIGKILL) }
-        let folder = "\(directory.path)/sparse"
+        let folder = "\(workspace.path)/sparse"
         mkdir(folder, 0o700)
         let files = (0..<64).map { "\(folder)/\($0)" }
         for file in files {
@@ -164,7 +164,7 @@ struct UploadBench {
         _ = try rig.coordinator()
         let worker = try rig.worker(concurrency: 128)
         try rig.untilReady(workers: 1)
-        let process = try directory.start(
+        let process = try workspace.start(
             ["put", "--to", "http://127.0.0.1:\(port)/", "--data", rig.directory.path] + files)
         try process.succeed("sluice put")
         try BenchClock.wait("64 uploads under way", seconds: 30) { try rig.store.counts()[.sent] == 64 }
@@ -219,13 +219,14 @@ struct UploadBench {
     }
 
     /// The name of a tool and the first number that it says of itself.
-    static func version(of tool: String, _ option: String, in directory: BenchDirectory) -> String {
+    static func version(of tool: String, _ option: String, in workspace: BenchWorkspace) -> String {
         let name = tool.split(separator: "/").last.map(String.init) ?? tool
-        let output = directory.newDirectory()
+        let output = workspace.newDirectory()
         defer { unlink(output) }
         // nginx says it on standard error.
         let script = #"exec "$0" "$1" 2>&1"#
-        guard let process = try? directory.start(["-c", script, tool, option], executable: "/bin/sh", output: output) else {
+        guard let process = try? workspace.start(["-c", script, tool, option], executable: "/bin/sh", output: output)
+        else {
             return name
         }
         process.wait()
@@ -239,92 +240,5 @@ struct UploadBench {
             return "\(folder)/\(tool)"
         }
         return nil
-    }
-}
-
-/// An nginx with WebDAV of the bench's own, on a free loopback port.
-struct BenchServer {
-    let url: String
-    /// `nginx 1.22.1`
-    let version: String
-    private let folder: String
-    private let process: BenchProcess
-
-    init(directory: BenchDirectory) throws {
-        guard let nginx = UploadBench.find("nginx") else {
-            throw ExitError(.unavailable, "nginx is not installed: apt install nginx-full libnginx-mod-http-dav-ext")
-        }
-        version = UploadBench.version(of: nginx, "-v", in: directory)
-        let port = try Self.freePort()
-        folder = "\(directory.path)/www"
-        for path in [folder, "\(directory.path)/nginx"] { mkdir(path, 0o700) }
-        let root = "\(directory.path)/nginx"
-        // rclone asks by PROPFIND, which nginx answers with this module of Debian's (libnginx-mod-http-dav-ext).
-        let module = "/usr/lib/nginx/modules/ngx_http_dav_ext_module.so"
-        let hasModule = access(module, R_OK) == 0
-        // As the user who runs the bench: nobody else may read the temporary directory.
-        try SmallFile.write(
-            """
-            \(hasModule ? "load_module \(module);" : "")
-            \(geteuid() == 0 ? "user root;" : "")
-            daemon off; worker_processes 2; pid \(root)/pid; error_log \(root)/error.log;
-            events { worker_connections 4096; }
-            http {
-              access_log off; client_max_body_size 0; client_body_buffer_size 128k;
-              client_body_temp_path \(folder)/.body; proxy_temp_path \(root)/proxy; fastcgi_temp_path \(root)/fastcgi;
-              uwsgi_temp_path \(root)/uwsgi; scgi_temp_path \(root)/scgi;
-              server {
-                listen 127.0.0.1:\(port) backlog=4096; root \(folder);
-                location / {
-                  dav_methods PUT DELETE MKCOL COPY MOVE; create_full_put_path on;
-                  \(hasModule ? "dav_ext_methods PROPFIND OPTIONS;" : "")
-                }
-              }
-            }
-
-            """, to: "\(root)/conf")
-        process = try directory.start(["-c", "\(root)/conf", "-e", "\(root)/error.log"], executable: nginx)
-        url = "http://127.0.0.1:\(port)/"
-        try BenchClock.wait("nginx", seconds: 10) { Self.answers(port) }
-    }
-
-    func stop() {
-        process.kill(SIGTERM)
-        process.wait()
-    }
-
-    /// Deletes what was uploaded.
-    func empty() {
-        guard let listing = opendir(folder) else { return }
-        defer { closedir(listing) }
-        while let entry = readdir(listing) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if !name.hasPrefix(".") { unlink("\(folder)/\(name)") }
-        }
-    }
-
-    static func freePort() throws -> UInt16 {
-        for _ in 0..<100 {
-            let port = UInt16.random(in: 20_000..<32_000)
-            if !answers(port) { return port }
-        }
-        throw ExitError(.internalError, "no free port was found on loopback")
-    }
-
-    private static func answers(_ port: UInt16) -> Bool {
-        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        return withUnsafePointer(to: address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
     }
 }

@@ -72,9 +72,3 @@ struct DataOptions: ParsableArguments {
         if problems.contains(where: { $0.code == .foreign }) { throw ExitError(.data, nil) }
     }
 }
-
-/// `--json`, for everything that prints.
-struct PrintOptions: ParsableArguments {
-    @Flag(name: .long, help: "Print JSON, one object a line, with stable keys.")
-    var json = false
-}

@@ -24,29 +24,3 @@ struct NetworkCommand: ParsableCommand {
             """,
         subcommands: [NetworkShowCommand.self, NetworkSetCommand.self], defaultSubcommand: NetworkShowCommand.self)
 }
-
-struct NetworkShowCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show links and what holds them back (the default).")
-
-    @OptionGroup var data: DataOptions
-    @OptionGroup var print: PrintOptions
-    @OptionGroup var links: LinkOptions
-
-    func run() throws {
-        let (directory, store) = try data.store()
-        let source = LinkSource(Instance(directory: directory, store: store))
-        let overview = try source.overview(limit: print.json ? nil : links.limit)
-        if print.json {
-            for link in overview.shown { Output.line(link.json.bytes) }
-        } else if overview.count == 0 {
-            Output.line("no link is known: nothing was sent yet")
-        } else {
-            let lines =
-                Output.isTerminal
-                ? LinkRows.blocks(overview, columns: Terminal.size.columns) : LinkRows.table(overview)
-            for line in lines { Output.line(line) }
-        }
-        try data.warn(of: store)
-    }
-}

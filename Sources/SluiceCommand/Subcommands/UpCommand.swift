@@ -125,11 +125,13 @@ struct UpCommand: AsyncParsableCommand {
             """)
     }
 
-    private static func code(of error: SupervisionError) -> Code {
+    private static func code(of error: SupervisionError) -> ExitCode {
         switch error {
         case .hopeless(let exit, _, _):
             // What the child said of itself is what is to be said of the whole.
-            if case .exited(let code) = exit.status, let known = Code(rawValue: code), known != .done { return known }
+            if case .exited(let code) = exit.status, let known = ExitCode(rawValue: code), known != .done {
+                return known
+            }
             return .internalError
         case .system: return .internalError
         }

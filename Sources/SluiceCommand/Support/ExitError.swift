@@ -7,35 +7,13 @@ internal import Store
 internal import Work
 internal import ZeroMQ
 
-/// How the process ends. The numbers are those of sysexits.h where it has one.
-enum Code: Int32 {
-    case done = 0
-    /// A command that it waited for failed, or refused the change asked for; doctor found something; a figure of bench
-    /// missed its aim.
-    case failed = 1
-    case usage = 64
-    case data = 65
-    case input = 66
-    case unavailable = 69
-    case internalError = 70
-    case cannotCreate = 73
-    case cannotWrite = 74
-    case tryAgain = 75
-    case permission = 77
-    case configuration = 78
-    /// 128 and the number of the signal, as shells have it.
-    case hungUp = 129
-    case interrupted = 130
-    case terminated = 143
-}
-
 /// Why the process ends otherwise than well: a code, and a sentence that has not been printed yet.
 struct ExitError: Error {
-    let code: Code
+    let code: ExitCode
     /// Nil where everything has been said.
     let message: String?
 
-    init(_ code: Code, _ message: String?) {
+    init(_ code: ExitCode, _ message: String?) {
         self.code = code
         self.message = message
     }
@@ -53,7 +31,7 @@ struct ExitError: Error {
         }
     }
 
-    private static func code(_ code: SluiceError.Code) -> Code {
+    private static func code(_ code: SluiceError.Code) -> ExitCode {
         switch code {
         case .noStore, .source, .noSuchCommand: .input
         case .foreignStore, .conflict, .invalid, .notAllowed: .data
@@ -94,6 +72,6 @@ struct ExitError: Error {
                 Diagnostics.write("\(help.drop { $0 == " " })\n")
             }
         }
-        Output.finish(code: code == .validationFailure ? .usage : Code(rawValue: code.rawValue) ?? .internalError)
+        Output.finish(code: code == .validationFailure ? .usage : ExitCode(rawValue: code.rawValue) ?? .internalError)
     }
 }

@@ -43,14 +43,14 @@ enum Output {
 
     /// Flushes and ends the process. Threads that still run are not waited for; one that writes is, but no longer than a
     /// second, for the pipe may be full and nobody read it. What went well in all but its output ends with `cannotWrite`.
-    static func finish(code: Code) -> Never {
+    static func finish(code: ExitCode) -> Never {
         for _ in 0..<100 {
             if buffer.withLockIfAvailable({ write(&$0) }) != nil { break }
             usleep(10_000)
         }
         guard code == .done, isClosed.load(ordering: .relaxed) else { _exit(code.rawValue) }
         Diagnostics.say("standard output was closed before everything was printed")
-        _exit(Code.cannotWrite.rawValue)
+        _exit(ExitCode.cannotWrite.rawValue)
     }
 
     private static func write(_ buffer: inout [UInt8]) {
@@ -73,53 +73,8 @@ enum Output {
 
     private static func giveUp(_ number: CInt) -> Never {
         // Who closed the pipe has read enough, as head does.
-        if number == EPIPE { _exit(Code.done.rawValue) }
+        if number == EPIPE { _exit(ExitCode.done.rawValue) }
         Diagnostics.say("cannot write to standard output: \(String(cString: strerror(number)))")
-        _exit(Code.cannotWrite.rawValue)
-    }
-}
-
-/// Standard error: everything that is not data.
-enum Diagnostics {
-    static let isTerminal = isatty(STDERR_FILENO) == 1
-
-    private static let hasStatus = Mutex(false)
-
-    static func say(_ sentence: String) {
-        clearStatus()
-        write("sluice: \(TerminalText.plain(sentence))\n")
-    }
-
-    /// How far something is: the last line of a terminal, until the next one replaces it or something is said. Nothing where
-    /// standard error is no terminal.
-    /// - Parameter text: is given the columns that there are, and cut to them.
-    static func showStatus(_ text: (_ columns: Int) -> String) {
-        guard isTerminal else { return }
-        let columns = Terminal.size(of: STDERR_FILENO).columns - 1
-        let line = TerminalText.cut(text(columns), width: columns)
-        hasStatus.withLock { hasStatus in
-            hasStatus = true
-            write("\r\u{1B}[2K\(line)")
-        }
-    }
-
-    static func clearStatus() {
-        hasStatus.withLock { hasStatus in
-            if hasStatus { write("\r\u{1B}[2K") }
-            hasStatus = false
-        }
-    }
-
-    static func write(_ text: String) {
-        var bytes = Array(text.utf8)[...]
-        while !bytes.isEmpty {
-            let count = bytes.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
-            if count > 0 {
-                bytes = bytes.dropFirst(count)
-            } else if errno != EINTR {
-                // Nobody is left to tell.
-                return
-            }
-        }
+        _exit(ExitCode.cannotWrite.rawValue)
     }
 }

@@ -27,7 +27,7 @@ enum SignalHandling {
 
     /// The signals that end a process in order, and its exit code then. A closed terminal is none of them where nohup
     /// wishes so.
-    static var endings: [(signal: CInt, code: Code)] {
+    static var endings: [(signal: CInt, code: ExitCode)] {
         [(SIGINT, .interrupted), (SIGTERM, .terminated), (SIGHUP, .hungUp)].filter {
             $0.signal != SIGHUP || !isIgnored($0.signal)
         }

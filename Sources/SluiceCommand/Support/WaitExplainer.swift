@@ -209,7 +209,7 @@ struct WaitExplainer {
         // The gate of its circuit breaker says it, and what runs is not held back by it.
         if own.contains(where: { $0.circuitBreaker != nil && $0.level != "offline" }) { return nil }
         for link in own.isEmpty ? links.filter({ $0.destination == "*" }) : own {
-            guard let gate = link.reasons[command.qos.name] else { continue }
+            guard let gate = link.gates[command.qos.name] else { continue }
             // What lifts it stands at the end of the sentence, and here in a place of its own.
             let parts = gate.split(separator: LinkReport.remedy, maxSplits: 1)
             let remedy = parts.count == 2 ? String(parts[1]) : nil

@@ -38,9 +38,9 @@ final class WatchLive: Sendable {
         let collector = collector
         let feed = try EventFeed(directory: directory, prefixes: [""]) { collector.take($0) }
         defer { withExtendedLifetime(feed) {} }
-        let (keys, pressed) = AsyncStream<Code?>.makeStream()
+        let (keys, pressed) = AsyncStream<ExitCode?>.makeStream()
         Terminal.restoreAtCrash()
-        let end: @Sendable (Code) -> Void = { code in
+        let end: @Sendable (ExitCode) -> Void = { code in
             pressed.yield(code)
             Self.insist(on: code)
         }
@@ -74,7 +74,7 @@ final class WatchLive: Sendable {
 
     /// A terminal that takes no output keeps whoever draws from hearing that the watch is over. One that a person has stopped
     /// (Ctrl-S) goes on after a moment; where that does not help, the process ends beside it.
-    private static func insist(on code: Code) {
+    private static func insist(on code: ExitCode) {
         // In the background, too, the terminal is given back.
         signal(SIGTTOU, SIG_IGN)
         DispatchQueue.global().asyncAfter(deadline: .now() + timeout) {
@@ -97,7 +97,7 @@ final class WatchLive: Sendable {
         Terminal.draw(WatchScreen.render(shown, columns: columns, rows: rows), rows: rows)
     }
 
-    private static func readKeys(_ press: (Code) -> Void) {
+    private static func readKeys(_ press: (ExitCode) -> Void) {
         var byte: UInt8 = 0
         while true {
             let count = read(STDIN_FILENO, &byte, 1)

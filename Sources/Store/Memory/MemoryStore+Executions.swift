@@ -178,7 +178,9 @@ extension MemoryShard {
         return .done([], retries: command.retries)
     }
 
-    fileprivate mutating func end(_ id: CommandID, claim: Int, _ ending: ExecutionResult, now: Timestamp) -> ExecutionOutcome {
+    fileprivate mutating func end(_ id: CommandID, claim: Int, _ ending: ExecutionResult, now: Timestamp)
+        -> ExecutionOutcome
+    {
         let outcome = change(id) { row, journal -> ExecutionOutcome in
             guard let transitions = row.end(claim: claim, ending, now: now, chance: .random(in: 0..<1), &journal) else {
                 return .replaced

@@ -75,7 +75,9 @@ extension Connection {
         return .done([], retries: row.command.retries)
     }
 
-    func end(_ id: CommandID, claim: Int, _ ending: ExecutionResult, now: Timestamp) throws(StoreError) -> ExecutionOutcome {
+    func end(_ id: CommandID, claim: Int, _ ending: ExecutionResult, now: Timestamp) throws(StoreError)
+        -> ExecutionOutcome
+    {
         let memory = remembered.removeValue(forKey: id)
         if let memory, memory.claim == claim, case .success(let result) = ending,
             let outcome = try finish(id, memory, result: result, now: now)

@@ -224,7 +224,8 @@ import Work
             var facts = PayloadAttributes(destination: .none, idempotent: true)
             facts.payload = .string("")
             let execution = UploadHarness.execution(facts).execution
-            let broken = CommandExecution(command: execution.command, payload: Array(payload.utf8), meter: TransferMeter())
+            let broken = CommandExecution(
+                command: execution.command, payload: Array(payload.utf8), meter: TransferMeter())
             #expect(try await harness.failure(of: broken).fault == .final)
         }
     }

@@ -157,7 +157,9 @@ struct TusDialect: UploadDialect {
     static func locked(
         _ requests: UploadRequests, _ record: HTTPRecord, _ method: HTTPMethod, _ url: UploadURL
     ) -> any Error {
-        guard let failure = requests.failure(record, of: method, url) as? CommandFailure else { return CancellationError() }
+        guard let failure = requests.failure(record, of: method, url) as? CommandFailure else {
+            return CancellationError()
+        }
         var locked = CommandFailure(.link, reason: failure.reason, retryAfter: failure.retryAfter ?? lockedRetry)
         locked.isAnswer = true
         return locked

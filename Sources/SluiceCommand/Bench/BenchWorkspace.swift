@@ -2,7 +2,7 @@ internal import Glibc
 internal import Synchronization
 
 /// The temporary directory of a bench and the processes that it has started. All of both are gone at the end.
-final class BenchDirectory: Sendable {
+final class BenchWorkspace: Sendable {
     let path: String
     private let processes = Mutex<[BenchProcess]>([])
     private let names = Mutex(0)

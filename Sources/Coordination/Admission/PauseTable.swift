@@ -1,0 +1,27 @@
+internal import Commands
+internal import NetworkControl
+internal import Store
+
+/// What people have paused. Pure.
+struct PauseTable: Sendable, Equatable {
+    private var everywhere: UInt8 = 0
+    private var byDestination: [Destination: UInt8] = [:]
+
+    init() {}
+
+    init(_ pauses: [(destination: Destination?, qualities: UInt8)]) {
+        for pause in pauses {
+            if let destination = pause.destination {
+                byDestination[destination, default: 0] |= pause.qualities
+            } else {
+                everywhere |= pause.qualities
+            }
+        }
+    }
+
+    func covers(_ destination: Destination, _ qos: QualityOfService) -> Bool {
+        let bit = UInt8(1) << UInt8(qos.rawValue)
+        if everywhere & bit != 0 { return true }
+        return !byDestination.isEmpty && byDestination[destination, default: 0] & bit != 0
+    }
+}

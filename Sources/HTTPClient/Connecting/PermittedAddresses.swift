@@ -1,0 +1,43 @@
+internal import Glibc
+internal import NIOCore
+internal import NIOPosix
+internal import Synchronization
+
+/// One connect's view of the resolver, for NIO's Happy Eyeballs (RFC 8305): both families of one look-up, less the
+/// addresses that are not permitted.
+struct PermittedAddresses: Resolver, Sendable {
+    let addresses: EventLoopFuture<[SocketAddress]>
+
+    /// - Parameter permits: approves each address before a connection is opened to it.
+    init(
+        _ resolver: NameResolver, host: String, on loop: any EventLoop,
+        permits: (@Sendable (String, SocketAddress) -> Bool)?
+    ) {
+        let found = resolver.addresses(of: host, on: loop)
+        guard let permits else {
+            addresses = found
+            return
+        }
+        addresses = found.flatMapThrowing { all in
+            let permitted = all.filter { permits(host, $0) }
+            guard !permitted.isEmpty else { throw HTTPError.addressNotPermitted(host: host) }
+            return permitted
+        }
+    }
+
+    func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { family(.inet, port) }
+
+    func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { family(.inet6, port) }
+
+    func cancelQueries() {}
+
+    private func family(_ family: NIOBSDSocket.ProtocolFamily, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
+        addresses.map { all in
+            all.filter { $0.protocol == family }.map { address in
+                var address = address
+                address.port = port
+                return address
+            }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+internal import Glibc
+
+/// Why a proxy's URL cannot be used, in a sentence.
+package struct ProxyError: Error, Equatable, CustomStringConvertible {
+    package let description: String
+    /// The environment variable that holds it, where one does.
+    package private(set) var variable: String?
+
+    init(_ description: String, variable: String? = nil) {
+        self.description = description
+        self.variable = variable
+    }
+}

@@ -1,0 +1,10 @@
+internal import CLinux
+internal import Glibc
+internal import HTTPClient
+
+/// Why a secret cannot be had, in a sentence that does not quote it.
+package struct SecretError: Error, Equatable, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,20 @@
+package import Settings
+internal import Work
+
+/// What `sluice.yaml` says to the built-in operations.
+package struct OperationsConfiguration: Sendable {
+    package var http = HTTPConfiguration()
+    package var credentials = CredentialStore()
+    package var resumes = ResumeRules()
+
+    package init() {}
+
+    /// Reads the section `upload` (``HTTPConfiguration/init(reading:)``), the credentials
+    /// (``CredentialStore/init(reading:)``) and what destinations understand (``ResumeRules/init(reading:)``).
+    /// - Throws: ``SettingsError`` naming the key.
+    package init(reading reader: inout SettingsReader) throws(SettingsError) {
+        http = try HTTPConfiguration(reading: &reader)
+        credentials = try CredentialStore(reading: &reader)
+        resumes = try ResumeRules(reading: &reader)
+    }
+}

@@ -1,0 +1,17 @@
+internal import CLinux
+internal import Commands
+internal import Glibc
+internal import Work
+
+/// The spool cannot be used (exit code 73 where it cannot be created, 74 where it cannot be written).
+package struct SpoolError: Error, Equatable, CustomStringConvertible {
+    /// Whether a file or directory could not be created, rather than written.
+    package let isCreation: Bool
+    package let description: String
+
+    init(_ error: SystemError, _ verb: String, _ path: String) {
+        isCreation = verb == "create" && error.code != ENOSPC && error.code != EDQUOT
+        let advice = error.code == EFBIG ? "" : "; make room or check its permissions"
+        description = "cannot \(verb) \(path): \(error.sentence)\(advice)"
+    }
+}

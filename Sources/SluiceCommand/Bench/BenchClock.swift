@@ -1,0 +1,33 @@
+internal import CLinux
+internal import Commands
+internal import Glibc
+internal import Host
+internal import Operations
+internal import Sluice
+internal import Store
+internal import Work
+
+/// Time of a bench: the monotonic clock.
+enum BenchClock {
+    /// Seconds.
+    static var now: Double { Double(clinux_monotonic()) / 1e9 }
+
+    static func sleep(_ seconds: Double) {
+        let end = now + seconds
+        while true {
+            let left = end - now
+            guard left > 0 else { return }
+            var time = timespec(tv_sec: Int(left), tv_nsec: Int((left - Double(Int(left))) * 1e9))
+            nanosleep(&time, nil)
+        }
+    }
+
+    /// Polls every few milliseconds.
+    static func wait(_ what: String, seconds: Double, until isTrue: () throws -> Bool) throws {
+        let end = now + seconds
+        while try !isTrue() {
+            guard now < end else { throw ExitError(.internalError, "waited \(Int(seconds)) s in vain for \(what)") }
+            sleep(0.005)
+        }
+    }
+}

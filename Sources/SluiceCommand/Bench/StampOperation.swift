@@ -1,0 +1,25 @@
+internal import ArgumentParser
+internal import CLinux
+internal import Commands
+internal import Coordination
+internal import Dispatch
+internal import Glibc
+internal import Logging
+internal import Operations
+internal import Sluice
+internal import Store
+internal import Synchronization
+internal import Work
+
+/// Leaves the monotonic time at which it began as its result.
+struct StampOperation: CommandOperation {
+    let type = "bench.stamp"
+
+    func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadAttributes {
+        PayloadAttributes(destination: .none, idempotent: true)
+    }
+
+    func execute(_ execution: CommandExecution) async throws -> [UInt8]? {
+        JSONValue.object([.init("at", .integer(clinux_monotonic()))]).bytes
+    }
+}

@@ -1,0 +1,16 @@
+internal import ArgumentParser
+internal import Commands
+internal import Console
+internal import NetworkControl
+internal import Operations
+
+/// `--destination`: an origin such as `https://host:443`, or any URL of it. A path in a `file:` URL means the file system that
+/// holds it.
+struct DestinationArgument: ExpressibleByArgument {
+    let destination: Destination
+
+    init?(argument: String) {
+        guard let destination = Destination(url: argument) else { return nil }
+        self.destination = destination
+    }
+}

@@ -1,0 +1,19 @@
+internal import ArgumentParser
+internal import Commands
+internal import Console
+internal import NetworkControl
+internal import Operations
+
+/// `25s`, `500ms`, `2m`, `1h30m`, `7d`, or plain seconds.
+struct DurationArgument: ExpressibleByArgument {
+    let duration: Duration
+
+    init(_ duration: Duration) { self.duration = duration }
+
+    init?(argument: String) {
+        guard let duration = Duration(text: argument) else { return nil }
+        self.duration = duration
+    }
+
+    var defaultValueDescription: String { duration.shortText }
+}

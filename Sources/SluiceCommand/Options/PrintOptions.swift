@@ -1,0 +1,11 @@
+internal import ArgumentParser
+internal import Glibc
+internal import Sluice
+internal import Store
+internal import Work
+
+/// `--json`, for everything that prints.
+struct PrintOptions: ParsableArguments {
+    @Flag(name: .long, help: "Print JSON, one object a line, with stable keys.")
+    var json = false
+}

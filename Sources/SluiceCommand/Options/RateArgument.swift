@@ -1,0 +1,23 @@
+internal import ArgumentParser
+internal import Commands
+internal import Console
+internal import NetworkControl
+internal import Operations
+
+/// `2Mbit`, `250kB`, bytes per second, or `none`.
+enum RateArgument: ExpressibleByArgument {
+    case none
+    case bytesPerSecond(Int64)
+
+    init?(argument: String) {
+        if argument == "none" {
+            self = .none
+        } else if let rate = RateText.bytesPerSecond(argument), rate >= DestinationLimits.minRate {
+            self = .bytesPerSecond(rate)
+        } else {
+            return nil
+        }
+    }
+
+    var bytesPerSecond: Int64? { if case .bytesPerSecond(let rate) = self { rate } else { nil } }
+}

@@ -1,0 +1,17 @@
+internal import ArgumentParser
+internal import Commands
+internal import Store
+internal import Wire
+
+/// What `pause` and `resume` are about.
+struct PauseScope: ParsableArguments {
+    @Option(name: .long, help: "Only this quality of service.")
+    var qos: QualityOfService?
+
+    @Option(name: .long, help: ArgumentHelp("Only this origin, or the origin of this URL.", valueName: "url"))
+    var destination: DestinationArgument?
+
+    func entry(since: Timestamp) -> PauseList.Entry {
+        PauseList.Entry(qos: qos, destination: destination?.destination, since: since.description)
+    }
+}

@@ -1,0 +1,59 @@
+internal import CLinux
+internal import Commands
+internal import Console
+internal import Dispatch
+internal import Glibc
+internal import Host
+internal import Sluice
+internal import Store
+internal import Synchronization
+internal import Wire
+internal import Work
+
+/// The members of a line of bulk besides its payload.
+enum BulkField {
+    static func read(_ member: JSONValue.Member, into options: inout SubmitOptions) throws {
+        switch (member.name, member.value) {
+        case ("qos", .string(let name)):
+            guard let qos = QualityOfService(name: name) else {
+                let known = QualityOfService.allCases.map(\.name).joined(separator: ", ")
+                throw ExitError(.data, "“qos” is “\(name)” and must be one of \(known)")
+            }
+            options.qos = qos
+        case ("idempotent", .bool(let value)): options.idempotent = value
+        case ("uniqueKey", .string(let key)):
+            guard !key.isEmpty else { throw ExitError(.data, "“uniqueKey” is empty") }
+            options.uniqueKey = key
+        case ("uniqueFor", .string(let text)):
+            guard let period = UniquePeriod(text: text) else {
+                throw ExitError(.data, "“uniqueFor” is “\(text)” and must be \(UniquePeriod.forms)")
+            }
+            options.uniqueFor = period
+        case ("retryLimit", .integer(let limit)): options.retryLimit = Int(limit)
+        case ("notBefore", .string(let text)): options.notBefore = try time(text, of: member.name)
+        case ("deadline", .string(let text)): options.deadline = try time(text, of: member.name)
+        case ("destination", .string(let text)):
+            guard let destination = Destination(text) else {
+                throw ExitError(.data, "“destination” is “\(text)”, which is no URL")
+            }
+            options.destination = destination
+        case ("qos", _), ("uniqueKey", _), ("uniqueFor", _), ("notBefore", _), ("deadline", _), ("destination", _):
+            throw ExitError(.data, "“\(member.name)” must be a string, not \(member.value.kind)")
+        case ("idempotent", _): throw ExitError(.data, "“idempotent” must be true or false, not \(member.value.kind)")
+        case ("retryLimit", _):
+            throw ExitError(.data, "“retryLimit” must be a whole number, not \(member.value.kind)")
+        default:
+            throw ExitError(
+                .data,
+                "unknown key “\(member.name)”: a line has payload, qos, idempotent, uniqueKey, uniqueFor, retryLimit, "
+                    + "notBefore, deadline and destination")
+        }
+    }
+
+    private static func time(_ text: String, of name: String) throws -> Timestamp {
+        guard let time = Timestamp(text: text, now: .now) else {
+            throw ExitError(.data, "“\(name)” is “\(text)” and must be RFC 3339, or from now as in 10m")
+        }
+        return time
+    }
+}

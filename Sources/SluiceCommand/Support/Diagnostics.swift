@@ -1,0 +1,48 @@
+internal import Console
+internal import Glibc
+internal import Synchronization
+
+/// Standard error: everything that is not data.
+enum Diagnostics {
+    static let isTerminal = isatty(STDERR_FILENO) == 1
+
+    private static let hasStatus = Mutex(false)
+
+    static func say(_ sentence: String) {
+        clearStatus()
+        write("sluice: \(TerminalText.plain(sentence))\n")
+    }
+
+    /// How far something is: the last line of a terminal, until the next one replaces it or something is said. Nothing where
+    /// standard error is no terminal.
+    /// - Parameter text: is given the columns that there are, and cut to them.
+    static func showStatus(_ text: (_ columns: Int) -> String) {
+        guard isTerminal else { return }
+        let columns = Terminal.size(of: STDERR_FILENO).columns - 1
+        let line = TerminalText.cut(text(columns), width: columns)
+        hasStatus.withLock { hasStatus in
+            hasStatus = true
+            write("\r\u{1B}[2K\(line)")
+        }
+    }
+
+    static func clearStatus() {
+        hasStatus.withLock { hasStatus in
+            if hasStatus { write("\r\u{1B}[2K") }
+            hasStatus = false
+        }
+    }
+
+    static func write(_ text: String) {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+            if count > 0 {
+                bytes = bytes.dropFirst(count)
+            } else if errno != EINTR {
+                // Nobody is left to tell.
+                return
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+internal import Commands
+internal import Console
+internal import Coordination
+internal import NetworkControl
+internal import Store
+
+/// What people set of links. It goes before what the coordinator said, which may not have heard of it yet.
+struct LinkOverrides: Equatable {
+    private let settings: [String: LinkOverrideSetting]
+
+    init(_ settings: [Destination: LinkOverrideSetting]) {
+        self.settings = Dictionary(settings.map { ($0.key.text, $0.value) }) { first, _ in first }
+    }
+
+    /// The links that `visit` passes on, and those that only a person has named.
+    /// - Parameter limit: of links shown; nil shows every link.
+    func overview(limit: Int?, visit: ((LinkReading) -> Void) -> Void) -> LinkOverview {
+        var overview = LinkOverview(limit: limit)
+        var unseen = settings
+        visit { link in
+            guard let setting = settings[link.destination] else { return overview.add(link) }
+            unseen[link.destination] = nil
+            var link = link
+            link.isForced = setting.override.isOffline
+            link.maxRate = setting.override.maxRate ?? link.maxRate
+            overview.add(link)
+        }
+        for (destination, setting) in unseen {
+            var link = LinkReading(destination: destination, level: setting.override.isOffline ? "offline" : "unknown")
+            link.isForced = setting.override.isOffline
+            link.maxRate = setting.override.maxRate
+            link.since = setting.since
+            overview.add(link)
+        }
+        return overview
+    }
+}

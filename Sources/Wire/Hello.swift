@@ -1,0 +1,67 @@
+package import Commands
+
+/// A worker introduces itself: at once, again after 10 ms, then after twice as long each time, up to 1 s, until it is
+/// greeted.
+package struct Hello: Sendable, Equatable {
+    package struct Held: Sendable, Equatable {
+        package var id: CommandID
+        package var claim: Int
+
+        package init(id: CommandID, claim: Int) {
+            self.id = id
+            self.claim = claim
+        }
+    }
+
+    package var pid: Int32
+    package var startTime: Int64
+    package var bootID: String
+    package var concurrency: Int
+    package var grace: Duration
+    package var types: [String]
+    package var executing: [Held]
+
+    package init(
+        pid: Int32, startTime: Int64, bootID: String, concurrency: Int, grace: Duration, types: [String],
+        executing: [Held]
+    ) {
+        self.pid = pid
+        self.startTime = startTime
+        self.bootID = bootID
+        self.concurrency = concurrency
+        self.grace = grace
+        self.types = types
+        self.executing = executing
+    }
+
+    func write(to writer: inout ByteWriter) {
+        writer.uint32(Int(pid))
+        writer.append(startTime)
+        writer.text8(bootID)
+        writer.uint16(concurrency)
+        writer.uint32(Int(clamping: grace.milliseconds))
+        writer.append(UInt8(clamping: types.count))
+        for type in types.prefix(255) { writer.text8(type) }
+        let held = executing.prefix(0xFFFF)
+        writer.uint16(held.count)
+        for command in held {
+            writer.append(command.id)
+            writer.uint32(command.claim)
+        }
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        guard let pid = Int32(exactly: try reader.uint32("pid")) else { throw WireError(.badValue, "pid") }
+        self.pid = pid
+        startTime = try reader.int64("start time")
+        bootID = try reader.text8("boot id")
+        concurrency = try reader.uint16("concurrency")
+        grace = .milliseconds(try reader.uint32("grace"))
+        types = []
+        for _ in 0..<(try reader.uint8("types")) { types.append(try reader.text8("type")) }
+        executing = []
+        for _ in 0..<(try reader.uint16("executing")) {
+            executing.append(Held(id: try reader.id("executing id"), claim: try reader.uint32("executing claim")))
+        }
+    }
+}

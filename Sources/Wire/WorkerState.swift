@@ -1,0 +1,55 @@
+internal import Commands
+
+/// What a worker holds, as cumulative state: losing any number of reports loses nothing.
+package struct WorkerState: Sendable, Equatable {
+    package enum Phase: UInt8, Sendable {
+        case ready = 0
+        case draining = 1
+    }
+
+    package var phase: Phase = .ready
+    /// Incarnation of the coordinator whose offers ``seen`` and ``resolved`` count; 0 before the first.
+    package var coordinator: Int64 = 0
+    /// Highest offer number seen; skipped numbers are lost and count as seen and resolved.
+    package var seen: Int64 = 0
+    package var resolved: Int64 = 0
+    /// Executions ended since the worker started.
+    package var completed: Int64 = 0
+    package var executing = 0
+    package var free = 0
+    package var freeHigh = 0
+    /// Raised by the worker's loop.
+    package var progress: Int64 = 0
+    /// Shards in which it cannot commit, because another process keeps them locked.
+    package var locked: Set<Int> = []
+
+    package init() {}
+
+    func write(to writer: inout ByteWriter) {
+        writer.append(phase.rawValue)
+        writer.uint64(coordinator)
+        writer.uint64(seen)
+        writer.uint64(resolved)
+        writer.uint64(completed)
+        writer.uint16(executing)
+        writer.uint16(free)
+        writer.uint16(freeHigh)
+        writer.uint64(progress)
+        writer.uint16(locked.count)
+        for shard in locked.sorted() { writer.append(UInt8(clamping: shard)) }
+    }
+
+    init(from reader: inout ByteReader) throws(WireError) {
+        guard let phase = Phase(rawValue: try reader.uint8("phase")) else { throw WireError(.badValue, "phase") }
+        self.phase = phase
+        coordinator = try reader.count64("coordinator")
+        seen = try reader.count64("seen")
+        resolved = try reader.count64("resolved")
+        completed = try reader.count64("completed")
+        executing = try reader.uint16("executing")
+        free = try reader.uint16("free")
+        freeHigh = try reader.uint16("free high")
+        progress = try reader.count64("progress")
+        for _ in 0..<(try reader.uint16("locked")) { locked.insert(Int(try reader.uint8("locked shard"))) }
+    }
+}
