@@ -134,7 +134,7 @@ let package = Package(
 
         // The test bed: a network that does not exist, and somebody to send to.
         .executableTarget(
-            name: "LinkEmulator", dependencies: ["Commands", "CLinux"], path: "Tests/LinkEmulator",
+            name: "LinkEmulator", dependencies: ["Commands", "CLinux"], path: "Tests/Tools/LinkEmulator",
             swiftSettings: swiftSettings, linkerSettings: lean),
         .executableTarget(
             name: "TestDestination",
@@ -143,16 +143,16 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            path: "Tests/TestDestination", swiftSettings: swiftSettings, linkerSettings: lean),
+            path: "Tests/Tools/TestDestination", swiftSettings: swiftSettings, linkerSettings: lean),
         .executableTarget(
-            name: "TestResolver", path: "Tests/TestResolver", swiftSettings: swiftSettings, linkerSettings: lean),
+            name: "TestResolver", path: "Tests/Tools/TestResolver", swiftSettings: swiftSettings, linkerSettings: lean),
         .executableTarget(
             name: "NetworkEvaluation",
             dependencies: [
                 "Commands", "Operations", "Sluice", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            path: "Tests/NetworkEvaluation", swiftSettings: swiftSettings, linkerSettings: lean),
+            path: "Tests/Tools/NetworkEvaluation", swiftSettings: swiftSettings, linkerSettings: lean),
 
         .target(name: "TestOrder", path: "Tests/Order"),
         .target(
@@ -168,13 +168,17 @@ let package = Package(
         // Changes the routes of a network namespace, which a process enters before its first thread.
         .executableTarget(
             name: "RouteProbe", dependencies: ["Commands", "Coordination", "NetworkControl", "ZeroMQ", "CLinux"],
-            path: "Tests/RouteProbe", swiftSettings: swiftSettings),
+            path: "Tests/Tools/RouteProbe", swiftSettings: swiftSettings),
         tests("ZeroMQ", ["ZeroMQ", "TestSupport"]),
         tests("Commands", ["Commands", "TestSupport"]),
         tests("Settings", ["Settings", .product(name: "Configuration", package: "swift-configuration")]),
         .testTarget(
-            name: "NetworkControlTests", dependencies: ["NetworkControl", "Commands", "Settings", "TestSupport"],
-            path: "Tests/NetworkControlTests", swiftSettings: swiftSettings),
+            name: "NetworkControlTests",
+            dependencies: [
+                "NetworkControl", "Commands", "Settings", "TestSupport",
+                .product(name: "Configuration", package: "swift-configuration"),
+            ],
+            swiftSettings: swiftSettings),
         tests("Wire", ["Wire", "Commands", "TestSupport"]),
         tests(
             "HTTPClient",

@@ -1,6 +1,5 @@
 import Commands
 import Configuration
-import Coordination
 import NetworkControl
 import Settings
 import TestSupport
@@ -177,7 +176,7 @@ import Testing
 
     private var example: String {
         get throws {
-            let repository = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+            let repository = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
             let bytes = try #require(contents(of: "/\(repository)/deploy/sluice.example.yaml"))
             return String(decoding: bytes, as: UTF8.self)
         }

@@ -1,5 +1,4 @@
 internal import Commands
-package import NetworkControl
 package import Settings
 
 extension NetworkPolicy {
