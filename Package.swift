@@ -61,12 +61,12 @@ let package = Package(
         .target(name: "CLinux"),
 
         module("Host", ["CLinux"]),
-        module("ZeroMQ", ["CZeroMQ", "CLinux"]),
+        module("ZeroMQ", ["CZeroMQ", "CLinux", "Host"]),
         module("Commands"),
         module("Settings", ["Commands", .product(name: "Configuration", package: "swift-configuration")]),
         // Not “Network”: dependencies ask `canImport(Network)`, mean Apple's, and would find this one.
         .target(
-            name: "NetworkControl", dependencies: ["Commands", "Settings"],
+            name: "NetworkControl", dependencies: ["Commands", "Settings", "Host"],
             swiftSettings: swiftSettings),
         .target(name: "Wire", dependencies: ["Commands"], exclude: ["PROTOCOL.md"], swiftSettings: swiftSettings),
         module(
@@ -103,7 +103,7 @@ let package = Package(
         module(
             "Operations",
             [
-                "Commands", "HTTPClient", "Settings", "Work", "CLinux", log,
+                "Commands", "HTTPClient", "Host", "Settings", "Work", "CLinux", log,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -112,13 +112,13 @@ let package = Package(
         module(
             "Supervision",
             [
-                "CLinux", log, lifecycle,
+                "CLinux", "Host", log, lifecycle,
                 .product(name: "Subprocess", package: "swift-subprocess"),
             ]),
         module(
             "Sluice",
             ["Commands", "CLinux", "Host", "Store", "Wire", "Work", "ZeroMQ", "Operations", log, lifecycle, signals]),
-        module("Console", ["Commands"]),
+        module("Console", ["Commands", "Host"]),
         .executableTarget(
             name: "SluiceCommand",
             dependencies: [
@@ -169,13 +169,14 @@ let package = Package(
         .executableTarget(
             name: "RouteProbe", dependencies: ["Commands", "Coordination", "NetworkControl", "ZeroMQ", "CLinux"],
             path: "Tests/Tools/RouteProbe", swiftSettings: swiftSettings),
+        tests("Host", ["Host", "TestSupport"]),
         tests("ZeroMQ", ["ZeroMQ", "TestSupport"]),
         tests("Commands", ["Commands", "TestSupport"]),
         tests("Settings", ["Settings", .product(name: "Configuration", package: "swift-configuration")]),
         .testTarget(
             name: "NetworkControlTests",
             dependencies: [
-                "NetworkControl", "Commands", "Settings", "TestSupport",
+                "NetworkControl", "Commands", "Host", "Settings", "TestSupport",
                 .product(name: "Configuration", package: "swift-configuration"),
             ],
             swiftSettings: swiftSettings),

@@ -1,4 +1,5 @@
 package import Commands
+internal import Host
 
 /// The circuit breakers of the destinations.
 extension NetworkController {

@@ -1,4 +1,5 @@
 package import Commands
+internal import Host
 
 extension NetworkController {
     /// What holds as things stand, of the links that have transfers or await high QoS.

@@ -1,4 +1,5 @@
 internal import Commands
+internal import Host
 
 /// The level of a link, with hysteresis. Pure.
 ///

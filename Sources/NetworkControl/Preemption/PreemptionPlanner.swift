@@ -1,4 +1,5 @@
 package import Commands
+internal import Host
 
 /// Decides whether low quality makes way for high on one link, and who is cut. Pure.
 ///
