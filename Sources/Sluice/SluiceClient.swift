@@ -14,7 +14,7 @@ public final class SluiceClient: Sendable {
     package let directory: DataDirectory
     let registry: OperationRegistry
     private let context: Context
-    private let run: RunDirectory
+    private let run: RunDirectoryDescriptor
     let lane: SubmitBatcher
     private let room = Mutex(Room.unopened)
     /// Reads block, so they have threads of their own.
@@ -61,9 +61,9 @@ public final class SluiceClient: Sendable {
         self.store = store
         self.registry = registry
         do throws(ZeroMQError) {
-            run = try RunDirectory(directory)
+            run = try RunDirectoryDescriptor(directory)
             context = try Context()
-            lane = try SubmitBatcher(store: store, endpoint: run.endpoint("intake.sock"), context: context)
+            lane = try SubmitBatcher(store: store, endpoint: run.endpoint(.intake), context: context)
         } catch {
             throw StoreError(error.code == .tooManySockets ? .exhausted : .failed, error.sentence)
         }
@@ -137,7 +137,7 @@ public final class SluiceClient: Sendable {
             case .unopened: break
             }
             do throws(ZeroMQError) {
-                let made = try EventSubscriber(store: store, endpoint: run.endpoint("events.sock"), context: context)
+                let made = try EventSubscriber(store: store, endpoint: run.endpoint(.events), context: context)
                 room = .open(made)
                 return .success(made)
             } catch {

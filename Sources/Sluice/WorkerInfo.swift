@@ -8,8 +8,6 @@ package import Wire
 /// coordinator: `worker.<seat>` =
 /// `{"pid": 1, "concurrency": 16, "types": ["noop"], "draining": false}`.
 package struct WorkerInfo: Sendable, Equatable {
-    package static let prefix = "worker."
-
     package var pid: Int32
     package var concurrency: Int
     package var types: [String]
@@ -48,6 +46,6 @@ package struct WorkerInfo: Sendable, Equatable {
         seat: Int, phase: WorkerState.Phase, concurrency: Int, types: [String], in store: any CommandStore
     ) {
         let card = WorkerInfo(pid: getpid(), concurrency: concurrency, types: types, isDraining: phase == .draining)
-        startThread(named: "sluice-card") { try? store.set("\(prefix)\(seat)", to: card.setting) }
+        startThread(named: "sluice-card") { try? store.set(SettingKey.worker(seat: seat), to: card.setting) }
     }
 }

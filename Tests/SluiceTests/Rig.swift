@@ -92,11 +92,11 @@ final class Stage: @unchecked Sendable {
         let run = directory.run
         try await loop.run { () throws(ZeroMQError) in
             let intake = try Socket(.pull, context: self.context, loop: self.loop)
-            try intake.bind(.ipc(path: "\(run)/intake.sock"))
+            try intake.bind(.ipc(path: run.socket(.intake)))
             var options = Socket.Options()
             options.verboseSubscriptions = true
             let events = try Socket(.extendedPublish, context: self.context, loop: self.loop, options: options)
-            try events.bind(.ipc(path: "\(run)/events.sock"))
+            try events.bind(.ipc(path: run.socket(.events)))
             self.loop.whenReadable(intake) { [weak self] in self?.takeHints() }
             self.loop.whenReadable(events) { [weak self] in self?.takeSubscriptions() }
             self.intake = consume intake

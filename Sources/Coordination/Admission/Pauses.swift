@@ -1,20 +1,14 @@
 package import Commands
+internal import Store
 
 /// Pauses as they stand in the settings: `pause.<quality or *>.<destination or *>` = since when.
 package enum Pauses {
-    package static let prefix = "pause."
-
-    /// The key of a pause; nil stands for all.
-    package static func key(qos: QualityOfService?, destination: Destination?) -> String {
-        "\(prefix)\(qos?.name ?? "*").\(destination?.text ?? "*")"
-    }
-
     /// Reads keys back; one that is not of this form pauses nothing.
     package static func parse(_ settings: [String: String]) -> [(destination: Destination?, qualities: UInt8)] {
         settings.keys.sorted().compactMap { key in
-            let parts = key.dropFirst(prefix.count).split(
+            let parts = key.dropFirst(SettingKey.pausePrefix.count).split(
                 separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-            guard key.hasPrefix(prefix), parts.count == 2 else { return nil }
+            guard key.hasPrefix(SettingKey.pausePrefix), parts.count == 2 else { return nil }
             let qualities: UInt8
             if parts[0] == "*" {
                 qualities = 0b11111

@@ -6,18 +6,16 @@ internal import Store
 ///
 /// Kept in `run/`. It holds for one boot, with which the monotonic clock begins; so it is not synced.
 enum ClockRecord {
-    private static func path(in directory: String) -> String { "\(directory)/coordinator.clock" }
-
     /// - Returns: wall clock less monotonic clock in milliseconds; nil where there is no note of this boot.
-    static func read(in directory: String) -> Int64? {
-        let words = ProcessIdentity.contents(of: path(in: directory))?.split(whereSeparator: \.isWhitespace) ?? []
+    static func read(in run: RunDirectory) -> Int64? {
+        let words = ProcessIdentity.contents(of: run.clock)?.split(whereSeparator: \.isWhitespace) ?? []
         guard words.count == 2, words[0] == ProcessIdentity.bootID else { return nil }
         return Int64(words[1])
     }
 
     /// A note that cannot be written is none: the next coordinator takes the clock as it finds it.
-    static func write(_ offset: Int64, in directory: String) {
-        let (path, next) = (path(in: directory), path(in: directory) + ".new")
+    static func write(_ offset: Int64, in run: RunDirectory) {
+        let (path, next) = (run.clock, run.clock + ".new")
         let descriptor = clinux_open(next, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return }
         let text = "\(ProcessIdentity.bootID) \(offset)\n"

@@ -48,7 +48,7 @@ extension Coordinator {
     private func tryToReap(seat: Int) {
         let lock: FileLock?
         do throws(StoreError) {
-            lock = try FileLock.attempt(seating.path(seat))
+            lock = try FileLock.attempt(runDirectory.seatLock(seat))
         } catch {
             return report(error, "A seat's lock cannot be tried")
         }
@@ -87,10 +87,10 @@ extension Coordinator {
     /// A starting coordinator tries every seat: obtained, reap now; held, await the hello.
     func reapAtStart() {
         read { [runDirectory] store throws(StoreError) in
-            let sessions = try StartedExecutions.removeStale(directory: runDirectory) { () throws(StoreError) in
+            let sessions = try StartedExecutions.removeStale(in: runDirectory) { () throws(StoreError) in
                 try store.sessions()
             }
-            try IntentionalKill.removeStale(directory: runDirectory, sessions: sessions)
+            try IntentionalKill.removeStale(in: runDirectory, sessions: sessions)
             return sessions
         } then: { coordinator, result in
             switch result {
@@ -122,18 +122,18 @@ extension Coordinator {
                 let reboot = session.bootID != ProcessIdentity.bootID
                 let seat = session.seat
                 let epoch = session.epoch
-                let isOrdered = IntentionalKill.isNoted(directory: runDirectory, session)
+                let isOrdered = IntentionalKill.isNoted(in: runDirectory, session)
                 try store.reap(
                     seat: seat, epoch: epoch, counts: !reboot && !isOrdered,
-                    started: reboot ? nil : StartedExecutions.read(directory: runDirectory, seat: seat, epoch: epoch),
+                    started: reboot ? nil : StartedExecutions.read(in: runDirectory, seat: seat, epoch: epoch),
                     reason: reboot ? "the machine was restarted" : "its worker, process \(session.pid), died", now: .now
                 ) { events, ready in
                     guard !events.isEmpty else { return }
                     // Those of the first shard need not wait for the last.
                     loop.perform { self.assumeIsolated { $0.released(events, ready) } }
                 }
-                StartedExecutions.remove(directory: runDirectory, seat: seat, epoch: epoch)
-                IntentionalKill.remove(directory: runDirectory, session)
+                StartedExecutions.remove(in: runDirectory, seat: seat, epoch: epoch)
+                IntentionalKill.remove(in: runDirectory, session)
             }
         } then: { coordinator, result in
             // Where it failed, a session row is still there: the sweep tries again.
@@ -159,8 +159,8 @@ extension Coordinator {
 
 extension WatchedProcess {
     /// Kills a worker that hangs. One that somebody has stopped is not what its commands did: its death counts for nobody.
-    fileprivate func end(hung pid: Int32, runDirectory: String) {
-        if ProcessIdentity.isStopped(pid) { IntentionalKill.note(directory: runDirectory, pid: pid) }
+    fileprivate func end(hung pid: Int32, runDirectory: RunDirectory) {
+        if ProcessIdentity.isStopped(pid) { IntentionalKill.note(in: runDirectory, pid: pid) }
         kill()
     }
 }

@@ -166,7 +166,7 @@ extension Coordinator {
 
     func loadOverrides() {
         read { store throws(StoreError) in
-            try store.settings(prefix: LinkOverrideSetting.prefix)
+            try store.settings(prefix: SettingKey.networkPrefix)
         } then: { coordinator, result in
             switch result {
             case .success(let settings): coordinator.override(settings)
@@ -185,7 +185,7 @@ extension Coordinator {
         write { store throws(StoreError) in
             try store.set(
                 news.map { (LinkReport.settingKey($0.key), $0.value) }
-                    + [(LinkReport.watchedKey, "\(Timestamp.now.milliseconds)")], timeout: Self.timeout)
+                    + [(SettingKey.linkWatched, "\(Timestamp.now.milliseconds)")], timeout: Self.timeout)
         } then: { coordinator, result in
             guard case .failure(let error) = result else { return }
             let now = Int64(clinux_monotonic())
@@ -205,7 +205,7 @@ extension Coordinator {
 
     func restore(links: [String: String]) {
         let now = Int64(clinux_monotonic())
-        let watchedAt = links[LinkReport.watchedKey].flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
+        let watchedAt = links[SettingKey.linkWatched].flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
         for (key, value) in links {
             guard let link = StoredLink(setting: key, value: value, watchedAt: watchedAt) else { continue }
             dispatcher.links.restore(link.memory, of: link.key, now: now)

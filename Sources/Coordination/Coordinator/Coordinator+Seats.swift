@@ -25,7 +25,7 @@ extension Coordinator {
             options.immediate = false
             options.maximumMessageSize = 16 << 20
             let socket = try Socket(.push, context: context, loop: loop, options: options)
-            try socket.bind(.ipc(directoryDescriptor: runDescriptor, name: "worker-\(seat).sock"))
+            try socket.bind(.ipc(directoryDescriptor: runDescriptor, name: RunDirectory.Socket.offers(seat: seat).name))
             let process = WatchedProcess(pid: hello.pid, startTime: hello.startTime, bootID: hello.bootID)
             let connection = WorkerConnection(socket: socket, epoch: head.epoch, process: process)
             connections[seat] = connection

@@ -177,7 +177,7 @@ extension Coordinator {
 
     func loadPauses() {
         read { store throws(StoreError) in
-            try store.settings(prefix: Pauses.prefix)
+            try store.settings(prefix: SettingKey.pausePrefix)
         } then: { coordinator, result in
             switch result {
             case .success(let settings):

@@ -20,7 +20,7 @@ actor Coordinator {
     let store: any CommandStore
     let configuration: CoordinatorConfiguration
     let logger: Logger
-    let runDirectory: String
+    let runDirectory: RunDirectory
     let incarnation: Int64
     /// Reads that somebody waits for.
     let reader = BlockingThread(named: "store-reader")
@@ -83,7 +83,7 @@ actor Coordinator {
 
     /// Binds the sockets. Call it on the loop, with the coordinator's lock held.
     init(
-        loop: PollLoop, store: any CommandStore, runDirectory: String, incarnation: Int64, newest: [Int64],
+        loop: PollLoop, store: any CommandStore, runDirectory: RunDirectory, incarnation: Int64, newest: [Int64],
         configuration: CoordinatorConfiguration, logger: Logger
     ) throws {
         self.loop = loop
@@ -103,9 +103,9 @@ actor Coordinator {
             seed: UInt64(bitPattern: incarnation) &+ 1)
         sequencer = EventSequencer(newest: newest)
         sweepPlan = SweepPlan(shardCount: store.shardCount)
-        let descriptor = clinux_open(runDirectory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        let descriptor = clinux_open(runDirectory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
         guard descriptor >= 0 else {
-            throw StoreError(errno: errno, "\(runDirectory) cannot be opened")
+            throw StoreError(errno: errno, "\(runDirectory.path) cannot be opened")
         }
         runDescriptor = descriptor
         var options = Socket.Options()
@@ -113,19 +113,19 @@ actor Coordinator {
         options.maximumMessageSize = 16 << 20
         options.verboseSubscriptions = true
         let bound = Self.binder(loop: loop, context: context, descriptor: descriptor, options: options)
-        reports = try bound(.subscribe, "reports.sock")
+        reports = try bound(.subscribe, .reports)
         try reports.subscribe()
-        intake = try bound(.pull, "intake.sock")
-        control = try bound(.publish, "control.sock")
-        hub = EventHub(socket: try bound(.extendedPublish, "events.sock"), logger: logger)
+        intake = try bound(.pull, .intake)
+        control = try bound(.publish, .control)
+        hub = EventHub(socket: try bound(.extendedPublish, .events), logger: logger)
     }
 
     private static func binder(
         loop: PollLoop, context: Context, descriptor: CInt, options: Socket.Options
-    ) -> (Socket.Kind, String) throws -> Socket {
-        { kind, name in
+    ) -> (Socket.Kind, RunDirectory.Socket) throws -> Socket {
+        { kind, file in
             let socket = try Socket(kind, context: context, loop: loop, options: options)
-            try socket.bind(.ipc(directoryDescriptor: descriptor, name: name))
+            try socket.bind(.ipc(directoryDescriptor: descriptor, name: file.name))
             return socket
         }
     }

@@ -9,9 +9,8 @@ package import Store
 /// it is not synced.
 package enum CoordinatorEpoch {
     /// Gives out a number that is greater than all before. Hold the coordinator's lock.
-    /// - Parameter directory: `run/` of the data directory.
-    package static func next(in directory: String, now: Timestamp) throws(StoreError) -> Int64 {
-        let path = "\(directory)/coordinator.incarnation"
+    package static func next(in run: RunDirectory, now: Timestamp) throws(StoreError) -> Int64 {
+        let path = run.coordinatorEpoch
         let descriptor = clinux_open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw StoreError(errno: errno, "\(path) cannot be opened")

@@ -29,8 +29,8 @@ package final class CoordinatorService: Service {
 
     /// - Throws: ``StoreError`` `.busy` where another coordinator has the data directory.
     package func run() async throws {
-        let lock = try CoordinatorLock.take("\(directory.run)/coordinator.lock")
-        let checkpointLock = CheckpointLock(directory.lock("checkpoint"))
+        let lock = try CoordinatorLock.take(directory.run.coordinatorLock)
+        let checkpointLock = CheckpointLock(directory.run.checkpointLock)
         try checkpointLock.obtain()
         let incarnation = try CoordinatorEpoch.next(in: directory.run, now: .now)
         let recovered = try await onThread("recover") { [store] () throws(StoreError) in try Recovered(from: store) }
@@ -79,9 +79,9 @@ private struct Recovered: Sendable {
             try store.transitionRange(shard: shard)?.upperBound ?? 0
         }
         do throws(StoreError) {
-            links = try store.settings(prefix: LinkReport.settingPrefix)
-            overrides = try store.settings(prefix: LinkOverrideSetting.prefix)
-            pauses = try store.settings(prefix: Pauses.prefix)
+            links = try store.settings(prefix: SettingKey.linkPrefix)
+            overrides = try store.settings(prefix: SettingKey.networkPrefix)
+            pauses = try store.settings(prefix: SettingKey.pausePrefix)
         } catch {
             guard error.code.spoilsShard else { throw error }
             loss = error

@@ -1,11 +1,10 @@
 package import Commands
 package import NetworkControl
+internal import Store
 
 /// What a person said with `sluice network set`, as the setting `network.<destination>`:
 /// `{"level":"offline"|"auto","maxRate":bytes per second|null,"since":Unix milliseconds}`.
 package struct LinkOverrideSetting: Sendable, Equatable {
-    package static let prefix = "network."
-
     package var override: LinkOverride
     /// When it was said.
     package var since: Timestamp
@@ -15,11 +14,12 @@ package struct LinkOverrideSetting: Sendable, Equatable {
         self.since = since
     }
 
-    package static func key(_ destination: Destination) -> String { "\(prefix)\(destination.text)" }
+    package static func key(_ destination: Destination) -> String { SettingKey.network(destination) }
 
     /// The destination of a key; nil for a key that somebody else made.
     package static func destination(of key: String) -> Destination? {
-        guard key.hasPrefix(prefix), let destination = Destination(key.dropFirst(prefix.count)),
+        guard key.hasPrefix(SettingKey.networkPrefix),
+            let destination = Destination(key.dropFirst(SettingKey.networkPrefix.count)),
             self.key(destination) == key
         else { return nil }
         return destination

@@ -1,5 +1,6 @@
 internal import Commands
 internal import NetworkControl
+internal import Store
 
 /// A link in the words of events and settings: `link/<name>` and `link.<direction>.<name>`.
 package struct LinkReport {
@@ -9,15 +10,12 @@ package struct LinkReport {
     /// With times as numbers.
     private let circuitBreaker: JSONValue
 
-    static let settingPrefix = "link."
-    /// When a coordinator watched the links last, in milliseconds of Unix time.
-    static let watchedKey = "link.watched"
     /// Before what lifts a gate, at the end of its sentence.
     package static let remedy = "; what lifts it: "
     /// In the sentence of a gate that makes slower and lets begin.
     package static let throttles = "has “throttle"
 
-    static func settingKey(_ key: LinkKey) -> String { "\(settingPrefix)\(key.direction.rawValue).\(key.name)" }
+    static func settingKey(_ key: LinkKey) -> String { SettingKey.link(key.direction, key.name) }
 
     /// - Parameters:
     ///   - gates: what holds each quality back; nil where nothing does.

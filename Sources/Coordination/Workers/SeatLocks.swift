@@ -2,14 +2,11 @@ internal import Store
 
 /// Who sits where, as the lock files of the seats say. Epochs are random: they tell who is another, not who came later.
 struct SeatLocks: Sendable {
-    /// Of the data directory.
-    let runDirectory: String
-
-    func path(_ seat: Int) -> String { "\(runDirectory)/seat-\(seat < 10 ? "0" : "")\(seat).lock" }
+    let runDirectory: RunDirectory
 
     /// Another worker has taken the seat since. False where nobody has signed it.
     func isTaken(_ seat: Int, from epoch: Int64) -> Bool {
-        ProcessIdentity.contents(of: path(seat)).map { $0 != "\(epoch)\n" } ?? false
+        ProcessIdentity.contents(of: runDirectory.seatLock(seat)).map { $0 != "\(epoch)\n" } ?? false
     }
 
     /// Sessions of those who sat there before this one; none where another, who may live, has taken the seat since.

@@ -3,7 +3,7 @@ public import Work
 
 /// Does nothing for so long: `{"milliseconds": 0}`. For measuring what the queue itself costs.
 public struct NoopOperation: CommandOperation {
-    public let type = "noop"
+    public let type = CommandType.noop
 
     /// A day: whoever wants to wait longer wants `notBefore`.
     static let longest: Int64 = 86_400_000

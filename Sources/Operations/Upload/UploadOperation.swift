@@ -9,7 +9,7 @@ package import Work
 /// Everything that can be checked before the first byte is checked at the start of ``execute(_:)`` rather than in a
 /// phase of its own, which would cost every small file a second commit; what fails there is not ambiguous.
 package struct UploadOperation: CommandOperation {
-    package let type = "upload"
+    package let type = CommandType.upload
 
     let transport: any RequestTransport
     /// ``HTTPConfiguration/lockWaits``

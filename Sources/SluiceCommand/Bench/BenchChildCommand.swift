@@ -67,7 +67,7 @@ struct BenchChildCommand: AsyncParsableCommand {
 
     private func submitOneByOne() async throws {
         let client = try SluiceClient(data: data.path, registry: BuiltInOperations.registry(), create: false)
-        let draft = try client.draft("noop", payload: ["milliseconds": 0])
+        let draft = try client.draft(CommandType.noop, payload: ["milliseconds": 0])
         let begin = clinux_monotonic()
         let end = begin + Int64(seconds * 1e9)
         var count = 0

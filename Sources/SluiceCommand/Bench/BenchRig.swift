@@ -42,7 +42,7 @@ struct BenchRig {
     func untilReady(workers: Int) throws {
         try BenchClock.wait("the coordinator and \(workers) workers", seconds: 30) {
             let sessions = (try? store.sessions()) ?? []
-            return LockProbe(path: directory.run + "/coordinator.lock").isHeld && sessions.count >= workers
+            return LockProbe(path: directory.run.coordinatorLock).isHeld && sessions.count >= workers
         }
     }
 
@@ -52,7 +52,8 @@ struct BenchRig {
     @discardableResult
     func fill(_ count: Int, milliseconds: Int = 0, qos: QualityOfService = .default) throws -> [CommandID] {
         let draft = CommandDraft(
-            type: "noop", payload: Array("{\"milliseconds\":\(milliseconds)}".utf8), destination: .none, qos: qos,
+            type: CommandType.noop, payload: Array("{\"milliseconds\":\(milliseconds)}".utf8), destination: .none,
+            qos: qos,
             idempotent: true)
         var ids: [CommandID] = []
         ids.reserveCapacity(count)

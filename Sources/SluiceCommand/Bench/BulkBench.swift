@@ -20,7 +20,8 @@ struct BulkBench {
             defer { rig.clear() }
             let begin = BenchClock.now
             let process = try BenchProcess(
-                executable: Executable.path, arguments: ["submit", "noop", "-", "--data", rig.directory.path],
+                executable: Executable.path,
+                arguments: ["submit", CommandType.noop, "-", "--data", rig.directory.path],
                 errors: "\(workspace.path)/bulk-errors", input: path)
             try process.succeed("the bulk submit")
             let rate = Double(lines) / (BenchClock.now - begin)

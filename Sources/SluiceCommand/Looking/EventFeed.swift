@@ -22,14 +22,14 @@ final class EventFeed: Sendable {
     init(
         directory: DataDirectory, prefixes: [String], body: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
     ) throws {
-        runDescriptor = open(directory.run, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        runDescriptor = open(directory.run.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard runDescriptor >= 0 else {
-            throw ExitError(.input, "\(directory.run) cannot be opened: \(String(cString: strerror(errno)))")
+            throw ExitError(.input, "\(directory.run.path) cannot be opened: \(String(cString: strerror(errno)))")
         }
         context = try Context()
         loop = try PollLoop(name: "sluice-feed")
         let keeper = SocketKeeper()
-        let endpoint = Endpoint.ipc(directoryDescriptor: runDescriptor, name: "events.sock")
+        let endpoint = Endpoint.ipc(directoryDescriptor: runDescriptor, name: RunDirectory.Socket.events.name)
         loop.perform { [loop, context] in
             // Only where the process has no more descriptors; then it hears nothing and says so by showing nothing.
             guard

@@ -20,16 +20,14 @@ struct Instance {
         var inFlight: Int { claims.reduce(0, +) }
     }
 
-    static let linkPrefix = "link."
-
     let directory: DataDirectory
     let store: any CommandStore
 
-    var coordinator: LockProbe { LockProbe(path: directory.run + "/coordinator.lock") }
+    var coordinator: LockProbe { LockProbe(path: directory.run.coordinatorLock) }
 
     /// Somebody sits there. A coordinator that has a seat's lock is clearing away who died there.
     func isAlive(_ session: Session) -> Bool {
-        let seat = LockProbe(path: Seat.path(session.seat, in: directory.run))
+        let seat = LockProbe(path: directory.run.seatLock(session.seat))
         return seat.isHeld && (seat.pid == nil || seat.pid != coordinator.pid)
     }
 
@@ -40,9 +38,9 @@ struct Instance {
         for (shard, rows) in claimed.enumerated() {
             for row in rows { claims[row.epoch, default: none][shard] += 1 }
         }
-        let cards = try store.knownSettings(prefix: WorkerInfo.prefix)
+        let cards = try store.knownSettings(prefix: SettingKey.workerPrefix)
         return try store.sessions().sorted { $0.seat < $1.seat }.map { session in
-            let card = cards["\(WorkerInfo.prefix)\(session.seat)"].flatMap { WorkerInfo(setting: $0) }
+            let card = cards[SettingKey.worker(seat: session.seat)].flatMap { WorkerInfo(setting: $0) }
                 .flatMap { $0.pid == session.pid ? $0 : nil }
             return Worker(
                 seat: session.seat, pid: session.pid,
@@ -53,22 +51,22 @@ struct Instance {
 
     /// What people have paused.
     func pauses() throws(StoreError) -> [PauseList.Entry] {
-        PauseList(try store.knownSettings(prefix: PauseList.Entry.prefix)).entries
+        PauseList(try store.knownSettings(prefix: SettingKey.pausePrefix)).entries
     }
 
     /// Where others connect to hear events. A socket's path may have 107 bytes; where the directory's own is longer, the
     /// way leads through the coordinator's descriptor of it.
     func eventsEndpoint(coordinator: LockProbe) -> String? {
-        let run = realpath(directory.run, nil).flatMap { text in
+        let run = realpath(directory.run.path, nil).flatMap { text in
             defer { free(text) }
             return ByteText.text(text)
         }
-        let path = (run ?? directory.run) + "/events.sock"
+        let path = RunDirectory(path: run ?? directory.run.path).socket(.events)
         if path.utf8.count <= 107 { return "ipc://\(path)" }
         guard let pid = coordinator.pid, let listing = opendir("/proc/\(pid)/fd") else { return nil }
         defer { closedir(listing) }
         var wanted = stat()
-        guard stat(directory.run, &wanted) == 0 else { return nil }
+        guard stat(directory.run.path, &wanted) == 0 else { return nil }
         while let entry = readdir(listing) {
             let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
@@ -76,7 +74,7 @@ struct Instance {
             let candidate = "/proc/\(pid)/fd/\(name)"
             var found = stat()
             if stat(candidate, &found) == 0, found.st_ino == wanted.st_ino, found.st_dev == wanted.st_dev {
-                return "ipc://\(candidate)/events.sock"
+                return "ipc://\(RunDirectory(path: candidate).socket(.events))"
             }
         }
         return nil

@@ -10,9 +10,7 @@ struct PauseList {
         var destination: Destination?
         var since: String
 
-        static let prefix = "pause."
-
-        var key: String { "\(Self.prefix)\(qos?.name ?? "*").\(destination?.text ?? "*")" }
+        var key: String { SettingKey.pause(qos: qos, destination: destination) }
 
         init(qos: QualityOfService?, destination: Destination?, since: String) {
             self.qos = qos
@@ -65,5 +63,5 @@ struct PauseList {
         entries = settings.compactMap { Entry(key: $0, since: $1) }.sorted { $0.key < $1.key }
     }
 
-    init(store: any CommandStore) throws(StoreError) { self.init(try store.settings(prefix: Entry.prefix)) }
+    init(store: any CommandStore) throws(StoreError) { self.init(try store.settings(prefix: SettingKey.pausePrefix)) }
 }

@@ -11,7 +11,7 @@ struct StoredLinks {
 
     func visit(_ body: (LinkReading) -> Void) {
         for (key, value) in settings {
-            let name = key.dropFirst(Instance.linkPrefix.count)
+            let name = key.dropFirst(SettingKey.linkPrefix.count)
             guard let dot = name.firstIndex(of: "."), ["up", "down"].contains(name[..<dot]),
                 let parsed = try? JSONValue(parsing: value.utf8),
                 var link = LinkReading(destination: name[name.index(after: dot)...], body: parsed)

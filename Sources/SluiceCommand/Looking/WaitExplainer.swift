@@ -224,11 +224,11 @@ struct WaitExplainer {
     }
 
     private func type(_ command: Command, _ alive: [Session]) throws(StoreError) -> WaitReason? {
-        let cards = try store.knownSettings(prefix: WorkerInfo.prefix)
+        let cards = try store.knownSettings(prefix: SettingKey.workerPrefix)
         var types: Set<String> = []
         for session in alive {
             // A worker that has not left its card yet may run anything.
-            guard let card = cards["\(WorkerInfo.prefix)\(session.seat)"].flatMap({ WorkerInfo(setting: $0) }),
+            guard let card = cards[SettingKey.worker(seat: session.seat)].flatMap({ WorkerInfo(setting: $0) }),
                 card.pid == session.pid
             else { return nil }
             if !card.isDraining { types.formUnion(card.types) }

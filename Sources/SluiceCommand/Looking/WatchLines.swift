@@ -10,7 +10,7 @@ struct WatchLines {
     func run() async throws {
         SignalHandling.exits()
         let feed = try EventFeed(directory: directory, prefixes: topics.isEmpty ? [""] : topics) { Self.show($0) }
-        let lock = directory.run + "/coordinator.lock"
+        let lock = directory.run.coordinatorLock
         if !LockProbe(path: lock).isHeld { Diagnostics.say("waiting for the coordinator") }
         while true {
             // What has come is shown soon, and a burst costs few writes.

@@ -87,7 +87,7 @@ struct ConfigurationFile {
 
     /// Nil where there is no configuration.
     private static func path(_ options: DataOptions, _ directory: DataDirectory) throws -> String? {
-        let path = options.config ?? directory.path + "/sluice.yaml"
+        let path = options.config ?? directory.configuration
         func refuse(_ reason: String) -> ExitError {
             ExitError(.configuration, "the configuration \(path) cannot be read: \(reason)")
         }

@@ -54,7 +54,7 @@ struct UpCommand: AsyncParsableCommand {
         _ = try await ConfigurationFile(data, directory).uploads()
         // Made before the children, so that they do not race for it and its faults have one voice.
         _ = try data.store(create: true)
-        let lock = LockProbe(path: directory.run + "/coordinator.lock")
+        let lock = LockProbe(path: directory.run.coordinatorLock)
         if lock.isHeld {
             let pid = lock.pid.map { ", process \($0)" } ?? ""
             throw ExitError(
@@ -64,7 +64,7 @@ struct UpCommand: AsyncParsableCommand {
         let watchdog = try Watchdog(directory: directory)
         let supervisor = Supervisor(
             executable: Executable.path, children: children, gracePeriod: grace.duration + .seconds(5), logger: logger,
-            beforeKill: { IntentionalKill.note(directory: directory.run, pid: $0) },
+            beforeKill: { IntentionalKill.note(in: directory.run, pid: $0) },
             onExit: { if $0.name == Self.coordinator { watchdog.reset() } })
         SignalHandling.count([SIGINT, SIGTERM, SIGHUP]) { count in
             Diagnostics.say(
@@ -112,7 +112,7 @@ struct UpCommand: AsyncParsableCommand {
 
     private func welcome(_ directory: DataDirectory) {
         let option = data.data.map { " --data \($0)" } ?? ""
-        let events = directory.run + "/events.sock"
+        let events = directory.run.socket(.events)
         Diagnostics.write(
             """
             sluice runs in \(data.path): a coordinator and \(workers) worker\(workers == 1 ? "" : "s") of \(concurrency) operations each.

@@ -30,9 +30,9 @@ final class Watchdog: Sendable {
     private static let startTimeout: Int64 = 60_000_000_000
 
     init(directory: DataDirectory) throws {
-        runDescriptor = open(directory.run, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        runDescriptor = open(directory.run.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard runDescriptor >= 0 else {
-            throw ExitError(.input, "\(directory.run) cannot be opened: \(String(cString: strerror(errno)))")
+            throw ExitError(.input, "\(directory.run.path) cannot be opened: \(String(cString: strerror(errno)))")
         }
         context = try Context()
         loop = try PollLoop(name: "sluice-watchdog")
@@ -42,7 +42,7 @@ final class Watchdog: Sendable {
     ///   - onReady: called once, when the first coordinator is heard.
     ///   - onSilence: called when a coordinator is silent for too long.
     func start(logger: Logger, onReady: @escaping @Sendable () -> Void, onSilence: @escaping @Sendable () -> Void) {
-        let endpoint = Endpoint.ipc(directoryDescriptor: runDescriptor, name: "control.sock")
+        let endpoint = Endpoint.ipc(directoryDescriptor: runDescriptor, name: RunDirectory.Socket.control.name)
         let keeper = SocketKeeper()
         loop.perform { [weak self, loop, context] in
             guard let socket = try? Self.connect(endpoint, context: context, loop: loop) else { return }

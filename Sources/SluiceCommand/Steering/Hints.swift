@@ -11,12 +11,12 @@ internal import ZeroMQ
 /// coordinator it does nothing; whatever fails here is made good by the sweep.
 enum Hints {
     static func send(_ kind: Hint.Kind, _ ids: [CommandID] = [], in directory: DataDirectory) {
-        guard LockProbe(path: directory.run + "/coordinator.lock").isHeld else { return }
-        let descriptor = open(directory.run, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard LockProbe(path: directory.run.coordinatorLock).isHeld else { return }
+        let descriptor = open(directory.run.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0, let context = try? Context(), let loop = try? PollLoop(name: "sluice-hint") else {
             return
         }
-        let endpoint = Endpoint.ipc(directoryDescriptor: descriptor, name: "intake.sock")
+        let endpoint = Endpoint.ipc(directoryDescriptor: descriptor, name: RunDirectory.Socket.intake.name)
         loop.perform {
             guard var sender = try? HintSender(endpoint, context: context, loop: loop) else { return }
             sender.send(kind, ids)

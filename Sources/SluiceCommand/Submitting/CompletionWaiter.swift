@@ -105,7 +105,7 @@ struct CompletionWaiter {
     }
 
     private func watchCoordinator() async {
-        let path = client.directory.run + "/coordinator.lock"
+        let path = client.directory.run.coordinatorLock
         var hasSaid = false
         while !Task.isCancelled {
             let isRunning = LockProbe(path: path).isHeld

@@ -148,7 +148,7 @@ struct PutCommand: AsyncParsableCommand {
     }
 
     private func draft(_ payload: JSONValue, _ registry: OperationRegistry) throws -> CommandDraft {
-        try CommandDraft(type: "upload", payload: payload, options: fields.options, registry: registry)
+        try CommandDraft(type: CommandType.upload, payload: payload, options: fields.options, registry: registry)
     }
 
     /// - Parameter original: of the file; under its unique key that counts, not the name of its copy, which is another one

@@ -41,7 +41,7 @@ struct SubmitCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp("The type: noop, upload, or one of your own workers'.", valueName: "type"),
-        completion: .list(["noop", "upload"]))
+        completion: .list(CommandType.builtIn.sorted()))
     var type: String
 
     @Argument(

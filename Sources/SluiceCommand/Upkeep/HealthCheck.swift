@@ -2,6 +2,7 @@ internal import Commands
 internal import Glibc
 internal import Sluice
 internal import Store
+internal import Work
 
 /// What `sluice doctor` looks at.
 struct HealthCheck {
@@ -86,10 +87,8 @@ struct HealthCheck {
 
     private func permissions() -> [Finding] {
         var findings: [Finding] = []
-        for (path, isDirectory) in [
-            (directory.path, true), (directory.run, true), (directory.spool, true), (directory.keys, true),
-            (directory.configuration, false),
-        ] {
+        let files = directory.directories.map { ($0, true) } + [(directory.configuration, false)]
+        for (path, isDirectory) in files {
             var status = stat()
             guard stat(path, &status) == 0 else { continue }
             if let problem = Self.problem(status, isDirectory: isDirectory) {
@@ -100,13 +99,13 @@ struct HealthCheck {
             findings.append(
                 Finding(name: "permissions", state: .ok, sentence: "nobody else can read \(directory.path)"))
         }
-        let longest = "\(directory.run)/worker-255.sock".utf8.count
+        let longest = directory.run.socket(.offers(seat: Seat.maxCount - 1)).utf8.count
         if longest > 107 {
             findings.append(
                 Finding(
                     name: "sockets", state: .note,
                     sentence:
-                        "\(directory.run) is too long for the path of a socket; outsiders take the path that “sluice "
+                        "\(directory.run.path) is too long for the path of a socket; outsiders take the path that “sluice "
                         + "status” prints"))
         }
         return findings
@@ -157,13 +156,15 @@ struct HealthCheck {
                 sentence: coordinator.isHeld
                     ? "running\(coordinator.pid.map { ", pid \($0)" } ?? "")" : "not running: “sluice up” starts one")
         ]
-        for name in ["events.sock", "intake.sock", "reports.sock", "control.sock"] {
+        for socket in RunDirectory.Socket.ofCoordinator {
+            let path = directory.run.socket(socket)
             var status = stat()
-            guard lstat("\(directory.run)/\(name)", &status) == 0 else {
+            guard lstat(path, &status) == 0 else {
                 if coordinator.isHeld {
                     findings.append(
                         Finding(
-                            name: "sockets", state: .warning, sentence: "\(name) is missing: restart the coordinator"))
+                            name: "sockets", state: .warning,
+                            sentence: "\(socket.name) is missing: restart the coordinator"))
                 }
                 continue
             }
@@ -171,7 +172,7 @@ struct HealthCheck {
                 findings.append(
                     Finding(
                         name: "sockets", state: .warning,
-                        sentence: "\(directory.run)/\(name) is no socket: move it away"))
+                        sentence: "\(path) is not a socket: move it away"))
             }
         }
         do throws(StoreError) {

@@ -8,48 +8,40 @@ internal import Commands
 #endif
 
 extension DataDirectory {
-    /// Types that the built-in operations run.
-    package static let builtInTypes: Set<String> = ["noop", "upload"]
-
-    /// There while shards are being made: what is then found of them is worth nothing.
-    private var creationMarker: String { "\(run)/creating" }
-    /// There since they were made: when they are gone, they are missing, and not still to be made.
-    private var completionMarker: String { "\(run)/created" }
-
     /// Makes the directories and, where there are none, the shards. Safe when several processes do it at once, and to
     /// repeat after one was killed meanwhile.
     /// - Parameters:
     ///   - shardCount: a power of two from 1 to 256. Of no meaning where there are shards already.
     ///   - types: commands of these are accepted before any worker has said that it runs them.
     package func create(
-        shardCount: Int = 8, types: Set<String> = DataDirectory.builtInTypes
+        shardCount: Int = 8, types: Set<String> = CommandType.builtIn
     ) throws(StoreError) {
         guard (1...256).contains(shardCount), shardCount & (shardCount - 1) == 0 else {
             throw StoreError(.invalid, "\(shardCount) shards are not a power of two from 1 to 256.")
         }
         try prepare()
-        let lock = try FileLock.wait(lock("create"))
+        let lock = try FileLock.wait(run.createLock)
         defer { withExtendedLifetime(lock) {} }
         let found = try shards()
-        let isCut = access(creationMarker, F_OK) == 0
+        let isCut = access(run.creating, F_OK) == 0
         if !isCut && !found.isEmpty { return }
         if !isCut { try refuseToReplace() }
         for shard in found { removeShard(shard) }
-        try touch(creationMarker)
+        try touch(run.creating)
         // Before the first shard: a power cut must not leave shards without it.
-        try sync(run)
+        try sync(run.path)
         let store = CommandID().description
         for shard in 0..<shardCount { try makeShard(shard, of: shardCount, store: store, types: types) }
         try sync(path)
-        guard rename(creationMarker, completionMarker) == 0 else {
-            throw StoreError(errno: errno, "\(creationMarker) cannot be renamed")
+        guard rename(run.creating, run.created) == 0 else {
+            throw StoreError(errno: errno, "\(run.creating) cannot be renamed")
         }
-        try sync(run)
+        try sync(run.path)
     }
 
     /// - Throws: where there were shards, and all are gone.
     private func refuseToReplace() throws(StoreError) {
-        guard access(completionMarker, F_OK) == 0 else { return }
+        guard access(run.created, F_OK) == 0 else { return }
         throw StoreError(
             .missing,
             "The shards of the store in \(path) are gone; put them back, or remove the directory to begin anew.")
@@ -57,10 +49,10 @@ extension DataDirectory {
 
     /// How many shards there are; waits for a process that is making them. - Throws: `.missing` where there are none.
     func countShards() throws(StoreError) -> Int {
-        if access(creationMarker, F_OK) == 0 {
+        if access(run.creating, F_OK) == 0 {
             // Free again means made, or cut: then the marker still stands.
-            _ = try FileLock.wait(lock("create"))
-            guard access(creationMarker, F_OK) != 0 else {
+            _ = try FileLock.wait(run.createLock)
+            guard access(run.creating, F_OK) != 0 else {
                 throw StoreError(
                     .missing, "The making of the store in \(path) was cut; start “sluice up” to make it anew.")
             }

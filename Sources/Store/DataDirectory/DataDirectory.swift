@@ -6,24 +6,33 @@ internal import CLinux
     internal import Darwin
 #endif
 
-/// Where everything of one Sluice is: shards, spool, sockets, locks, keys. Private to its user.
+/// The directory that holds everything of one Sluice: shards, spool, sockets, locks, keys. Private to its user.
+///
+/// * `shard-NN.sqlite`: the store, one SQLite file a shard, with `-wal` and `-shm` beside it
+/// * `sluice.yaml`: the configuration, where `--config` does not name another
+/// * `spool/`: copies of sources that `put --spool` makes
+/// * `keys/`: reserved for CURVE keys
+/// * `run/`: locks, notes and sockets of the processes; see ``RunDirectory``
 package struct DataDirectory: Sendable, Hashable {
     package let path: String
 
     package init(path: String) { self.path = path }
 
-    /// Sockets and locks.
-    package var run: String { "\(path)/run" }
+    package var run: RunDirectory { RunDirectory(path: "\(path)/run") }
     package var spool: String { "\(path)/spool" }
     package var keys: String { "\(path)/keys" }
     package var configuration: String { "\(path)/sluice.yaml" }
-    /// It and those inside it, in the order in which they are made.
-    var directories: [String] { [path, run, spool, keys] }
+    /// The data directory and the directories in it, in the order in which they are made.
+    package var directories: [String] { [path, run.path, spool, keys] }
 
-    package func shard(_ number: Int) -> String { "\(path)/shard-\(number < 10 ? "0" : "")\(number).sqlite" }
+    package func shard(_ number: Int) -> String {
+        "\(path)/\(Self.shardPrefix)\(Self.twoDigits(number))\(Self.shardSuffix)"
+    }
 
-    /// The lock file of that name: `create`, `checkpoint`, `coordinator`, `seat-NN`.
-    package func lock(_ name: String) -> String { "\(run)/\(name).lock" }
+    private static let shardPrefix = "shard-"
+    private static let shardSuffix = ".sqlite"
+
+    static func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
     /// Makes the directories that are missing, and refuses those that somebody else can read or write.
     /// - Throws: ``StoreError`` that names the directory.
@@ -38,8 +47,8 @@ package struct DataDirectory: Sendable, Hashable {
     /// Numbers of the shards that are there, in order.
     package func shards() throws(StoreError) -> [Int] {
         try Self.names(path).compactMap { name in
-            guard name.hasPrefix("shard-"), name.hasSuffix(".sqlite"),
-                let number = Int(name.dropFirst("shard-".count).dropLast(".sqlite".count)),
+            guard name.hasPrefix(Self.shardPrefix), name.hasSuffix(Self.shardSuffix),
+                let number = Int(name.dropFirst(Self.shardPrefix.count).dropLast(Self.shardSuffix.count)),
                 shard(number) == "\(path)/\(name)"
             else { return nil }
             return number

@@ -10,7 +10,7 @@ internal import Glibc
 /// is neither suspected of the death nor in doubt. Without a board (another machine, a reboot, a full disk) all count as
 /// begun.
 ///
-/// The file is `run/started-<seat>-<epoch>`: for each place a UUID, and 8 bytes that say whether it executes (1), has ended
+/// The file is `run/begun-<seat>-<epoch>`: for each place a UUID, and 8 bytes that say whether it executes (1), has ended
 /// and waits for its commit (2), or is none (0).
 package final class StartedExecutions {
     /// What a dead worker had begun. - `executing`: may have killed it. `ended`: bytes may have left, no more.
@@ -40,8 +40,8 @@ package final class StartedExecutions {
     /// Makes the file.
     /// - Parameter capacity: executions whose end is not committed, at most.
     /// - Returns: nil where that is not possible; the worker does without.
-    package init?(directory: String, seat: Int, epoch: Int64, capacity: Int) {
-        path = Self.path(directory: directory, seat: seat, epoch: epoch)
+    package init?(in run: RunDirectory, seat: Int, epoch: Int64, capacity: Int) {
+        path = run.startedExecutions(seat: seat, epoch: epoch)
         size = Self.stride * capacity
         let descriptor = clinux_open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return nil }
@@ -86,8 +86,8 @@ package final class StartedExecutions {
     package func remove() { unlink(path) }
 
     /// What a dead worker had begun and not ended; nil where nobody knows.
-    package static func read(directory: String, seat: Int, epoch: Int64) -> Reading? {
-        let descriptor = clinux_open(path(directory: directory, seat: seat, epoch: epoch), O_RDONLY | O_CLOEXEC, 0)
+    package static func read(in run: RunDirectory, seat: Int, epoch: Int64) -> Reading? {
+        let descriptor = clinux_open(run.startedExecutions(seat: seat, epoch: epoch), O_RDONLY | O_CLOEXEC, 0)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var facts = stat()
@@ -109,23 +109,19 @@ package final class StartedExecutions {
     }
 
     /// Whoever has released the commands of a dead worker clears up after it.
-    package static func remove(directory: String, seat: Int, epoch: Int64) {
-        unlink(path(directory: directory, seat: seat, epoch: epoch))
+    package static func remove(in run: RunDirectory, seat: Int, epoch: Int64) {
+        unlink(run.startedExecutions(seat: seat, epoch: epoch))
     }
 
-    /// Removes what nobody has cleared up: the boards in `directory` that are of none of the sessions.
+    /// Removes what nobody has cleared up: the boards that are of none of the sessions.
     /// - Parameter sessions: called after the directory was listed, since a worker opens its session before its board.
     package static func removeStale(
-        directory: String, sessions: () throws(StoreError) -> [Session]
+        in run: RunDirectory, sessions: () throws(StoreError) -> [Session]
     ) throws(StoreError) -> [Session] {
-        let found = try DataDirectory.names(directory).filter { $0.hasPrefix("begun-") }
+        let found = try run.files(prefix: RunDirectory.startedExecutionsPrefix)
         let sessions = try sessions()
-        let known = Set(sessions.map { path(directory: directory, seat: $0.seat, epoch: $0.epoch) })
-        for name in found where !known.contains("\(directory)/\(name)") { unlink("\(directory)/\(name)") }
+        let known = Set(sessions.map { run.startedExecutions(seat: $0.seat, epoch: $0.epoch) })
+        for path in found where !known.contains(path) { unlink(path) }
         return sessions
-    }
-
-    private static func path(directory: String, seat: Int, epoch: Int64) -> String {
-        "\(directory)/begun-\(seat)-\(String(epoch, radix: 16))"
     }
 }

@@ -15,7 +15,7 @@ package final class MemoryStore: CommandStore {
     /// - Parameters:
     ///   - shardCount: a power of two from 1 to 256; any other number is taken as 8.
     ///   - types: commands of these are accepted before any worker has said that it runs them.
-    package init(shardCount: Int = 8, types: Set<String> = DataDirectory.builtInTypes) {
+    package init(shardCount: Int = 8, types: Set<String> = CommandType.builtIn) {
         let isPower = (1...256).contains(shardCount) && shardCount & (shardCount - 1) == 0
         self.shardCount = isPower ? shardCount : 8
         state = Mutex(State(shards: (0..<self.shardCount).map { MemoryShard(number: $0) }, types: types))

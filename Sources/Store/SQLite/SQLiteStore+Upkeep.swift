@@ -48,7 +48,7 @@ extension SQLiteStore {
             for made in missing.reversed() { rmdir(made) }
             throw error
         }
-        guard let lock = try FileLock.attempt(target.lock("backup")) else {
+        guard let lock = try FileLock.attempt(target.run.backupLock) else {
             throw StoreError(.busy, "Another backup is being made in \(directory); try again when it has ended.")
         }
         defer { withExtendedLifetime(lock) {} }
@@ -62,7 +62,7 @@ extension SQLiteStore {
             }
             // A part is no backup, and one that was killed must not stand in the way of the next: the names come last. Nor
             // does a backup take the place of a store that was made there meanwhile.
-            let making = try FileLock.wait(target.lock("create"))
+            let making = try FileLock.wait(target.run.createLock)
             defer { withExtendedLifetime(making) {} }
             try target.refuseShards()
             for shard in shards {
@@ -74,7 +74,7 @@ extension SQLiteStore {
         } catch {
             target.removeUnfinished(shards.count)
             for path in placed { unlink(path) }
-            unlink(target.lock("backup"))
+            unlink(target.run.backupLock)
             for made in missing.reversed() { rmdir(made) }
             throw error
         }

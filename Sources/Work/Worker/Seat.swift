@@ -14,23 +14,17 @@ package struct Seat: ~Copyable {
     /// Seats of one data directory.
     package static let maxCount = 256
 
-    /// - Parameter directory: where the locks are: `run/` of the data directory.
     /// - Throws: ``StoreError`` where no seat is free, or a lock cannot be made.
-    package static func take(in directory: String) throws(StoreError) -> Seat {
+    package static func take(in run: RunDirectory) throws(StoreError) -> Seat {
         for number in 0..<maxCount {
-            if let lock = try FileLock.attempt(path(number, in: directory)) {
+            if let lock = try FileLock.attempt(run.seatLock(number)) {
                 let epoch = Int64.random(in: 1...Int64.max)
                 // Before its session and its hello: who sat here before it is known to be gone.
                 lock.sign("\(epoch)\n")
                 return Seat(number: number, epoch: epoch, lock: lock)
             }
         }
-        throw StoreError(.busy, "all \(maxCount) seats in \(directory) are taken: end a worker before starting another")
-    }
-
-    /// The lock file of a seat.
-    package static func path(_ number: Int, in directory: String) -> String {
-        "\(directory)/seat-\(number < 10 ? "0" : "")\(number).lock"
+        throw StoreError(.busy, "all \(maxCount) seats in \(run.path) are taken: end a worker before starting another")
     }
 
     /// What the store is told about the worker that sits here.

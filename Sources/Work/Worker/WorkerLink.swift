@@ -46,7 +46,7 @@ actor WorkerLink {
 
     /// Opens and connects the sockets. Call it on the loop.
     init(
-        loop: PollLoop, context: Context, runDirectory: String, session: Session, types: [String],
+        loop: PollLoop, context: Context, runDirectory: RunDirectory, session: Session, types: [String],
         configuration: WorkerConfiguration, logger: Logger
     ) throws {
         self.loop = loop
@@ -57,9 +57,9 @@ actor WorkerLink {
         let now = Int64(clinux_monotonic())
         heardAt = now
         transfersAt = now
-        runDescriptor = clinux_open(runDirectory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        runDescriptor = clinux_open(runDirectory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
         guard runDescriptor >= 0 else {
-            throw StoreError(errno: errno, "\(runDirectory) cannot be opened")
+            throw StoreError(errno: errno, "\(runDirectory.path) cannot be opened")
         }
         var options = Socket.Options()
         options.sendHighWaterMark = 100_000
@@ -70,9 +70,10 @@ actor WorkerLink {
         offers = try Socket(.pull, context: context, loop: loop, options: options)
         control = try Socket(.subscribe, context: context, loop: loop, options: options)
         try control.subscribe()
-        try reports.connect(.ipc(directoryDescriptor: runDescriptor, name: "reports.sock"))
-        try control.connect(.ipc(directoryDescriptor: runDescriptor, name: "control.sock"))
-        try offers.connect(.ipc(directoryDescriptor: runDescriptor, name: "worker-\(session.seat).sock"))
+        try reports.connect(.ipc(directoryDescriptor: runDescriptor, name: RunDirectory.Socket.reports.name))
+        try control.connect(.ipc(directoryDescriptor: runDescriptor, name: RunDirectory.Socket.control.name))
+        try offers.connect(
+            .ipc(directoryDescriptor: runDescriptor, name: RunDirectory.Socket.offers(seat: session.seat).name))
     }
 
     /// Starts listening.

@@ -54,7 +54,7 @@ package final class WorkerService: Service {
         let lanes = CommitLimiter()
         let committers = (0..<store.shardCount).map { GroupCommitter(shard: $0, lanes: lanes) }
         let startedExecutions = StartedExecutions(
-            directory: directory.run, seat: seat.number, epoch: session.epoch,
+            in: directory.run, seat: seat.number, epoch: session.epoch,
             capacity: SlotScheduler.maxExecutions(concurrency: configuration.concurrency))
         if startedExecutions == nil {
             logger.warning("What has begun cannot be kept; a death of this worker puts more in doubt.")
@@ -87,7 +87,7 @@ package final class WorkerService: Service {
         try await onThread("session") { [store] () throws(StoreError) in
             try store.close(seat: session.seat, epoch: session.epoch)
         }
-        StartedExecutions.remove(directory: directory.run, seat: session.seat, epoch: session.epoch)
+        StartedExecutions.remove(in: directory.run, seat: session.seat, epoch: session.epoch)
         logger.info("Worker drained.", metadata: ["seat": "\(seat.number)"])
         withExtendedLifetime(seat.lock) {}
     }

@@ -1,4 +1,5 @@
 import Commands
+import Store
 import TestSupport
 import Testing
 
@@ -10,13 +11,13 @@ import Testing
     @Test func `grows with time, and also where the clock was set back`() throws {
         let place = try TemporaryDirectory("incarnation")
         defer { place.remove() }
-        let first = try CoordinatorEpoch.next(in: place.path, now: now)
+        let first = try CoordinatorEpoch.next(in: RunDirectory(path: place.path), now: now)
         #expect(first == now.milliseconds)
         let earlier = now + .seconds(-3600)
-        #expect(try CoordinatorEpoch.next(in: place.path, now: earlier) == first + 1)
-        #expect(try CoordinatorEpoch.next(in: place.path, now: earlier) == first + 2)
+        #expect(try CoordinatorEpoch.next(in: RunDirectory(path: place.path), now: earlier) == first + 1)
+        #expect(try CoordinatorEpoch.next(in: RunDirectory(path: place.path), now: earlier) == first + 2)
         let later = now + .seconds(60)
-        #expect(try CoordinatorEpoch.next(in: place.path, now: later) == later.milliseconds)
+        #expect(try CoordinatorEpoch.next(in: RunDirectory(path: place.path), now: later) == later.milliseconds)
     }
 
     @Test(arguments: ["", "x", "99999999999999999999", "9223372036854775807\n"])
@@ -24,9 +25,9 @@ import Testing
         let place = try TemporaryDirectory("incarnation")
         defer { place.remove() }
         _ = try place.file("coordinator.incarnation", Array(text.utf8))
-        let first = try CoordinatorEpoch.next(in: place.path, now: now)
+        let first = try CoordinatorEpoch.next(in: RunDirectory(path: place.path), now: now)
         #expect(first >= now.milliseconds)
-        let second = try CoordinatorEpoch.next(in: place.path, now: now)
+        let second = try CoordinatorEpoch.next(in: RunDirectory(path: place.path), now: now)
         #expect(second > first || first == .max)
     }
 }

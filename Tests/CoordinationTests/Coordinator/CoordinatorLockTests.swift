@@ -10,7 +10,7 @@ import Testing
     @Test func `a second coordinator is told who has the data directory`() throws {
         let place = try TemporaryDirectory("coordinator-lock")
         defer { place.remove() }
-        let path = "\(place.path)/coordinator.lock"
+        let path = RunDirectory(path: place.path).coordinatorLock
         let lock = try CoordinatorLock.take(path)
         let error = #expect(throws: StoreError.self) { _ = try CoordinatorLock.take(path) }
         #expect(error?.code == .busy && error?.message.contains(path) == true)
@@ -20,7 +20,7 @@ import Testing
     @Test func `those who look whether there is a coordinator keep none from starting`() async throws {
         let place = try TemporaryDirectory("coordinator-lock")
         defer { place.remove() }
-        let path = "\(place.path)/coordinator.lock"
+        let path = RunDirectory(path: place.path).coordinatorLock
         _ = try CoordinatorLock.take(path)
         let isOver = Mutex(false)
         async let looking: Void = onThread("looks") {

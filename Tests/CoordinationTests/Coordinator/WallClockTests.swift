@@ -1,4 +1,5 @@
 import Commands
+import Store
 import TestSupport
 import Testing
 
@@ -69,16 +70,16 @@ import Testing
     @Test func `a jump between two coordinators of one boot is noticed by the second`() throws {
         let place = try TemporaryDirectory("clock")
         defer { place.remove() }
-        #expect(ClockRecord.read(in: place.path) == nil)
-        var first = WallClock(offset: ClockRecord.read(in: place.path))
+        #expect(ClockRecord.read(in: RunDirectory(path: place.path)) == nil)
+        var first = WallClock(offset: ClockRecord.read(in: RunDirectory(path: place.path)))
         let start = Timestamp(milliseconds: 10_000_000)
         #expect(value(first.jump(wall: start, monotonic: 0)) == nil)
-        ClockRecord.write(try #require(first.offset), in: place.path)
-        var second = WallClock(offset: ClockRecord.read(in: place.path))
+        ClockRecord.write(try #require(first.offset), in: RunDirectory(path: place.path))
+        var second = WallClock(offset: ClockRecord.read(in: RunDirectory(path: place.path)))
         let back = start + .seconds(60 - 3600)
         #expect(value(second.jump(wall: back, monotonic: 60 * Self.second))?.by == .seconds(-3600))
         // Of another boot it says nothing.
         _ = try place.file("coordinator.clock", Array("00000000-0000-0000-0000-000000000000 10000000".utf8))
-        #expect(ClockRecord.read(in: place.path) == nil)
+        #expect(ClockRecord.read(in: RunDirectory(path: place.path)) == nil)
     }
 }

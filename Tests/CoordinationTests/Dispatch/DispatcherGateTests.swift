@@ -194,13 +194,13 @@ import Wire
 
     @Test func `pauses hold back a quality, a destination, or everything`() {
         var dispatcher = dispatcher(concurrency: 8)
-        dispatcher.pause(Pauses.parse([Pauses.key(qos: .background, destination: nil): "now"]))
+        dispatcher.pause(Pauses.parse([SettingKey.pause(qos: .background, destination: nil): "now"]))
         dispatcher.insert([ready(1, .background), ready(2, .utility)])
         #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [2])
-        dispatcher.pause(Pauses.parse([Pauses.key(qos: nil, destination: host): "now"]))
+        dispatcher.pause(Pauses.parse([SettingKey.pause(qos: nil, destination: host): "now"]))
         dispatcher.insert([ready(3, to: host), ready(4)])
         #expect(Set(numbers(dispatcher.dispatch(at: at, now: 0))) == [1, 4])
-        dispatcher.pause(Pauses.parse([Pauses.key(qos: nil, destination: nil): "now"]))
+        dispatcher.pause(Pauses.parse([SettingKey.pause(qos: nil, destination: nil): "now"]))
         dispatcher.insert([ready(5), ready(6, to: host)])
         #expect(value(dispatcher.dispatch(at: at, now: 0)).isEmpty)
         dispatcher.pause([])

@@ -25,7 +25,7 @@ import Testing
             place = try TemporaryDirectory("keeper")
             let directory = DataDirectory(path: "\(place.path)/data")
             store = try SQLiteStore(directory: directory, create: true, shardCount: shards)
-            lock = try FileLock.attempt(directory.lock("checkpoint"))
+            lock = try FileLock.attempt(directory.run.checkpointLock)
             let log = log
             maintainer = StoreMaintainer(
                 store: store, retention: retention, abandoned: abandoned,

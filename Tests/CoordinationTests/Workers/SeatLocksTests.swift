@@ -12,7 +12,7 @@ import Testing
     @Test func `who was followed in its seat takes nobody for dead, whatever the epochs are`() throws {
         let place = try TemporaryDirectory("seating")
         defer { place.remove() }
-        let seating = SeatLocks(runDirectory: place.path)
+        let seating = SeatLocks(runDirectory: RunDirectory(path: place.path))
         let store = MemoryStore(shardCount: 1)
         for epoch in [30, 20, 10] as [Int64] { try store.open(session(3, epoch: epoch), shard: 0) }
         try store.open(session(4, epoch: 40), shard: 0)
@@ -23,7 +23,7 @@ import Testing
         #expect(!seating.isTaken(3, from: 10))
         #expect(try dead(before: 20) == [10, 30])
 
-        let lock = try #require(try FileLock.attempt(seating.path(3)))
+        let lock = try #require(try FileLock.attempt(seating.runDirectory.seatLock(3)))
         lock.sign("20\n")
         #expect(!seating.isTaken(3, from: 20))
         #expect(try dead(before: 20) == [10, 30])

@@ -8,23 +8,23 @@ import Testing
     @Test func `what has begun and not ended can be read`() throws {
         let slot = try TemporaryDirectory("board")
         defer { slot.remove() }
-        let board = try #require(StartedExecutions(directory: slot.path, seat: 3, epoch: 77, capacity: 8))
+        let board = try #require(StartedExecutions(in: RunDirectory(path: slot.path), seat: 3, epoch: 77, capacity: 8))
         let ids = (0..<3).map { _ in CommandID() }
         let slots = try ids.map { try #require(board.begin($0)) }
         board.clear(slots[1])
         board.end(slots[2])
         #expect(
-            StartedExecutions.read(directory: slot.path, seat: 3, epoch: 77)
+            StartedExecutions.read(in: RunDirectory(path: slot.path), seat: 3, epoch: 77)
                 == StartedExecutions.Reading(executing: [ids[0]], ended: [ids[2]]))
-        #expect(StartedExecutions.read(directory: slot.path, seat: 3, epoch: 78) == nil)
-        StartedExecutions.remove(directory: slot.path, seat: 3, epoch: 77)
-        #expect(StartedExecutions.read(directory: slot.path, seat: 3, epoch: 77) == nil)
+        #expect(StartedExecutions.read(in: RunDirectory(path: slot.path), seat: 3, epoch: 78) == nil)
+        StartedExecutions.remove(in: RunDirectory(path: slot.path), seat: 3, epoch: 77)
+        #expect(StartedExecutions.read(in: RunDirectory(path: slot.path), seat: 3, epoch: 77) == nil)
     }
 
     @Test func `a full board says so`() throws {
         let slot = try TemporaryDirectory("board")
         defer { slot.remove() }
-        let board = try #require(StartedExecutions(directory: slot.path, seat: 0, epoch: 1, capacity: 2))
+        let board = try #require(StartedExecutions(in: RunDirectory(path: slot.path), seat: 0, epoch: 1, capacity: 2))
         let first = try #require(board.begin(CommandID()))
         #expect(board.begin(CommandID()) != nil)
         #expect(board.begin(CommandID()) == nil)
@@ -35,13 +35,15 @@ import Testing
     @Test func `boards of no session are cleared away`() throws {
         let slot = try TemporaryDirectory("board")
         defer { slot.remove() }
-        for seat in 0..<3 { #expect(StartedExecutions(directory: slot.path, seat: seat, epoch: 9, capacity: 2) != nil) }
+        for seat in 0..<3 {
+            #expect(StartedExecutions(in: RunDirectory(path: slot.path), seat: seat, epoch: 9, capacity: 2) != nil)
+        }
         let living = Session(seat: 1, epoch: 9, pid: 1, startTime: 1, bootID: "b")
-        #expect(try StartedExecutions.removeStale(directory: slot.path) { [living] } == [living])
+        #expect(try StartedExecutions.removeStale(in: RunDirectory(path: slot.path)) { [living] } == [living])
         #expect(try FileManager.default.contentsOfDirectory(atPath: slot.path) == ["begun-1-9"])
     }
 
     @Test func `where no file can be made there is no board`() {
-        #expect(StartedExecutions(directory: "/nonexistent", seat: 0, epoch: 1, capacity: 2) == nil)
+        #expect(StartedExecutions(in: RunDirectory(path: "/nonexistent"), seat: 0, epoch: 1, capacity: 2) == nil)
     }
 }

@@ -48,7 +48,7 @@ final class Bench: Sendable {
         var startedExecutions: StartedExecutions?
         if let directory {
             startedExecutions = StartedExecutions(
-                directory: directory, seat: session.seat, epoch: session.epoch, capacity: 16)
+                in: RunDirectory(path: directory), seat: session.seat, epoch: session.epoch, capacity: 16)
         }
         let executor = Executor(
             registry: OperationRegistry(operations), committers: committers, concurrency: concurrency,

@@ -329,7 +329,7 @@ import Wire
         await bench.executor.idle()
         #expect(try bench.command(id).status == .sent)
         #expect(
-            StartedExecutions.read(directory: directory.path, seat: 0, epoch: 5)
+            StartedExecutions.read(in: RunDirectory(path: directory.path), seat: 0, epoch: 5)
                 == StartedExecutions.Reading(ended: [id]))
         await bench.close()
     }

@@ -11,26 +11,26 @@ import Testing
         defer { directory.remove() }
         var epochs: Set<Int64> = []
         do {
-            let first = try Seat.take(in: directory.path)
+            let first = try Seat.take(in: RunDirectory(path: directory.path))
             #expect(first.number == 0)
             do {
-                let second = try Seat.take(in: directory.path)
+                let second = try Seat.take(in: RunDirectory(path: directory.path))
                 #expect(second.number == 1)
-                let third = try Seat.take(in: directory.path)
+                let third = try Seat.take(in: RunDirectory(path: directory.path))
                 #expect(third.number == 2)
                 epochs = [first.epoch, second.epoch, third.epoch]
-                #expect(LockProbe(path: Seat.path(1, in: directory.path)).isHeld)
+                #expect(LockProbe(path: RunDirectory(path: directory.path).seatLock(1)).isHeld)
                 withExtendedLifetime(second) {}
                 withExtendedLifetime(third) {}
             }
             // The second and the third are gone, the first is not. Another test's child has them until it has begun.
             try await until("free seats") {
-                (1...2).allSatisfy { !LockProbe(path: Seat.path($0, in: directory.path)).isHeld }
+                (1...2).allSatisfy { !LockProbe(path: RunDirectory(path: directory.path).seatLock($0)).isHeld }
             }
-            let next = try Seat.take(in: directory.path)
+            let next = try Seat.take(in: RunDirectory(path: directory.path))
             #expect(next.number == 1)
             epochs.insert(next.epoch)
-            #expect(LockProbe(path: Seat.path(0, in: directory.path)).isHeld)
+            #expect(LockProbe(path: RunDirectory(path: directory.path).seatLock(0)).isHeld)
             withExtendedLifetime(first) {}
         }
         #expect(epochs.count == 4 && epochs.allSatisfy { $0 > 0 })
@@ -39,7 +39,7 @@ import Testing
     @Test func `its session names the process, when that began, and the boot`() throws {
         let directory = try TemporaryDirectory("seats")
         defer { directory.remove() }
-        let seat = try Seat.take(in: directory.path)
+        let seat = try Seat.take(in: RunDirectory(path: directory.path))
         let session = seat.session()
         #expect(session.seat == 0 && session.epoch == seat.epoch && session.pid == getpid())
         #expect(session.startTime > 0 && session.startTime == ProcessIdentity.startTime(of: getpid()))
@@ -49,9 +49,9 @@ import Testing
     @Test func `its lock file names the epoch that sits there`() throws {
         let directory = try TemporaryDirectory("seats")
         defer { directory.remove() }
-        let seat = try Seat.take(in: directory.path)
+        let seat = try Seat.take(in: RunDirectory(path: directory.path))
         let epoch = seat.epoch
-        #expect(ProcessIdentity.contents(of: Seat.path(0, in: directory.path)) == "\(epoch)\n")
+        #expect(ProcessIdentity.contents(of: RunDirectory(path: directory.path).seatLock(0)) == "\(epoch)\n")
         withExtendedLifetime(seat) {}
     }
 }

@@ -3,15 +3,15 @@ internal import Store
 internal import ZeroMQ
 
 /// The open directory of sockets, so that they can be reached however long its path is.
-final class RunDirectory: Sendable {
+final class RunDirectoryDescriptor: Sendable {
     private let descriptor: CInt
 
     init(_ directory: DataDirectory) throws(ZeroMQError) {
-        descriptor = open(directory.run, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        descriptor = open(directory.run.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw ZeroMQError(
                 ZeroMQError.Code(rawValue: errno),
-                "cannot open \(directory.run): \(String(cString: strerror(errno)))")
+                "cannot open \(directory.run.path): \(String(cString: strerror(errno)))")
         }
     }
 
@@ -19,5 +19,7 @@ final class RunDirectory: Sendable {
         close(descriptor)
     }
 
-    func endpoint(_ name: String) -> Endpoint { .ipc(directoryDescriptor: descriptor, name: name) }
+    func endpoint(_ socket: RunDirectory.Socket) -> Endpoint {
+        .ipc(directoryDescriptor: descriptor, name: socket.name)
+    }
 }

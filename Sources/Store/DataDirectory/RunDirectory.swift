@@ -1,0 +1,86 @@
+/// `run/` of a data directory: the locks, notes and sockets of the processes that work on it. Every name in it is
+/// made here.
+///
+/// A lock is an exclusive flock(2), which ends with its process; the file itself stays. A socket's file stays too,
+/// and the next bind replaces it. Nothing in `run/` is needed to read the store: where a note is lost, the processes
+/// know less, as each type says.
+///
+/// | file | what it is | written by | removed |
+/// |---|---|---|---|
+/// | `creating` | mark: the shards are not complete yet | process that makes the store | renamed `created` |
+/// | `created` | mark: there were shards | process that makes the store | never |
+/// | `create.lock` | lock: one process makes the shards | process that makes the store | never |
+/// | `backup.lock` | lock in a copy: one backup writes it | `sluice backup` | when the backup fails |
+/// | `checkpoint.lock` | lock: its holder checkpoints the WALs | coordinator; a producer without one | never |
+/// | `coordinator.lock` | lock of the coordinator, with its pid | coordinator | never |
+/// | `coordinator.incarnation` | greatest coordinator epoch so far | coordinator | never |
+/// | `coordinator.clock` | boot id, wall clock less monotonic clock in ms | coordinator | never |
+/// | `seat-NN.lock` | lock of a worker, with its epoch | worker | never |
+/// | `begun-SEAT-EPOCH` | ``StartedExecutions`` (EPOCH in hexadecimal) | worker | at its drain, or reaped |
+/// | `ordered-PID-START` | ``IntentionalKill`` | `up`, coordinator | when the worker is reaped |
+/// | `events.sock` | events to monitors (XPUB) | coordinator | never |
+/// | `intake.sock` | hints from producers (PULL) | coordinator | never |
+/// | `reports.sock` | hello, heartbeats and transitions of workers (SUB) | coordinator | never |
+/// | `control.sock` | control frames to workers (PUB) | coordinator | never |
+/// | `worker-SEAT.sock` | offers to one worker (PUSH) | coordinator | never |
+package struct RunDirectory: Sendable, Hashable {
+    package let path: String
+
+    package init(path: String) { self.path = path }
+
+    /// A socket that the coordinator binds.
+    package enum Socket: Sendable, Hashable {
+        case events
+        case intake
+        case reports
+        case control
+        case offers(seat: Int)
+
+        /// Those that a running coordinator has from its start.
+        package static let ofCoordinator: [Socket] = [.events, .intake, .reports, .control]
+
+        /// The name of its file.
+        package var name: String {
+            switch self {
+            case .events: "events.sock"
+            case .intake: "intake.sock"
+            case .reports: "reports.sock"
+            case .control: "control.sock"
+            case .offers(let seat): "worker-\(seat).sock"
+            }
+        }
+    }
+
+    package func socket(_ socket: Socket) -> String { "\(path)/\(socket.name)" }
+
+    // MARK: Locks
+
+    var createLock: String { "\(path)/create.lock" }
+    var backupLock: String { "\(path)/backup.lock" }
+    package var checkpointLock: String { "\(path)/checkpoint.lock" }
+    package var coordinatorLock: String { "\(path)/coordinator.lock" }
+    package func seatLock(_ seat: Int) -> String { "\(path)/seat-\(DataDirectory.twoDigits(seat)).lock" }
+
+    // MARK: Notes
+
+    var creating: String { "\(path)/creating" }
+    var created: String { "\(path)/created" }
+    package var coordinatorEpoch: String { "\(path)/coordinator.incarnation" }
+    package var clock: String { "\(path)/coordinator.clock" }
+
+    static let startedExecutionsPrefix = "begun-"
+    static let intentionalKillPrefix = "ordered-"
+
+    func startedExecutions(seat: Int, epoch: Int64) -> String {
+        "\(path)/\(Self.startedExecutionsPrefix)\(seat)-\(String(epoch, radix: 16))"
+    }
+
+    func intentionalKill(pid: Int32, startTime: Int64) -> String {
+        "\(path)/\(Self.intentionalKillPrefix)\(pid)-\(startTime)"
+    }
+
+    /// Paths of the files whose names begin with `prefix`.
+    func files(prefix: String) throws(StoreError) -> [String] {
+        try DataDirectory.names(path).filter { $0.hasPrefix(prefix) }.map { "\(path)/\($0)" }
+    }
+}

@@ -1,0 +1,33 @@
+package import Commands
+
+/// Keys of the settings, which shard 0 keeps in its table `setting`. The values are written and read by the types that
+/// are named here.
+///
+/// | key | value | written by |
+/// |---|---|---|
+/// | `pause.<QoS or *>.<destination or *>` | since when, RFC 3339 | `sluice pause` |
+/// | `network.<destination>` | level, maximum rate and since when, JSON | `sluice network set` |
+/// | `worker.<seat>` | pid, concurrency, types, draining, JSON: `WorkerInfo` | worker |
+/// | `link.<up or down>.<destination>` | what was measured of the link, JSON: `LinkReport` | coordinator |
+/// | `link.watched` | when a coordinator last watched the links, Unix milliseconds | coordinator |
+package enum SettingKey {
+    package static let pausePrefix = "pause."
+    package static let networkPrefix = "network."
+    package static let workerPrefix = "worker."
+    package static let linkPrefix = "link."
+    package static let linkWatched = "link.watched"
+
+    /// The key of a pause; nil stands for all.
+    package static func pause(qos: QualityOfService?, destination: Destination?) -> String {
+        "\(pausePrefix)\(qos?.name ?? "*").\(destination?.text ?? "*")"
+    }
+
+    package static func network(_ destination: Destination) -> String { "\(networkPrefix)\(destination.text)" }
+
+    package static func worker(seat: Int) -> String { "\(workerPrefix)\(seat)" }
+
+    /// - Parameter name: of the link: the text of its destination.
+    package static func link(_ direction: Direction, _ name: some StringProtocol) -> String {
+        "\(linkPrefix)\(direction.rawValue).\(name)"
+    }
+}
