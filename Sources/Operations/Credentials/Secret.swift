@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import HTTPClient
+internal import Host
 
 /// Where a secret is.
 package enum Secret: Sendable, Equatable {

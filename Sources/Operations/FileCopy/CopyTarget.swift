@@ -1,5 +1,6 @@
 internal import Commands
 internal import Glibc
+internal import Host
 internal import Work
 
 /// The file that a copy makes or replaces.

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Commands
 internal import Glibc
+internal import Host
 internal import Work
 
 /// An upload to a `file:` URL: the copy grows under a temporary name beside its target and replaces it in one step, so that

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Host
 
 /// The temporary file that a copy grows in. It closes with its last reference.
 ///

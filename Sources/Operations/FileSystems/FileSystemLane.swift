@@ -2,6 +2,7 @@ internal import CLinux
 internal import Commands
 internal import Dispatch
 internal import Glibc
+internal import Host
 internal import Synchronization
 
 /// The threads that make blocking calls to one file system. A file system that does not answer holds these threads and no

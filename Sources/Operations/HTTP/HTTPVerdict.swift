@@ -1,6 +1,7 @@
 internal import Commands
 internal import Glibc
 internal import HTTPClient
+internal import Host
 internal import NIOCore
 internal import NIOHTTP1
 

@@ -1,6 +1,7 @@
 internal import CLinux
 package import Commands
 internal import Glibc
+internal import Host
 internal import Work
 
 /// `<data>/spool`: copies of sources that belong to Sluice, so that what happens to the original after submit does not matter.

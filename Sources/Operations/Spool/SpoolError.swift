@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Commands
 internal import Glibc
+internal import Host
 internal import Work
 
 /// The spool cannot be used (exit code 73 where it cannot be created, 74 where it cannot be written).

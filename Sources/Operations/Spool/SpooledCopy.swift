@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Commands
 internal import Glibc
+internal import Host
 internal import Work
 
 /// A copy of a source in the spool, while it is made.

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Commands
 internal import Glibc
+internal import Host
 internal import Work
 
 /// An open source. It closes with its last reference, so a read under way never meets a descriptor that means another file.

@@ -1,4 +1,5 @@
 internal import Commands
+internal import Host
 internal import Work
 
 /// Decides whether the source of an upload may go: it may be the only copy, and goes last.

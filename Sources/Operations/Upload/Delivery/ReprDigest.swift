@@ -1,5 +1,6 @@
 internal import Crypto
 internal import HTTPClient
+internal import Host
 internal import Work
 
 /// `Repr-Digest` (RFC 9530): `sha-256=:base64:`, a digest of the whole representation.

@@ -1,12 +1,14 @@
 internal import Glibc
 
 /// The number that a system call left, and its words.
-struct SystemError: Error, Equatable, CustomStringConvertible {
-    let code: CInt
+package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
+    package let code: CInt
 
-    init(_ code: CInt = errno) { self.code = code }
+    package init(_ code: CInt) { self.code = code }
 
-    var description: String {
+    package init() { code = errno }
+
+    package var description: String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
             guard let base = buffer.baseAddress else { return "error \(code)" }
             guard strerror_r(code, base, buffer.count) == 0 else { return "error \(code)" }
@@ -15,7 +17,7 @@ struct SystemError: Error, Equatable, CustomStringConvertible {
     }
 
     /// As ``description``, with what to do where the words of the system mislead.
-    var sentence: String {
+    package var sentence: String {
         code == EFBIG
             ? "it would be larger than this process may write (ulimit -f) or its file system can hold" : description
     }
