@@ -25,7 +25,7 @@ package func startThread(named name: String, _ body: @escaping @Sendable () -> V
             start.body()
             return nil
         }, start.toOpaque())
-    precondition(code == 0, "no thread could be made: \(String(cString: strerror(code)))")
+    precondition(code == 0, "\(SystemError(code, attempt: "start a thread"))")
     pthread_detach(thread)
 }
 

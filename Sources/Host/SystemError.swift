@@ -1,24 +1,66 @@
-internal import Glibc
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
 
-/// The number that a system call left, and its words.
+/// A system call that failed: its error number, and what it was to do.
 package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// `errno`, see errno(3).
     package let code: CInt
+    /// What was tried, to what: “open “/x””, as it follows “cannot”. Nil where the caller says it.
+    package let attempt: String?
 
-    package init(_ code: CInt) { self.code = code }
+    /// - Parameter code: as `errno` or as a function of pthreads returns it.
+    package init(_ code: CInt) {
+        self.code = code
+        attempt = nil
+    }
 
-    package init() { code = errno }
+    /// The error that the last system call of this thread left in `errno`.
+    package init() { self.init(errno) }
 
-    package var description: String {
+    /// The error that the last system call of this thread left in `errno`.
+    /// - Parameters:
+    ///   - verb: what was tried: `open`.
+    ///   - path: the file or directory.
+    package init(_ verb: String, _ path: String) { self.init(errno, verb, path) }
+
+    package init(_ code: CInt, _ verb: String, _ path: String) { self.init(code, attempt: "\(verb) “\(path)”") }
+
+    /// - Parameter attempt: what was tried, as it follows “cannot”.
+    package init(_ code: CInt, attempt: String) {
+        self.code = code
+        self.attempt = attempt
+    }
+
+    /// The words of the system: “permission denied”.
+    package var words: String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
-            guard let base = buffer.baseAddress else { return "error \(code)" }
-            guard strerror_r(code, base, buffer.count) == 0 else { return "error \(code)" }
-            return String(cString: base)
+            guard let base = buffer.baseAddress, strerror_r(code, base, buffer.count) == 0 else {
+                return "error \(code)"
+            }
+            let words = String(cString: base)
+            // “Input/output error” begins like a sentence, “RFS specific error” with an abbreviation.
+            guard let second = words.dropFirst().first, second.isLowercase else { return words }
+            return words.prefix(1).lowercased() + words.dropFirst()
         }
     }
 
-    /// As ``description``, with what to do where the words of the system mislead.
-    package var sentence: String {
-        code == EFBIG
-            ? "it would be larger than this process may write (ulimit -f) or its file system can hold" : description
+    /// Why it failed, with what to do where that follows from the number: “permission denied; run as the user that owns
+    /// it”.
+    package var reason: String {
+        switch code {
+        case EFBIG: "it would be larger than this process may write (ulimit -f) or its file system can hold"
+        case EACCES, EPERM: "\(words); run as the user that owns it"
+        case EMFILE: "\(words); raise the limit (ulimit -n), or try again"
+        case ENFILE, ENOMEM, ENOBUFS, EAGAIN, EINTR: "\(words); try again"
+        case ENOSPC, EDQUOT: "\(words); make room on its file system"
+        default: words
+        }
     }
+
+    /// “cannot open “/x”: permission denied; run as the user that owns it”, or only ``words`` where the caller says what
+    /// was tried.
+    package var description: String { attempt.map { "cannot \($0): \(reason)" } ?? words }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Host
 internal import Store
 internal import ZeroMQ
 
@@ -7,11 +8,10 @@ final class RunDirectoryDescriptor: Sendable {
     private let descriptor: CInt
 
     init(_ directory: DataDirectory) throws(ZeroMQError) {
-        descriptor = open(directory.run.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            throw ZeroMQError(
-                ZeroMQError.Code(rawValue: errno),
-                "cannot open \(directory.run.path): \(String(cString: strerror(errno)))")
+        do throws(SystemError) {
+            descriptor = try openDirectory(directory.run.path)
+        } catch {
+            throw ZeroMQError(ZeroMQError.Code(rawValue: error.code), error.description)
         }
     }
 

@@ -1,4 +1,5 @@
 internal import Commands
+package import Host
 
 #if canImport(Glibc)
     internal import Glibc
@@ -7,24 +8,17 @@ internal import Commands
 #endif
 
 extension StoreError {
-    /// What the operating system refused.
-    /// - Parameter what: what happened, to what, without a full stop.
-    package init(errno code: CInt, _ what: String) {
-        let kind: Code =
-            switch code {
+    /// A system call that failed.
+    package init(_ error: SystemError) {
+        let code: Code =
+            switch error.code {
             case ENOSPC, EDQUOT, EIO, EFBIG: .full
             case ENOENT: .missing
             case EMFILE, ENFILE, ENOMEM, ENOBUFS, EAGAIN, EINTR: .exhausted
             default: .permission
             }
-        let advice =
-            code == EMFILE
-            ? "; raise the limit (ulimit -n), or try again" : kind == .exhausted ? "; try again" : ""
-        guard code != EFBIG else {
-            self.init(kind, "\(what): it would be larger than this process may write (ulimit -f).")
-            return
-        }
-        self.init(kind, "\(what): \(String(cString: strerror(code)))\(advice).")
+        let sentence = "\(error)"
+        self.init(code, "\(sentence.prefix(1).uppercased())\(sentence.dropFirst()).")
     }
 
     static func noCommand(_ id: CommandID) -> StoreError {

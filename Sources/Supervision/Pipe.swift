@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Host
 import Synchronization
 
 enum Pipe {
@@ -7,7 +8,7 @@ enum Pipe {
     static func make() throws(SupervisionError) -> (read: CInt, write: CInt) {
         var ends: [CInt] = [-1, -1]
         guard pipe(&ends) == 0 else {
-            throw .system(attempt: "make a pipe", number: errno, reason: String(cString: strerror(errno)))
+            throw .system(SystemError(errno, attempt: "create a pipe"))
         }
         for end in ends { _ = clinux_fcntl(end, F_SETFD, FD_CLOEXEC) }
         return (ends[0], ends[1])

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Host
 import Synchronization
 
 /// Passes a child's standard error on to our own, whole lines at a time, and remembers the last ones.
@@ -48,7 +49,7 @@ final class StandardErrorRelay: Sendable {
             relay.release()
             close(ends.read)
             close(ends.write)
-            throw .system(attempt: "start a thread", number: number, reason: String(cString: strerror(number)))
+            throw .system(SystemError(number, attempt: "start a thread"))
         }
         pthread_detach(thread)
     }

@@ -1,8 +1,10 @@
+package import Host
+
 package enum SupervisionError: Error, Sendable, CustomStringConvertible {
     /// One child died so often that starting it again is hopeless; the others were stopped.
     case hopeless(ChildExit, deaths: Int, window: Duration)
     /// The supervisor's own resources: descriptors or threads.
-    case system(attempt: String, number: CInt, reason: String)
+    case system(SystemError)
 
     package var description: String {
         switch self {
@@ -10,8 +12,7 @@ package enum SupervisionError: Error, Sendable, CustomStringConvertible {
             let said =
                 exit.lastLines.isEmpty ? "it said nothing" : "it said last:\n" + exit.lastLines.joined(separator: "\n")
             return "\(exit.name) died \(deaths) times in \(window), the last time with \(exit.status); \(said)"
-        case .system(let attempt, _, let reason):
-            return "cannot \(attempt): \(reason)"
+        case .system(let error): return "\(error)"
         }
     }
 }

@@ -23,7 +23,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (Duration.zero, Int64(0)), (.seconds(1), 1_000_000_000), (.nanoseconds(-3), -3), (.seconds(Int64.max), Int64.max),
+        (Duration.zero, Int64(0)), (.seconds(1), 1_000_000_000), (.nanoseconds(-3), -3),
+        (.seconds(Int64.max), Int64.max),
         (.seconds(Int64.min), Int64.min),
     ])
     func `nanoseconds of a duration are whole and clamped`(duration: Duration, nanoseconds: Int64) {

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Host
 internal import Store
 
 /// How the clocks stood to each other when a coordinator last looked, so that the next one notices a jump of the meantime.
@@ -8,7 +9,7 @@ internal import Store
 enum ClockRecord {
     /// - Returns: wall clock less monotonic clock in milliseconds; nil where there is no note of this boot.
     static func read(in run: RunDirectory) -> Int64? {
-        let words = ProcessIdentity.contents(of: run.clock)?.split(whereSeparator: \.isWhitespace) ?? []
+        let words = TextFile.read(run.clock)?.split(whereSeparator: \.isWhitespace) ?? []
         guard words.count == 2, words[0] == ProcessIdentity.bootID else { return nil }
         return Int64(words[1])
     }

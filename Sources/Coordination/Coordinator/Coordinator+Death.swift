@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Commands
+internal import Host
 internal import Logging
 internal import Store
 internal import ZeroMQ
@@ -48,7 +49,7 @@ extension Coordinator {
     private func tryToReap(seat: Int) {
         let lock: FileLock?
         do throws(StoreError) {
-            lock = try FileLock.attempt(runDirectory.seatLock(seat))
+            lock = try runDirectory.take(.seat(seat))
         } catch {
             return report(error, "A seat's lock cannot be tried")
         }

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Commands
+internal import Host
 internal import Logging
 internal import Store
 internal import Wire

@@ -103,9 +103,11 @@ actor Coordinator {
             seed: UInt64(bitPattern: incarnation) &+ 1)
         sequencer = EventSequencer(newest: newest)
         sweepPlan = SweepPlan(shardCount: store.shardCount)
-        let descriptor = clinux_open(runDirectory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
-        guard descriptor >= 0 else {
-            throw StoreError(errno: errno, "\(runDirectory.path) cannot be opened")
+        let descriptor: CInt
+        do throws(SystemError) {
+            descriptor = try openDirectory(runDirectory.path)
+        } catch {
+            throw StoreError(error)
         }
         runDescriptor = descriptor
         var options = Socket.Options()

@@ -1,6 +1,6 @@
-internal import CLinux
 package import Commands
 internal import Glibc
+internal import Host
 package import Store
 
 /// The number of a coordinator. Workers obey the greatest that they have heard, so it grows with each start.
@@ -11,9 +11,11 @@ package enum CoordinatorEpoch {
     /// Gives out a number that is greater than all before. Hold the coordinator's lock.
     package static func next(in run: RunDirectory, now: Timestamp) throws(StoreError) -> Int64 {
         let path = run.coordinatorEpoch
-        let descriptor = clinux_open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            throw StoreError(errno: errno, "\(path) cannot be opened")
+        let descriptor: CInt
+        do throws(SystemError) {
+            descriptor = try openFile(path, O_RDWR | O_CREAT)
+        } catch {
+            throw StoreError(error)
         }
         defer { close(descriptor) }
         // With time, also where the clock was set back.
@@ -21,7 +23,7 @@ package enum CoordinatorEpoch {
         let text = "\(next)\n"
         // Never shorter than what it replaces.
         guard text.withCString({ pwrite(descriptor, $0, strlen($0), 0) }) == text.utf8.count else {
-            throw StoreError(.full, "\(path) cannot be written: \(String(cString: strerror(errno)))")
+            throw StoreError(.full, "\(SystemError("write", path))")
         }
         return next
     }

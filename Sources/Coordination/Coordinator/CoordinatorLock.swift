@@ -1,4 +1,5 @@
 internal import Glibc
+package import Host
 package import Store
 
 /// One coordinator for each data directory: an exclusive lock on `run/coordinator.lock`, taken before any bind.
@@ -7,11 +8,12 @@ package enum CoordinatorLock {
     private static let timeout: Duration = .milliseconds(500)
 
     /// - Throws: ``StoreError`` `.busy` naming who holds it.
-    package static func take(_ path: String) throws(StoreError) -> FileLock {
-        guard let lock = try FileLock.attempt(path, timeout: timeout) else {
-            let holder = LockProbe(path: path).pid.map { ", process \($0)," } ?? ""
+    package static func take(in run: RunDirectory) throws(StoreError) -> FileLock {
+        guard let lock = try run.take(.coordinator, timeout: timeout) else {
+            let holder = run.probe(.coordinator).pid.map { ", process \($0)," } ?? ""
             throw StoreError(
-                .busy, "another coordinator\(holder) holds \(path): one is enough for a data directory")
+                .busy,
+                "another coordinator\(holder) holds \(run.lock(.coordinator)): one is enough for a data directory")
         }
         lock.sign("\(getpid())\n")
         return lock

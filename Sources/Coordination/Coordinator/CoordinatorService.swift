@@ -29,8 +29,8 @@ package final class CoordinatorService: Service {
 
     /// - Throws: ``StoreError`` `.busy` where another coordinator has the data directory.
     package func run() async throws {
-        let lock = try CoordinatorLock.take(directory.run.coordinatorLock)
-        let checkpointLock = CheckpointLock(directory.run.checkpointLock)
+        let lock = try CoordinatorLock.take(in: directory.run)
+        let checkpointLock = CheckpointLock(directory.run)
         try checkpointLock.obtain()
         let incarnation = try CoordinatorEpoch.next(in: directory.run, now: .now)
         let recovered = try await onThread("recover") { [store] () throws(StoreError) in try Recovered(from: store) }

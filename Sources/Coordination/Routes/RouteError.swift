@@ -1,5 +1,5 @@
-internal import CLinux
 internal import Glibc
+internal import Host
 
 /// Why the kernel's routes cannot be heard, in a sentence.
 package struct RouteError: Error, Equatable, CustomStringConvertible {
@@ -7,5 +7,5 @@ package struct RouteError: Error, Equatable, CustomStringConvertible {
 
     init(_ number: CInt) { self.number = number }
 
-    package var description: String { "routes cannot be heard from the kernel: \(String(cString: strerror(number)))" }
+    package var description: String { "routes cannot be heard from the kernel: \(SystemError(number))" }
 }

@@ -1,3 +1,4 @@
+internal import Host
 internal import Store
 
 /// Who sits where, as the lock files of the seats say. Epochs are random: they tell who is another, not who came later.
@@ -6,7 +7,7 @@ struct SeatLocks: Sendable {
 
     /// Another worker has taken the seat since. False where nobody has signed it.
     func isTaken(_ seat: Int, from epoch: Int64) -> Bool {
-        ProcessIdentity.contents(of: runDirectory.seatLock(seat)).map { $0 != "\(epoch)\n" } ?? false
+        TextFile.read(runDirectory.lock(.seat(seat))).map { $0 != "\(epoch)\n" } ?? false
     }
 
     /// Sessions of those who sat there before this one; none where another, who may live, has taken the seat since.

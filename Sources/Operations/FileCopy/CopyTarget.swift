@@ -86,7 +86,7 @@ struct CopyTarget: Sendable {
         switch error.code {
         case ENOENT, ENOTDIR:
             CommandFailure(.final, reason: "\(what): the directory \(directory) does not exist; create it and retry")
-        case EFBIG: CommandFailure(.final, reason: "\(what): \(error.sentence)")
+        case EFBIG: CommandFailure(.final, reason: "\(what): \(error.reason)")
         case EACCES, EPERM, EROFS, EISDIR, ENAMETOOLONG, ELOOP: CommandFailure(.final, reason: "\(what): \(error)")
         default: CommandFailure(.command, reason: "\(what): \(error)")
         }

@@ -116,7 +116,7 @@ struct FileCopy: Sendable {
         return maxBytes
     }
 
-    private func trace(_ synced: Int64) -> UploadCheckpoint.Way { .copy(boot: BootID.current, synced: synced) }
+    private func trace(_ synced: Int64) -> UploadCheckpoint.Way { .copy(boot: ProcessIdentity.bootID, synced: synced) }
 
     /// Whether another execution may go on from what is written: this one was released, or its file system did not answer.
     private func leavesPart(after error: any Error, _ source: SourceFile) -> Bool {

@@ -66,7 +66,7 @@ final class PartFile: Sendable {
             && status.st_nlink == 1 && (flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
         let written = min(Int64(status.st_size), size)
         let safe = min(max(checkpoint.synced, 0), written)
-        let length = checkpoint.boot == BootID.current && !checkpoint.boot.isEmpty ? written : safe
+        let length = checkpoint.boot == ProcessIdentity.bootID && !checkpoint.boot.isEmpty ? written : safe
         isOurs = isOurs && ftruncate(descriptor, off_t(length)) == 0
         guard isOurs else {
             unlink(path)

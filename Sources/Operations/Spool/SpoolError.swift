@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Commands
 internal import Glibc
 internal import Host
@@ -12,7 +11,7 @@ package struct SpoolError: Error, Equatable, CustomStringConvertible {
 
     init(_ error: SystemError, _ verb: String, _ path: String) {
         isCreation = verb == "create" && error.code != ENOSPC && error.code != EDQUOT
-        let advice = error.code == EFBIG ? "" : "; make room or check its permissions"
-        description = "cannot \(verb) \(path): \(error.sentence)\(advice)"
+        let reason = error.code == EFBIG ? error.reason : "\(error.words); make room or check its permissions"
+        description = "cannot \(verb) \(path): \(reason)"
     }
 }

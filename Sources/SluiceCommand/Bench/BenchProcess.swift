@@ -1,5 +1,5 @@
-internal import CLinux
 internal import Glibc
+internal import Host
 internal import Synchronization
 
 /// A child of a bench.
@@ -48,7 +48,7 @@ final class BenchProcess: Sendable {
         var pid: pid_t = 0
         let number = posix_spawn(&pid, executable, &actions, &attributes, words + [nil], variables + [nil])
         guard number == 0 else {
-            throw ExitError(.internalError, "\(executable) cannot be started: \(String(cString: strerror(number)))")
+            throw ExitError(.internalError, "\(SystemError(number, "start", executable))")
         }
         self.pid = pid
     }

@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Commands
 internal import Glibc
 internal import Host
@@ -42,7 +41,7 @@ struct BenchRig {
     func untilReady(workers: Int) throws {
         try BenchClock.wait("the coordinator and \(workers) workers", seconds: 30) {
             let sessions = (try? store.sessions()) ?? []
-            return LockProbe(path: directory.run.coordinatorLock).isHeld && sessions.count >= workers
+            return directory.run.probe(.coordinator).isHeld && sessions.count >= workers
         }
     }
 

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Host
 
 /// Accepts every connection on a loopback port and reads each slowly, so that uploads stay under way.
 struct BenchSink {
@@ -20,7 +21,7 @@ struct BenchSink {
             }
         }
         guard bound == 0, listen(listener, 1024) == 0 else {
-            throw ExitError(.internalError, "port \(port) cannot be listened to: \(String(cString: strerror(errno)))")
+            throw ExitError(.internalError, "cannot listen on port \(port): \(SystemError().reason)")
         }
         var descriptors = [pollfd(fd: listener, events: Int16(POLLIN), revents: 0)]
         var buffer = [UInt8](repeating: 0, count: rate / 20)

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Host
 internal import Synchronization
 
 /// The temporary directory of a bench and the processes that it has started. All of both are gone at the end.
@@ -14,7 +15,7 @@ final class BenchWorkspace: Sendable {
         var template = Array("\(parent)/sluice-bench-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             throw ExitError(
-                .cannotCreate, "no temporary directory can be made in \(parent): \(String(cString: strerror(errno)))")
+                .cannotCreate, "\(SystemError("create a temporary directory in", parent))")
         }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }

@@ -1,6 +1,7 @@
 internal import Commands
 internal import Console
 internal import Glibc
+internal import Host
 internal import Store
 
 /// Receives READY=1 as systemd does.
@@ -25,7 +26,7 @@ struct ReadyGate: ~Copyable {
             }
         }
         guard bound == 0 else {
-            throw ExitError(.cannotCreate, "\(path) cannot be bound: \(String(cString: strerror(errno)))")
+            throw ExitError(.cannotCreate, "\(SystemError("bind", path))")
         }
     }
 

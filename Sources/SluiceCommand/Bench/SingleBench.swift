@@ -1,7 +1,7 @@
-internal import CLinux
 internal import Commands
 internal import Console
 internal import Glibc
+internal import Host
 
 /// Single submits by the library, each durable before the next, beside what the disk can do.
 struct SingleBench {
@@ -44,7 +44,7 @@ struct SingleBench {
         let path = "\(workspace.path)/raw"
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw ExitError(.cannotCreate, "\(path) cannot be made: \(String(cString: strerror(errno)))")
+            throw ExitError(.cannotCreate, "\(SystemError("create", path))")
         }
         defer {
             close(descriptor)
@@ -55,7 +55,7 @@ struct SingleBench {
         var count = 0
         while BenchClock.now - begin < 2 {
             guard write(descriptor, block, block.count) == block.count, fdatasync(descriptor) == 0 else {
-                throw ExitError(.cannotWrite, "\(path) cannot be written: \(String(cString: strerror(errno)))")
+                throw ExitError(.cannotWrite, "\(SystemError("write", path))")
             }
             count += 1
         }

@@ -1,6 +1,7 @@
 internal import Commands
 internal import Console
 internal import Glibc
+internal import Host
 internal import Store
 
 /// Transfers to an nginx of its own on loopback, beside curl and rclone in the same run.
@@ -158,7 +159,7 @@ struct UploadBench {
         for file in files {
             try SmallFile.write("", to: file)
             guard truncate(file, off_t(slowSize)) == 0 else {
-                throw ExitError(.cannotWrite, "\(file) cannot be made large: \(String(cString: strerror(errno)))")
+                throw ExitError(.cannotWrite, "\(SystemError("enlarge", file))")
             }
         }
         _ = try rig.coordinator()
@@ -193,7 +194,7 @@ struct UploadBench {
     private func makeFile(_ path: String, size: Int64) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw ExitError(.cannotCreate, "\(path) cannot be made: \(String(cString: strerror(errno)))")
+            throw ExitError(.cannotCreate, "\(SystemError("create", path))")
         }
         defer {
             // On the disk before anything is measured.
@@ -212,7 +213,7 @@ struct UploadBench {
         while left > 0 {
             let written = block.withUnsafeBytes { write(descriptor, $0.baseAddress, min($0.count, Int(left))) }
             guard written > 0 else {
-                throw ExitError(.cannotWrite, "\(path) cannot be written: \(String(cString: strerror(errno)))")
+                throw ExitError(.cannotWrite, "\(SystemError("write", path))")
             }
             left -= Int64(written)
         }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Host
 internal import Sluice
 internal import Store
 internal import ZeroMQ
@@ -22,9 +23,10 @@ final class EventFeed: Sendable {
     init(
         directory: DataDirectory, prefixes: [String], body: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
     ) throws {
-        runDescriptor = open(directory.run.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard runDescriptor >= 0 else {
-            throw ExitError(.input, "\(directory.run.path) cannot be opened: \(String(cString: strerror(errno)))")
+        do throws(SystemError) {
+            runDescriptor = try openDirectory(directory.run.path)
+        } catch {
+            throw ExitError(.input, "\(error)")
         }
         context = try Context()
         loop = try PollLoop(name: "sluice-feed")

@@ -1,6 +1,7 @@
 internal import Commands
 internal import Console
 internal import Glibc
+internal import Host
 internal import Sluice
 internal import Store
 internal import Work
@@ -23,11 +24,11 @@ struct Instance {
     let directory: DataDirectory
     let store: any CommandStore
 
-    var coordinator: LockProbe { LockProbe(path: directory.run.coordinatorLock) }
+    var coordinator: LockProbe { directory.run.probe(.coordinator) }
 
     /// Somebody sits there. A coordinator that has a seat's lock is clearing away who died there.
     func isAlive(_ session: Session) -> Bool {
-        let seat = LockProbe(path: directory.run.seatLock(session.seat))
+        let seat = directory.run.probe(.seat(session.seat))
         return seat.isHeld && (seat.pid == nil || seat.pid != coordinator.pid)
     }
 

@@ -1,5 +1,6 @@
 internal import Console
 internal import Dispatch
+internal import Host
 internal import Sluice
 internal import Store
 internal import Synchronization

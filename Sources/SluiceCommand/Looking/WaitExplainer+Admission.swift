@@ -1,6 +1,7 @@
 internal import Commands
 internal import Console
 internal import Coordination
+internal import Host
 internal import Store
 
 extension WaitExplainer {

@@ -1,6 +1,7 @@
 internal import Commands
 internal import Console
 internal import Coordination
+internal import Host
 internal import NetworkControl
 internal import Sluice
 internal import Store

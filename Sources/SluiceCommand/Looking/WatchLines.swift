@@ -1,4 +1,5 @@
 internal import Commands
+internal import Host
 internal import Sluice
 internal import Store
 
@@ -10,8 +11,7 @@ struct WatchLines {
     func run() async throws {
         SignalHandling.exits()
         let feed = try EventFeed(directory: directory, prefixes: topics.isEmpty ? [""] : topics) { Self.show($0) }
-        let lock = directory.run.coordinatorLock
-        if !LockProbe(path: lock).isHeld { Diagnostics.say("waiting for the coordinator") }
+        if !directory.run.probe(.coordinator).isHeld { Diagnostics.say("waiting for the coordinator") }
         while true {
             // What has come is shown soon, and a burst costs few writes.
             try await Task.sleep(for: .milliseconds(50))

@@ -2,6 +2,7 @@ internal import Configuration
 internal import Coordination
 internal import Glibc
 internal import HTTPClient
+internal import Host
 internal import NetworkControl
 internal import Operations
 internal import Settings
@@ -94,7 +95,7 @@ struct ConfigurationFile {
         var status = stat()
         // A link to where nothing is, or where this user may not look, is no wish for the defaults.
         if options.config == nil, lstat(path, &status) != 0, errno == ENOENT { return nil }
-        guard access(path, R_OK) == 0, stat(path, &status) == 0 else { throw refuse(String(cString: strerror(errno))) }
+        guard access(path, R_OK) == 0, stat(path, &status) == 0 else { throw refuse(SystemError().reason) }
         guard status.st_mode & S_IFMT != S_IFDIR else { throw refuse("it is a directory") }
         return path
     }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Host
 
 /// Reads and writes whole small files, such as those of /proc.
 enum SmallFile {
@@ -20,7 +21,7 @@ enum SmallFile {
     static func write(_ text: String, to path: String) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw ExitError(.cannotCreate, "\(path) cannot be made: \(String(cString: strerror(errno)))")
+            throw ExitError(.cannotCreate, "\(SystemError("create", path))")
         }
         defer { close(descriptor) }
         var rest = Array(text.utf8)[...]
@@ -29,7 +30,7 @@ enum SmallFile {
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if errno != EINTR {
-                throw ExitError(.cannotWrite, "\(path) cannot be written: \(String(cString: strerror(errno)))")
+                throw ExitError(.cannotWrite, "\(SystemError("write", path))")
             }
         }
     }

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Console
 internal import Glibc
+internal import Host
 internal import Logging
 internal import Sluice
 internal import Store
@@ -54,7 +55,7 @@ struct UpCommand: AsyncParsableCommand {
         _ = try await ConfigurationFile(data, directory).uploads()
         // Made before the children, so that they do not race for it and its faults have one voice.
         _ = try data.store(create: true)
-        let lock = LockProbe(path: directory.run.coordinatorLock)
+        let lock = directory.run.probe(.coordinator)
         if lock.isHeld {
             let pid = lock.pid.map { ", process \($0)" } ?? ""
             throw ExitError(

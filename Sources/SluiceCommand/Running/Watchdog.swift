@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Host
 internal import Logging
 internal import Store
 internal import Synchronization
@@ -30,9 +31,10 @@ final class Watchdog: Sendable {
     private static let startTimeout: Int64 = 60_000_000_000
 
     init(directory: DataDirectory) throws {
-        runDescriptor = open(directory.run.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard runDescriptor >= 0 else {
-            throw ExitError(.input, "\(directory.run.path) cannot be opened: \(String(cString: strerror(errno)))")
+        do throws(SystemError) {
+            runDescriptor = try openDirectory(directory.run.path)
+        } catch {
+            throw ExitError(.input, "\(error)")
         }
         context = try Context()
         loop = try PollLoop(name: "sluice-watchdog")

@@ -1,6 +1,7 @@
 internal import Commands
 internal import Dispatch
 internal import Glibc
+internal import Host
 internal import Sluice
 internal import Store
 internal import Synchronization
@@ -11,9 +12,10 @@ internal import ZeroMQ
 /// coordinator it does nothing; whatever fails here is made good by the sweep.
 enum Hints {
     static func send(_ kind: Hint.Kind, _ ids: [CommandID] = [], in directory: DataDirectory) {
-        guard LockProbe(path: directory.run.coordinatorLock).isHeld else { return }
-        let descriptor = open(directory.run.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0, let context = try? Context(), let loop = try? PollLoop(name: "sluice-hint") else {
+        guard directory.run.probe(.coordinator).isHeld else { return }
+        guard let descriptor = try? openDirectory(directory.run.path), let context = try? Context(),
+            let loop = try? PollLoop(name: "sluice-hint")
+        else {
             return
         }
         let endpoint = Endpoint.ipc(directoryDescriptor: descriptor, name: RunDirectory.Socket.intake.name)

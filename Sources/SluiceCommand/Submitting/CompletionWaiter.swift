@@ -2,6 +2,7 @@ internal import CLinux
 internal import Commands
 internal import Console
 internal import Glibc
+internal import Host
 internal import Sluice
 internal import Store
 internal import Synchronization
@@ -105,10 +106,9 @@ struct CompletionWaiter {
     }
 
     private func watchCoordinator() async {
-        let path = client.directory.run.coordinatorLock
         var hasSaid = false
         while !Task.isCancelled {
-            let isRunning = LockProbe(path: path).isHeld
+            let isRunning = client.directory.run.probe(.coordinator).isHeld
             if !isRunning, !hasSaid {
                 hasSaid = true
                 Diagnostics.say("nothing is running yet; waiting. Start it with “sluice up”")

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Host
 
 /// Lines of a descriptor, in large reads. A line that is too long is an error before it is in memory.
 struct LineReader {
@@ -73,7 +74,7 @@ struct LineReader {
                 return
             }
             guard errno == EINTR else {
-                throw ExitError(.input, "standard input cannot be read: \(String(cString: strerror(errno)))")
+                throw ExitError(.input, "cannot read standard input: \(SystemError().reason)")
             }
         }
     }

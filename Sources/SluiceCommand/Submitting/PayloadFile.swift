@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Glibc
+internal import Host
 internal import Operations
 internal import Sluice
 internal import Store
@@ -14,7 +15,7 @@ enum PayloadFile {
     static func read(_ path: String) throws -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw ExitError(.input, "the payload file \(path) cannot be opened: \(String(cString: strerror(errno)))")
+            throw ExitError(.input, "\(SystemError("open the payload file", path))")
         }
         defer { close(descriptor) }
         var bytes: [UInt8] = []
@@ -23,7 +24,7 @@ enum PayloadFile {
             let count = Glibc.read(descriptor, &buffer, buffer.count)
             if count < 0 {
                 if errno == EINTR { continue }
-                throw ExitError(.input, "the payload file \(path) cannot be read: \(String(cString: strerror(errno)))")
+                throw ExitError(.input, "\(SystemError("read the payload file", path))")
             }
             if count == 0 { return bytes }
             bytes.append(contentsOf: buffer[..<count])

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Commands
 internal import Glibc
+internal import Host
 internal import Operations
 internal import Store
 
@@ -19,7 +20,7 @@ final class SpoolStage: Sendable {
         while true {
             let path = "\(parent.directory)/\(CommandID())\(Self.ending)"
             guard mkdir(path, 0o700) == 0 else {
-                throw StoreError(errno: errno, "The directory \(path) cannot be made")
+                throw StoreError(SystemError("create", path))
             }
             // A sweep that comes between takes it for left over.
             guard let descriptor = try Self.lock(path, LOCK_EX) else { continue }
@@ -43,7 +44,7 @@ final class SpoolStage: Sendable {
             defer { close(descriptor) }
             for copy in try DataDirectory.names(path) where CommandID(copy) != nil { unlink("\(path)/\(copy)") }
             guard rmdir(path) == 0 else {
-                throw StoreError(errno: errno, "\(path) was left over and cannot be deleted")
+                throw StoreError(SystemError("delete the left-over directory", path))
             }
         }
     }
@@ -53,13 +54,13 @@ final class SpoolStage: Sendable {
         let descriptor = clinux_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW, 0)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
-            throw StoreError(errno: errno, "The directory \(path) cannot be opened")
+            throw StoreError(SystemError("open", path))
         }
         guard flock(descriptor, operation) == 0 else {
-            let code = errno
+            let error = SystemError("lock", path)
             close(descriptor)
-            if code == EWOULDBLOCK { return nil }
-            throw StoreError(errno: code, "The directory \(path) cannot be locked")
+            if error.code == EWOULDBLOCK { return nil }
+            throw StoreError(error)
         }
         var locked = stat()
         var named = stat()

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Glibc
+internal import Host
 internal import Operations
 internal import Sluice
 internal import Store
@@ -22,6 +23,7 @@ struct ExitError: Error {
         switch error {
         case let exitError as ExitError: self = exitError
         case let error as StoreError: self.init(SluiceError(error))
+        case let error as SystemError: self.init(SluiceError(StoreError(error)))
         case let error as SluiceError: self.init(Self.code(error.code), error.message)
         case let error as PayloadError: self.init(SluiceError(error))
         case let error as SpoolError: self.init(error.isCreation ? .cannotCreate : .cannotWrite, error.description)
@@ -45,7 +47,8 @@ struct ExitError: Error {
 
     /// Prints the sentence on standard error and ends the process.
     static func end(with error: any Error) -> Never {
-        if error is ExitError || error is StoreError || error is SluiceError || error is PayloadError
+        if error is ExitError || error is StoreError || error is SystemError || error is SluiceError
+            || error is PayloadError
             || error is ZeroMQError || error is SpoolError
         {
             let exitError = ExitError(error)

@@ -1,5 +1,6 @@
 internal import Console
 internal import Glibc
+internal import Host
 internal import Synchronization
 
 /// Standard output: data and nothing else. Buffered; flushed when it is full, by ``flush()`` and at the end.
@@ -74,7 +75,7 @@ enum Output {
     private static func giveUp(_ number: CInt) -> Never {
         // Who closed the pipe has read enough, as head does.
         if number == EPIPE { _exit(ExitCode.done.rawValue) }
-        Diagnostics.say("cannot write to standard output: \(String(cString: strerror(number)))")
+        Diagnostics.say("cannot write to standard output: \(SystemError(number).reason)")
         _exit(ExitCode.cannotWrite.rawValue)
     }
 }

@@ -1,5 +1,5 @@
-internal import CLinux
 internal import Commands
+internal import Host
 
 #if canImport(Glibc)
     internal import Glibc
@@ -20,7 +20,7 @@ extension DataDirectory {
             throw StoreError(.invalid, "\(shardCount) shards are not a power of two from 1 to 256.")
         }
         try prepare()
-        let lock = try FileLock.wait(run.createLock)
+        let lock = try takeCreateLock()
         defer { withExtendedLifetime(lock) {} }
         let found = try shards()
         let isCut = access(run.creating, F_OK) == 0
@@ -34,9 +34,15 @@ extension DataDirectory {
         for shard in 0..<shardCount { try makeShard(shard, of: shardCount, store: store, types: types) }
         try sync(path)
         guard rename(run.creating, run.created) == 0 else {
-            throw StoreError(errno: errno, "\(run.creating) cannot be renamed")
+            throw StoreError(SystemError("rename", run.creating))
         }
         try sync(run.path)
+    }
+
+    /// Waits for the lock that makes shards, at most 10 s.
+    func takeCreateLock() throws(StoreError) -> FileLock {
+        if let lock = try run.take(.create, timeout: longTimeout) { return lock }
+        throw StoreError(.busy, "The lock \(run.lock(.create)) was held for longer than 10 s; try again.")
     }
 
     /// - Throws: where there were shards, and all are gone.
@@ -51,7 +57,7 @@ extension DataDirectory {
     func countShards() throws(StoreError) -> Int {
         if access(run.creating, F_OK) == 0 {
             // Free again means made, or cut: then the marker still stands.
-            _ = try FileLock.wait(run.createLock)
+            _ = try takeCreateLock()
             guard access(run.creating, F_OK) != 0 else {
                 throw StoreError(
                     .missing, "The making of the store in \(path) was cut; start “sluice up” to make it anew.")
@@ -98,19 +104,19 @@ extension DataDirectory {
 
     /// Makes an empty file that nobody else can read.
     func touch(_ path: String) throws(StoreError) {
-        let descriptor = clinux_open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw StoreError(errno: errno, "\(path) cannot be made") }
-        close(descriptor)
+        do throws(SystemError) {
+            close(try openFile(path, O_WRONLY | O_CREAT))
+        } catch {
+            throw StoreError(error)
+        }
     }
 
     /// Makes a file, or the names in a directory, durable.
     func sync(_ path: String) throws(StoreError) {
-        let descriptor = clinux_open(path, O_RDONLY | O_CLOEXEC, 0)
-        guard descriptor >= 0, fsync(descriptor) == 0 else {
-            let code = errno
-            if descriptor >= 0 { close(descriptor) }
-            throw StoreError(errno: code, "\(path) cannot be synced")
+        do throws(SystemError) {
+            try syncFile(path)
+        } catch {
+            throw StoreError(error)
         }
-        close(descriptor)
     }
 }

@@ -1,4 +1,4 @@
-internal import CLinux
+internal import Host
 
 #if canImport(Glibc)
     internal import Glibc
@@ -60,7 +60,7 @@ package struct DataDirectory: Sendable, Hashable {
     package static func names(_ path: String) throws(StoreError) -> [String] {
         guard let listing = opendir(path) else {
             if errno == ENOENT { return [] }
-            throw StoreError(errno: errno, "The directory \(path) cannot be read")
+            throw StoreError(SystemError("read", path))
         }
         defer { closedir(listing) }
         var names: [String] = []
@@ -76,7 +76,7 @@ package struct DataDirectory: Sendable, Hashable {
     /// Refuses what belongs to somebody else or is open to others.
     static func check(_ path: String, isDirectory: Bool) throws(StoreError) {
         var facts = stat()
-        guard stat(path, &facts) == 0 else { throw StoreError(errno: errno, "\(path) cannot be looked at") }
+        guard stat(path, &facts) == 0 else { throw StoreError(SystemError("stat", path)) }
         guard (facts.st_mode & S_IFMT == S_IFDIR) == isDirectory else {
             throw StoreError(
                 .permission, "\(path) is no \(isDirectory ? "directory" : "file"); move it out of the way.")
@@ -105,7 +105,7 @@ package struct DataDirectory: Sendable, Hashable {
     private func make(_ directory: String) throws(StoreError) {
         guard mkdir(directory, 0o700) == 0 else {
             if errno == EEXIST { return }
-            throw StoreError(errno: errno, "The directory \(directory) cannot be made")
+            throw StoreError(SystemError("create", directory))
         }
         // One that may be written and not read cannot be synced.
         let parent = "\(directory)/.."

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Host
 
 /// A death that a supervisor orders counts for nobody, nor one of a worker that somebody had stopped: who kills it leaves a
 /// note before, and whoever reaps the worker finds it, also when that is the next coordinator.

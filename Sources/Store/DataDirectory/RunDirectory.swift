@@ -1,3 +1,5 @@
+package import Host
+
 /// `run/` of a data directory: the locks, notes and sockets of the processes that work on it. Every name in it is
 /// made here.
 ///
@@ -51,15 +53,46 @@ package struct RunDirectory: Sendable, Hashable {
         }
     }
 
+    /// The path of a socket.
     package func socket(_ socket: Socket) -> String { "\(path)/\(socket.name)" }
 
     // MARK: Locks
 
-    var createLock: String { "\(path)/create.lock" }
-    var backupLock: String { "\(path)/backup.lock" }
-    package var checkpointLock: String { "\(path)/checkpoint.lock" }
-    package var coordinatorLock: String { "\(path)/coordinator.lock" }
-    package func seatLock(_ seat: Int) -> String { "\(path)/seat-\(DataDirectory.twoDigits(seat)).lock" }
+    package enum Lock: Sendable, Hashable {
+        case create
+        case backup
+        case checkpoint
+        case coordinator
+        case seat(Int)
+
+        /// The name of its file.
+        package var name: String {
+            switch self {
+            case .create: "create.lock"
+            case .backup: "backup.lock"
+            case .checkpoint: "checkpoint.lock"
+            case .coordinator: "coordinator.lock"
+            case .seat(let seat): "seat-\(DataDirectory.twoDigits(seat)).lock"
+            }
+        }
+    }
+
+    /// The path of a lock file.
+    package func lock(_ lock: Lock) -> String { "\(path)/\(lock.name)" }
+
+    /// Takes a lock. Blocks for `timeout` at most.
+    /// - Returns: nil where the lock is still held after `timeout`.
+    package func take(_ lock: Lock, timeout: Duration = .zero) throws(StoreError) -> FileLock? {
+        do throws(SystemError) {
+            let path = self.lock(lock)
+            return timeout > .zero ? try FileLock.attempt(path, timeout: timeout) : try FileLock.attempt(path)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Looks whether a lock is held, and by which process.
+    package func probe(_ lock: Lock) -> LockProbe { LockProbe(path: self.lock(lock)) }
 
     // MARK: Notes
 

@@ -1,4 +1,5 @@
 internal import Commands
+internal import Host
 
 #if canImport(Glibc)
     internal import Glibc
@@ -48,7 +49,7 @@ extension SQLiteStore {
             for made in missing.reversed() { rmdir(made) }
             throw error
         }
-        guard let lock = try FileLock.attempt(target.run.backupLock) else {
+        guard let lock = try target.run.take(.backup) else {
             throw StoreError(.busy, "Another backup is being made in \(directory); try again when it has ended.")
         }
         defer { withExtendedLifetime(lock) {} }
@@ -62,19 +63,19 @@ extension SQLiteStore {
             }
             // A part is no backup, and one that was killed must not stand in the way of the next: the names come last. Nor
             // does a backup take the place of a store that was made there meanwhile.
-            let making = try FileLock.wait(target.run.createLock)
+            let making = try target.takeCreateLock()
             defer { withExtendedLifetime(making) {} }
             try target.refuseShards()
             for shard in shards {
                 let (copy, path) = (target.unfinished(shard.number), target.shard(shard.number))
-                guard rename(copy, path) == 0 else { throw StoreError(errno: errno, "\(copy) cannot be renamed") }
+                guard rename(copy, path) == 0 else { throw StoreError(SystemError("rename", copy)) }
                 placed.append(path)
             }
             try target.sync(directory)
         } catch {
             target.removeUnfinished(shards.count)
             for path in placed { unlink(path) }
-            unlink(target.run.backupLock)
+            unlink(target.run.lock(.backup))
             for made in missing.reversed() { rmdir(made) }
             throw error
         }

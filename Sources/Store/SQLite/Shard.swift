@@ -193,7 +193,7 @@ final class Shard: Sendable {
     /// Checkpoints if nobody else is there to do it: the coordinator holds the lock for life.
     private func relieve(timeout: Duration = shortTimeout) {
         // What was written is durable whatever becomes of this; the next writer tries again.
-        guard let lock = try? FileLock.attempt(options.directory.run.checkpointLock) else { return }
+        guard let lock = try? options.directory.run.take(.checkpoint) else { return }
         _ = try? checkpoint(timeout: timeout)
         withExtendedLifetime(lock) {}
     }
@@ -209,7 +209,7 @@ final class Shard: Sendable {
         }
         let bytes = walBytes.load(ordering: .relaxed)
         guard bytes > options.walLimit else { return }
-        let holders = WALHolders(of: path, checkpointLock: options.directory.run.checkpointLock).sentence
+        let holders = WALHolders(of: path, run: options.directory.run).sentence
         throw StoreError(
             .overloaded, "The WAL of shard \(number) (\(path)-wal) has \(bytes >> 20) MB; \(holders). Try again.",
             shard: number)

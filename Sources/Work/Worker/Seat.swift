@@ -1,4 +1,5 @@
 internal import Glibc
+package import Host
 package import Store
 
 /// A worker's place: the lowest free `run/seat-NN.lock`, held by `flock` for life.
@@ -17,7 +18,7 @@ package struct Seat: ~Copyable {
     /// - Throws: ``StoreError`` where no seat is free, or a lock cannot be made.
     package static func take(in run: RunDirectory) throws(StoreError) -> Seat {
         for number in 0..<maxCount {
-            if let lock = try FileLock.attempt(run.seatLock(number)) {
+            if let lock = try run.take(.seat(number)) {
                 let epoch = Int64.random(in: 1...Int64.max)
                 // Before its session and its hello: who sat here before it is known to be gone.
                 lock.sign("\(epoch)\n")

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Commands
 internal import Glibc
+internal import Host
 internal import Logging
 internal import Store
 internal import Wire
@@ -57,9 +58,10 @@ actor WorkerLink {
         let now = Int64(clinux_monotonic())
         heardAt = now
         transfersAt = now
-        runDescriptor = clinux_open(runDirectory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
-        guard runDescriptor >= 0 else {
-            throw StoreError(errno: errno, "\(runDirectory.path) cannot be opened")
+        do throws(SystemError) {
+            runDescriptor = try openDirectory(runDirectory.path)
+        } catch {
+            throw StoreError(error)
         }
         var options = Socket.Options()
         options.sendHighWaterMark = 100_000

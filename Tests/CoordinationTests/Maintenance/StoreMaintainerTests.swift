@@ -1,4 +1,5 @@
 import Commands
+import Host
 import Logging
 import Store
 import Synchronization
@@ -25,7 +26,7 @@ import Testing
             place = try TemporaryDirectory("keeper")
             let directory = DataDirectory(path: "\(place.path)/data")
             store = try SQLiteStore(directory: directory, create: true, shardCount: shards)
-            lock = try FileLock.attempt(directory.run.checkpointLock)
+            lock = try directory.run.take(.checkpoint)
             let log = log
             maintainer = StoreMaintainer(
                 store: store, retention: retention, abandoned: abandoned,

@@ -1,3 +1,4 @@
+import Host
 import Store
 import TestSupport
 import Testing
@@ -23,7 +24,7 @@ import Testing
         #expect(!seating.isTaken(3, from: 10))
         #expect(try dead(before: 20) == [10, 30])
 
-        let lock = try #require(try FileLock.attempt(seating.runDirectory.seatLock(3)))
+        let lock = try #require(try seating.runDirectory.take(.seat(3)))
         lock.sign("20\n")
         #expect(!seating.isTaken(3, from: 20))
         #expect(try dead(before: 20) == [10, 30])

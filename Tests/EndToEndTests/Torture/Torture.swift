@@ -279,7 +279,7 @@ final class Torture: Sendable {
     private var isReady: Bool {
         get throws {
             let seated = Set(try store.sessions().map(\.pid))
-            let lock = contents(of: DataDirectory(path: installation.data).run.coordinatorLock) ?? []
+            let lock = contents(of: DataDirectory(path: installation.data).run.lock(.coordinator)) ?? []
             return slots.withLock { slots in
                 slots.enumerated().allSatisfy { slot, child in
                     guard let child, child.ending == nil else { return false }

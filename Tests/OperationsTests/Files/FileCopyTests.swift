@@ -316,7 +316,7 @@ import Work
             let file = try harness.directory.file("a", sample(2 << 20))
             let failure = try await harness.failure(file: file, to: "file://\(target)/x")
             #expect(failure.fault == .command)
-            #expect(failure.reason.contains("No space left"), "\(failure.reason)")
+            #expect(failure.reason.contains("no space left"), "\(failure.reason)")
             #expect(try names(target).isEmpty)
         }
     }

@@ -75,7 +75,7 @@ import Testing
     func `a writer checkpoints past 32 MB, unless somebody is there to do it`(_ isHeld: Bool) throws {
         let place = try SQLitePlace()
         let store = try place.store(shards: 1)
-        let descriptor = clinux_open(place.data.run.checkpointLock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let descriptor = clinux_open(place.data.run.lock(.checkpoint), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         defer { close(descriptor) }
         if isHeld { try #require(flock(descriptor, LOCK_EX | LOCK_NB) == 0) }
         let large = CommandDraft.noop.with {

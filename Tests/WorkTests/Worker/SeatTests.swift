@@ -1,4 +1,5 @@
 import Glibc
+import Host
 import Store
 import TestSupport
 import Testing
@@ -19,18 +20,18 @@ import Testing
                 let third = try Seat.take(in: RunDirectory(path: directory.path))
                 #expect(third.number == 2)
                 epochs = [first.epoch, second.epoch, third.epoch]
-                #expect(LockProbe(path: RunDirectory(path: directory.path).seatLock(1)).isHeld)
+                #expect(RunDirectory(path: directory.path).probe(.seat(1)).isHeld)
                 withExtendedLifetime(second) {}
                 withExtendedLifetime(third) {}
             }
             // The second and the third are gone, the first is not. Another test's child has them until it has begun.
             try await until("free seats") {
-                (1...2).allSatisfy { !LockProbe(path: RunDirectory(path: directory.path).seatLock($0)).isHeld }
+                (1...2).allSatisfy { !RunDirectory(path: directory.path).probe(.seat($0)).isHeld }
             }
             let next = try Seat.take(in: RunDirectory(path: directory.path))
             #expect(next.number == 1)
             epochs.insert(next.epoch)
-            #expect(LockProbe(path: RunDirectory(path: directory.path).seatLock(0)).isHeld)
+            #expect(RunDirectory(path: directory.path).probe(.seat(0)).isHeld)
             withExtendedLifetime(first) {}
         }
         #expect(epochs.count == 4 && epochs.allSatisfy { $0 > 0 })
@@ -51,7 +52,7 @@ import Testing
         defer { directory.remove() }
         let seat = try Seat.take(in: RunDirectory(path: directory.path))
         let epoch = seat.epoch
-        #expect(ProcessIdentity.contents(of: RunDirectory(path: directory.path).seatLock(0)) == "\(epoch)\n")
+        #expect(TextFile.read(RunDirectory(path: directory.path).lock(.seat(0))) == "\(epoch)\n")
         withExtendedLifetime(seat) {}
     }
 }

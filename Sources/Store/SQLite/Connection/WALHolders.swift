@@ -1,3 +1,5 @@
+internal import Host
+
 /// Who keeps a WAL from being started over: found in /proc/locks, as SQLite locks bytes of the `-shm` file.
 struct WALHolders {
     /// “process 12 (sluice) reads from it”, for an error message.
@@ -8,16 +10,17 @@ struct WALHolders {
     /// And the lock of who writes is on byte 120.
     private static let writeLock = 120
 
-    init(of path: String, checkpointLock: String) {
+    init(of path: String, run: RunDirectory) {
         let readers = Set(
             KernelLock.all(on: "\(path)-shm")
                 .filter { $0.kind == "POSIX" && Self.readMarks.contains($0.start) }.map(\.pid))
-        let owner = LockProbe(path: checkpointLock)
+        let owner = run.probe(.checkpoint)
         if !readers.isEmpty {
             sentence = Self.list(readers) + (readers.count == 1 ? " reads from it" : " read from it")
         } else if owner.isHeld {
             sentence =
-                (owner.pid.map { Self.list([$0]) } ?? "somebody") + " holds \(checkpointLock) and has not copied it"
+                (owner.pid.map { Self.list([$0]) } ?? "somebody")
+                + " holds \(run.lock(.checkpoint)) and has not copied it"
         } else {
             sentence = "nobody has copied it"
         }
@@ -32,7 +35,7 @@ struct WALHolders {
 
     private static func list(_ pids: Set<Int32>) -> String {
         pids.sorted().map { pid in
-            let name = ProcessIdentity.contents(of: "/proc/\(pid)/comm")?.filter { $0 != "\n" }
+            let name = TextFile.read("/proc/\(pid)/comm")?.filter { $0 != "\n" }
             return "process \(pid)" + (name.map { " (\($0))" } ?? "")
         }.joined(separator: ", ")
     }

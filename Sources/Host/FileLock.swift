@@ -1,6 +1,3 @@
-internal import CLinux
-internal import Commands
-
 #if canImport(Glibc)
     internal import Glibc
 #else
@@ -18,9 +15,8 @@ package final class FileLock: Sendable {
 
     /// Takes the lock if nobody has it. - Returns: nil where somebody has.
     /// - Throws: where the file cannot be made or opened.
-    package static func attempt(_ path: String) throws(StoreError) -> FileLock? {
-        let descriptor = clinux_open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw StoreError(errno: errno, "The lock \(path) cannot be opened") }
+    package static func attempt(_ path: String) throws(SystemError) -> FileLock? {
+        let descriptor = try openFile(path, O_RDWR | O_CREAT)
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)
             return nil
@@ -28,15 +24,9 @@ package final class FileLock: Sendable {
         return FileLock(descriptor: descriptor)
     }
 
-    /// Waits for the lock, at most 10 s.
-    static func wait(_ path: String) throws(StoreError) -> FileLock {
-        if let lock = try attempt(path, timeout: longTimeout) { return lock }
-        throw StoreError(.busy, "The lock \(path) was held for longer than 10 s; try again.")
-    }
-
     /// Waits for the lock. - Returns: nil where somebody has it for longer.
-    package static func attempt(_ path: String, timeout: Duration) throws(StoreError) -> FileLock? {
-        for _ in 0..<timeout.milliseconds {
+    package static func attempt(_ path: String, timeout: Duration) throws(SystemError) -> FileLock? {
+        for _ in 0..<timeout.nanoseconds / 1_000_000 {
             if let lock = try attempt(path) { return lock }
             usleep(1000)
         }

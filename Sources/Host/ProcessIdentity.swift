@@ -1,6 +1,3 @@
-internal import CLinux
-internal import Glibc
-
 /// What tells one process from a later one with the same number.
 package enum ProcessIdentity {
     /// Field 22 of /proc/PID/stat: clock ticks from boot to the start of the process; nil where there is no such process.
@@ -16,30 +13,13 @@ package enum ProcessIdentity {
 
     /// Fields 3 and up of /proc/PID/stat; none where there is no such process.
     private static func fields(of pid: Int32) -> [Substring] {
-        guard let text = contents(of: "/proc/\(pid)/stat") else { return [] }
+        guard let text = TextFile.read("/proc/\(pid)/stat") else { return [] }
         // The second field is the name in parentheses, and may hold spaces and parentheses itself.
         guard let end = text.lastIndex(of: ")") else { return [] }
         return text[text.index(after: end)...].split(separator: " ")
     }
 
     /// /proc/sys/kernel/random/boot_id, which changes with each boot; empty where it cannot be read.
-    package static var bootID: String {
-        (contents(of: "/proc/sys/kernel/random/boot_id") ?? "").filter { !$0.isWhitespace }
-    }
-
-    /// The text of a file under /proc, nil where it cannot be read.
-    package static func contents(of path: String) -> String? {
-        let descriptor = clinux_open(path, O_RDONLY | O_CLOEXEC, 0)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var text: [UInt8] = []
-        let isWhole = withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
-            while true {
-                let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-                guard count > 0 else { return count == 0 }
-                text.append(contentsOf: buffer[..<count])
-            }
-        }
-        return isWhole && !text.isEmpty ? String(decoding: text, as: UTF8.self) : nil
-    }
+    package static let bootID: String =
+        (TextFile.read("/proc/sys/kernel/random/boot_id") ?? "").filter { !$0.isWhitespace }
 }

@@ -1,9 +1,8 @@
 import Glibc
-import Store
 import TestSupport
 import Testing
 
-@testable import Coordination
+@testable import Host
 
 @Suite struct WatchedProcessTests {
     @Test func `only the process that was meant is watched and killed`() async throws {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import Store
+@testable import Host
 
 @Suite struct FileLockTests {
     @Test func `one has a lock, and whoever looks sees who`() async throws {
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func `a lock that cannot be made is named`() {
-        let error = #expect(throws: StoreError.self) { _ = try FileLock.attempt("/no/such/directory/a.lock") }
-        #expect(error?.code == .missing && error?.message.contains("/no/such/directory/a.lock") == true)
+        let error = #expect(throws: SystemError.self) { _ = try FileLock.attempt("/no/such/directory/a.lock") }
+        #expect(error?.code == ENOENT && error?.description.contains("“/no/such/directory/a.lock”") == true)
     }
 }
