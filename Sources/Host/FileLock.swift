@@ -4,8 +4,8 @@
     internal import Darwin
 #endif
 
-/// An exclusive flock(2) on a file of its own, held until this goes away or its process ends, in whatever way. Processes
-/// and stores exclude each other.
+/// An exclusive flock(2) on a file of its own. It is held until this object goes away or its process ends, in whatever
+/// way. Two locks on one file exclude each other, in two processes as in one.
 package final class FileLock: Sendable {
     private let descriptor: CInt
 
@@ -13,7 +13,8 @@ package final class FileLock: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Takes the lock if nobody has it. - Returns: nil where somebody has.
+    /// Takes the lock, and makes its file where there is none.
+    /// - Returns: nil where the lock is held.
     /// - Throws: where the file cannot be made or opened.
     package static func attempt(_ path: String) throws(SystemError) -> FileLock? {
         let descriptor = try openFile(path, O_RDWR | O_CREAT)
@@ -24,7 +25,8 @@ package final class FileLock: Sendable {
         return FileLock(descriptor: descriptor)
     }
 
-    /// Waits for the lock. - Returns: nil where somebody has it for longer.
+    /// As ``attempt(_:)``, once each millisecond. Blocks.
+    /// - Returns: nil where the lock is held for longer than `timeout`.
     package static func attempt(_ path: String, timeout: Duration) throws(SystemError) -> FileLock? {
         for _ in 0..<timeout.nanoseconds / 1_000_000 {
             if let lock = try attempt(path) { return lock }
@@ -33,7 +35,7 @@ package final class FileLock: Sendable {
         return nil
     }
 
-    /// Writes into the file who holds it.
+    /// Writes into the file which process holds the lock. It may be read without the lock.
     package func sign(_ text: String) {
         ftruncate(descriptor, 0)
         _ = text.withCString { pwrite(descriptor, $0, strlen($0), 0) }

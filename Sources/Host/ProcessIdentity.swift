@@ -1,12 +1,13 @@
-/// What tells one process from a later one with the same number.
+/// What tells a process from a later one with the same number: its start time and the boot.
 package enum ProcessIdentity {
-    /// Field 22 of /proc/PID/stat: clock ticks from boot to the start of the process; nil where there is no such process.
+    /// Field 22 of /proc/PID/stat: clock ticks from the boot to the start of the process; nil where there is no such
+    /// process.
     package static func startTime(of pid: Int32) -> Int64? {
         let fields = fields(of: pid)
         return fields.count > 19 ? Int64(fields[19]) : nil
     }
 
-    /// Whether a signal or a debugger has stopped it.
+    /// Whether a signal or a debugger has stopped the process.
     package static func isStopped(_ pid: Int32) -> Bool {
         fields(of: pid).first.map { $0 == "T" || $0 == "t" } ?? false
     }
@@ -19,7 +20,8 @@ package enum ProcessIdentity {
         return text[text.index(after: end)...].split(separator: " ")
     }
 
-    /// /proc/sys/kernel/random/boot_id, which changes with each boot; empty where it cannot be read.
+    /// /proc/sys/kernel/random/boot_id, which changes with each boot; empty where it cannot be read. What the page cache
+    /// holds is lost in between.
     package static let bootID: String =
         (TextFile.read("/proc/sys/kernel/random/boot_id") ?? "").filter { !$0.isWhitespace }
 }
