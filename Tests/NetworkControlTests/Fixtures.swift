@@ -51,8 +51,8 @@ extension NetworkController {
     /// Whether the gates let a command go.
     /// - Parameter asProbe: it is to be the probe of the circuit breaker, which is not closed.
     func admits(_ qos: QualityOfService, to key: LinkKey, asProbe: Bool = false, now: Int64) -> Bool {
-        switch passage(of: qos, to: key, now: now) {
-        case .open, .probe: !asProbe
+        switch availability(of: qos, to: key, now: now) {
+        case .available, .probe: !asProbe
         case .circuitBreaker:
             asProbe && key.destination.flatMap { circuitBreakers[$0]?.isProbeDue(now: now) } ?? false
         case .heldOffline, .outOfHours, .offline: false

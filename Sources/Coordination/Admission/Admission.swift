@@ -16,7 +16,7 @@ package struct Admission: Sendable {
     /// The load of one destination, and what bounds it.
     struct Load: Sendable, Equatable {
         var held = SlotCounts.Held()
-        var passage = LinkAvailability.open
+        var passage = LinkAvailability.available
         var allowance = LinkAllowance(level: .unknown, limit: .max, lowLimit: .max)
         /// Middle and low commands in flight behind the same uplink.
         var heldByUplink = 0
@@ -82,7 +82,7 @@ package struct Admission: Sendable {
         let serviceClass = request.qos.serviceClass
         if load.isPaused { return .waits(Wait(.pause)) }
         switch load.passage {
-        case .open: break
+        case .available: break
         case .heldOffline: return .waits(Wait(.heldOffline))
         case .outOfHours: return .waits(Wait(.hours))
         case .offline: return .waits(Wait(.offline))

@@ -225,7 +225,7 @@ extension Coordinator {
         let links = dispatcher.links.controller.links
         for (key, since) in linkLog.offlineSince where now - since > Self.unreachable {
             guard let destination = key.destination else { continue }
-            let why = links[key]?.probe.reason ?? "no reason known"
+            let why = links[key]?.circuitBreaker.reason ?? "no reason known"
             let reason = "\(destination) could not be reached for 7 days: \(why)"
             isGivingUp = true
             write { store throws(StoreError) -> [StatusEvent] in

@@ -297,7 +297,7 @@ extension Dispatcher {
         // What was dispatched in the ordinary way is not there any more.
         guard queue.contains(command.id), reconnecting[command.id] != nil || !hasOfItsClass(command) else { return }
         let load = load(ReadyKey(destination: command.destination, qos: command.qos), now: now)
-        guard load.passage == .open else { return }
+        guard load.passage == .available else { return }
         let lane = ReadyQueue.Lane(command)
         let able = candidates.indices.filter { candidates[$0].takes(lane) }
         let ordinary = able.filter { candidates[$0].room(command.qos.serviceClass) > 0 }

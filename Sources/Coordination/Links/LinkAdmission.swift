@@ -68,7 +68,7 @@ package struct LinkAdmission: Sendable {
     func load(_ destination: Destination, _ qos: QualityOfService, now: Int64) -> Admission.Load {
         let key = LinkKey(destination, .up)
         var load = Admission.Load()
-        load.passage = controller.passage(of: qos, to: key, now: now)
+        load.passage = controller.availability(of: qos, to: key, now: now)
         // What was decided while it was offline says nothing of the moment in which it is back.
         load.allowance =
             allowances[destination].flatMap { $0.level == .offline ? nil : $0 } ?? controller.firstAllowance(of: key)

@@ -1,229 +1,239 @@
 package import Commands
 
-/// Whether a link is there at all, and which command may find out. Pure.
+/// Whether a link can be used at all, and which command may find out. Pure.
 ///
-/// A destination that cannot be reached is a link at the level `offline`, so that there is one reason, one schedule of probes
-/// and one event. Three different commands that fail for the link with no answer between close it: one command alone says
-/// nothing, because its own URL may be what fails. So do silence while bytes are in flight, and the kernel's word about routes.
-/// Bytes and answers outweigh the kernel's word: they open the link, and it stays open until the kernel says so anew and
-/// nothing comes through.
-/// Destinations that refuse every command are ``DestinationCircuitBreaker``'s: the link is well there.
+/// An open circuit breaker of a link is the level `offline`, so that there is one reason, one schedule of probes and one
+/// event. Three things open it:
+/// * Three different commands fail for the link with no answer between them. One command alone shows nothing, because its
+///   own URL may be what fails.
+/// * Nothing is acknowledged for 3 s, or 8 round trips, with bytes in flight.
+/// * The kernel reports that there is no route. Bytes and answers outweigh the routing table: they close the circuit
+///   breaker, and it stays closed until the kernel reports the loss again and nothing comes through.
+///
+/// A destination that refuses every command is ``DestinationCircuitBreaker``'s matter: its link works.
 ///
 /// ```
-///            3 commands failed · silence · no route
-///      open ───────────────────────────────────────────────────────────► closed ◄──┐ failed: next probe later
-///        ▲                                                                 │  │     │ cancelled: next probe at once
-///        │ answered, or 64 kB acknowledged, or 5 s of progress             │  └─────┘
-///        └──────────────────────── half-open ◄─────────────────────────────┘ first byte acknowledged
+///            3 commands failed · silence · no route             first byte acknowledged
+///   closed ─────────────────────────────────────────► open ─────────────────────────────► half-open
+///     ▲                                               │  ▲                                  │   │
+///     │                                               │  └──────────────────────────────────┘   │
+///     │                                               │    failed, undecided, 5 s without        │
+///     │                                               │    progress: next probe an interval      │
+///     │                                               │    later; withdrawn: at once             │
+///     └───────────────────────────────────────────────┴──────────────────────────────────────────┘
+///                           answered · 64 kB acknowledged · 5 s of progress
 /// ```
 ///
 /// Probes start a twentieth of the outage's age apart, at least 1 s and at most 30 s, ±20 %. So the end of an outage is
-/// noticed within a twentieth of its length more. The usual 1, 2, 4, 8, 16, 30 s found the end of a 30 s blackout after up
-/// to 16 s, where 3 s are the target.
+/// noticed after at most a twentieth of its length. The usual 1, 2, 4, 8, 16, 30 s found the end of a 30 s blackout after
+/// up to 16 s, where the target is 3 s.
 package struct LinkCircuitBreaker: Sendable, Equatable {
     package enum State: Sendable, Equatable {
-        case open
+        /// Commands flow.
         case closed
-        /// Bytes got through; waiting for enough of them.
+        /// Nothing goes but one probe at a time.
+        case open
+        /// Some bytes were acknowledged; enough of them close the circuit breaker.
         case halfOpen
     }
 
-    private struct Word: Sendable, Equatable {
+    package enum Event: Sendable, Equatable {
+        case opened
+        case closed
+    }
+
+    /// A report of the kernel that a route is lost.
+    private struct RouteLoss: Sendable, Equatable {
         var reason: String
         var at: Int64
     }
 
-    package enum Event: Sendable, Equatable {
-        case closed
-        case opened
-    }
-
-    package private(set) var state = State.open
-    /// What happened, in a sentence.
+    package private(set) var state = State.closed
+    /// Why it is open, in a sentence.
     package private(set) var reason: String?
-    /// When it closed, in nanoseconds of the monotonic clock.
+    /// When it opened, in nanoseconds of the monotonic clock.
     package private(set) var since: Int64 = 0
-    /// Commands that failed for the link, without an answer between.
+    /// Commands that failed for the link since the last answer.
     private var failed: Set<CommandID> = []
-    /// When the kernel said that there is no route; nil where it has one, or has not spoken.
+    /// When the kernel reported that there is no route; nil while it has one or has not reported.
     private var routeLostAt: Int64?
-    /// Bytes or answers came through although the kernel had said that there is no route: its table is not the one that
-    /// the workers send by. Until it names a route again, its word alone closes nothing.
-    package private(set) var contradictsTable = false
-    /// What the kernel said since, and when; it counts unless something comes through within ``shortestSilence``.
-    private var doubted: Word?
+    /// Bytes or answers came through although the kernel had reported that there is no route, so its table is not the
+    /// one by which the workers send. Until the kernel names a route again, its report alone opens nothing.
+    package private(set) var contradictsRoutes = false
+    /// The last report since then. It counts unless something comes through within ``minSilence``.
+    private var doubtedLoss: RouteLoss?
     private var permit = ProbePermit(dueAt: 0)
-    /// Probes that have heard nothing and still wait for their connect.
-    private var former: Set<CommandID> = []
+    /// Probes that have heard nothing in their turn and still wait for their connect.
+    private var silentProbes: Set<CommandID> = []
     private var halfOpenSince: Int64 = 0
     private var lastProgress: Int64 = 0
     private var acknowledged: Int64 = 0
 
-    package static let commandsToClose = 3
-    package static let shortestSilence: Int64 = 3_000_000_000
+    package static let failuresToOpen = 3
+    package static let minSilence: Int64 = 3_000_000_000
     package static let silentRoundTrips: Int64 = 8
-    package static let shortestInterval: Int64 = 1_000_000_000
-    package static let longestInterval: Int64 = 30_000_000_000
+    package static let minInterval: Int64 = 1_000_000_000
+    package static let maxInterval: Int64 = 30_000_000_000
     package static let ageShare: Int64 = 20
     package static let jitter = 0.2
-    package static let reportsLag: Int64 = 1_000_000_000
-    package static let bytesToOpen: Int64 = 64_000
+    /// Workers report what happened up to a quarter of a second ago, and later where they are busy.
+    package static let reportDelay: Int64 = 1_000_000_000
+    package static let bytesToClose: Int64 = 64_000
     package static let halfOpenTimeout: Int64 = 5_000_000_000
-    /// The next probe may go when one has heard nothing for so long, though its connect lasts 10 s: of its SYNs those after 1
-    /// and 3 s are sent, and then the light may come back right after one that was lost.
-    package static let timeout: Int64 = 2_000_000_000
+    /// The next probe may go when one has heard nothing for this time, although its connect lasts 10 s: its SYNs after 1
+    /// and 3 s are sent, and the link may come back right after one that was lost.
+    package static let probeTimeout: Int64 = 2_000_000_000
 
+    /// A closed one.
     package init() {}
 
-    /// As another coordinator left it; the first probe goes at once.
-    package init(closedFor reason: String, now: Int64) { close(reason, now: now, firstProbe: now) }
+    /// An open one, as another coordinator left it; the first probe goes at once.
+    package init(openFor reason: String, now: Int64) { open(reason, now: now, firstProbe: now) }
 
     // MARK: Whether a command may go
 
-    package func admits(now: Int64) -> Bool {
+    package var isClosed: Bool { state == .closed }
+
+    /// When the next probe may go; nil while it is not open or a probe is under way.
+    package var nextProbe: Int64? { state == .open ? permit.nextAt : nil }
+
+    /// Whether a probe may go now.
+    package func isProbeDue(now: Int64) -> Bool {
         switch state {
-        case .open: true
-        case .closed: permit.isFree(now: now)
-        case .halfOpen: false
+        case .closed, .halfOpen: false
+        case .open: permit.isFree(now: now)
         }
     }
 
-    /// When the next probe may go; nil while the link is open or one is under way.
-    package var nextProbe: Int64? { state == .closed ? permit.nextAt : nil }
+    /// Commands have failed for the link, and none was answered since.
+    package var isFailing: Bool { !isClosed || !failed.isEmpty }
 
-    /// The command goes out; where the link is closed it is the probe.
-    package mutating func offered(_ id: CommandID, now: Int64) { if state == .closed { permit.take(id, now: now) } }
-
-    /// It was cancelled, preempted or not taken, and says nothing of the link. The permit is free at once.
-    package mutating func withdrawn(_ id: CommandID, now: Int64) {
-        former.remove(id)
-        guard permit.giveBack(id) else { return }
-        permit.dueAt = now
-        if state == .halfOpen { state = .closed }
+    /// The command is a probe that is under way.
+    package func isProbe(_ id: CommandID) -> Bool {
+        !isClosed && (permit.holder == id || silentProbes.contains(id))
     }
 
-    /// It ended in what says nothing of the link: the next probe waits its time.
-    package mutating func undecided(_ id: CommandID, chance: Double, now: Int64) {
-        former.remove(id)
+    // MARK: What happens to commands
+
+    /// The command goes out; while the circuit breaker is open, it is the probe.
+    package mutating func offered(_ id: CommandID, now: Int64) { if state == .open { permit.take(id, now: now) } }
+
+    /// The command was cancelled, preempted or not claimed, so it tells nothing: the next probe goes at once.
+    package mutating func withdrawn(_ id: CommandID, now: Int64) {
+        silentProbes.remove(id)
         guard permit.giveBack(id) else { return }
-        if state == .halfOpen { state = .closed }
+        permit.dueAt = now
+        if state == .halfOpen { state = .open }
+    }
+
+    /// The command ended in a way that says nothing of the link: the next probe goes an interval later.
+    package mutating func undecided(_ id: CommandID, chance: Double, now: Int64) {
+        silentProbes.remove(id)
+        guard permit.giveBack(id) else { return }
+        if state == .halfOpen { state = .open }
         schedule(chance: chance, now: now)
     }
 
-    /// Commands have failed for the link, and none was answered since.
-    package var isFailing: Bool { state != .open || !failed.isEmpty }
-
-    /// It is a probe that is under way.
-    package func isProbe(_ id: CommandID) -> Bool { state != .open && (permit.holder == id || former.contains(id)) }
-
-    // MARK: Evidence
-
-    /// The destination answered, whatever it said.
+    /// The destination answered, with success or failure.
     package mutating func answered(_ id: CommandID?, now: Int64) -> Event? {
         failed = []
         refute(now: now)
         if let id {
-            former.remove(id)
+            silentProbes.remove(id)
             _ = permit.giveBack(id)
-            if isOfBefore(now) { return nil }
+            if isBeforeLoss(now) { return nil }
         }
-        return open()
-    }
-
-    /// Workers tell what happened up to a quarter of a second ago, and more where they are busy: what they say right after
-    /// the kernel took the route away is of the time before.
-    private func isOfBefore(_ now: Int64) -> Bool { routeLostAt.map { now - $0 < Self.reportsLag } ?? false }
-
-    private mutating func refute(now: Int64) {
-        if let doubted, now - doubted.at >= Self.reportsLag { self.doubted = nil }
+        return close()
     }
 
     /// The command failed for the link.
     /// - Parameter chance: in 0..<1, decides the jitter.
     package mutating func failed(_ id: CommandID, reason: String, chance: Double, now: Int64) -> Event? {
-        guard state == .open else {
-            // Without a route every probe fails, and says less of it than the kernel does.
+        guard isClosed else {
+            // Without a route every probe fails, and says less about the cause than the kernel does.
             if routeLostAt == nil { self.reason = reason }
-            former.remove(id)
+            silentProbes.remove(id)
             if permit.giveBack(id) || state == .halfOpen { schedule(chance: chance, now: now) }
-            state = .closed
+            state = .open
             return nil
         }
         failed.insert(id)
-        guard failed.count >= Self.commandsToClose else { return nil }
-        close(
+        guard failed.count >= Self.failuresToOpen else { return nil }
+        open(
             "\(reason) (\(failed.count) commands, with no answer between)", now: now,
             firstProbe: now + Self.interval(age: 0, chance: chance))
-        return .closed
+        return .opened
     }
 
-    /// Nothing was acknowledged for so long, with bytes in flight: a blackhole, which no error tells of.
-    /// - Parameters:
-    ///   - silence: nanoseconds.
-    ///   - srtt: nanoseconds; nil where unknown.
-    package mutating func silent(for silence: Int64, srtt: Int64?, chance: Double, now: Int64) -> Event? {
-        let timeout = max(Self.shortestSilence, Self.silentRoundTrips * (srtt ?? 0))
-        guard state == .open, silence >= timeout else { return nil }
-        close(
-            "no byte was acknowledged for \(MeasureText.time(silence.seconds)) with transfers in flight", now: now,
-            firstProbe: now + Self.interval(age: 0, chance: chance))
-        return .closed
-    }
+    // MARK: Bytes, routes and time
 
-    /// The kernel has no route or the interface is down: no command waits for a timeout. Bytes that flow outweigh it: where
-    /// they came through in spite of it before, it counts only after a silence.
-    package mutating func routeLost(_ reason: String, chance: Double, now: Int64) -> Event? {
-        if contradictsTable {
-            doubted = Word(reason: reason, at: now)
-            return nil
-        }
-        routeLostAt = now
-        guard state == .open else {
-            self.reason = reason
-            return nil
-        }
-        close(reason, now: now, firstProbe: now + Self.interval(age: 0, chance: chance))
-        return .closed
-    }
-
-    /// The kernel has a route again, or another one: probe now.
-    package mutating func routeFound(now: Int64) {
-        routeLostAt = nil
-        contradictsTable = false
-        doubted = nil
-        guard state != .open else { return }
-        permit = ProbePermit(dueAt: now)
-    }
-
-    /// Bytes were acknowledged, the probe's or those of a transfer that sat the outage out.
+    /// Bytes were acknowledged, the probe's or those of a transfer that survived the outage.
     package mutating func progressed(_ bytes: Int64, now: Int64) -> Event? {
         failed = []
         if bytes > 0 { refute(now: now) }
-        guard bytes > 0, state != .open, !isOfBefore(now) else { return nil }
-        if state == .closed {
+        guard bytes > 0, !isClosed, !isBeforeLoss(now) else { return nil }
+        if state == .open {
             state = .halfOpen
             halfOpenSince = now
             acknowledged = 0
         }
         lastProgress = now
         acknowledged += bytes
-        return acknowledged >= Self.bytesToOpen ? open() : nil
+        return acknowledged >= Self.bytesToClose ? close() : nil
     }
 
-    /// Ends half-open by time, because a link that is merely slow is not offline; and the turn of a probe that hears nothing.
-    package mutating func tick(chance: Double, now: Int64) -> Event? {
-        if let doubted, state == .open, now - doubted.at > Self.shortestSilence {
-            contradictsTable = false
-            self.doubted = nil
-            return routeLost(doubted.reason, chance: chance, now: now)
+    /// Nothing was acknowledged for a time with bytes in flight: a blackhole, which no error reports.
+    /// - Parameters:
+    ///   - silence: nanoseconds.
+    ///   - srtt: nanoseconds; nil where unknown.
+    package mutating func silent(for silence: Int64, srtt: Int64?, chance: Double, now: Int64) -> Event? {
+        let timeout = max(Self.minSilence, Self.silentRoundTrips * (srtt ?? 0))
+        guard isClosed, silence >= timeout else { return nil }
+        open(
+            "no byte was acknowledged for \(MeasureText.time(silence.seconds)) with transfers in flight", now: now,
+            firstProbe: now + Self.interval(age: 0, chance: chance))
+        return .opened
+    }
+
+    /// The kernel has no route, or the interface is down: no command waits for a timeout. Bytes that flow outweigh the
+    /// report: where they contradicted the routing table before, it counts only after a silence.
+    package mutating func routeLost(_ reason: String, chance: Double, now: Int64) -> Event? {
+        if contradictsRoutes {
+            doubtedLoss = RouteLoss(reason: reason, at: now)
+            return nil
         }
-        if state == .closed, let holder = permit.holder, now - permit.takenAt >= Self.timeout {
+        routeLostAt = now
+        guard isClosed else {
+            self.reason = reason
+            return nil
+        }
+        open(reason, now: now, firstProbe: now + Self.interval(age: 0, chance: chance))
+        return .opened
+    }
+
+    /// The kernel has a route again, or another one: the next probe goes at once.
+    package mutating func routeFound(now: Int64) {
+        routeLostAt = nil
+        contradictsRoutes = false
+        doubtedLoss = nil
+        guard !isClosed else { return }
+        permit = ProbePermit(dueAt: now)
+    }
+
+    /// Ends half-open by time, because a slow link is not offline; and the turn of a probe that hears nothing.
+    package mutating func tick(chance: Double, now: Int64) -> Event? {
+        if let doubtedLoss, isClosed, now - doubtedLoss.at > Self.minSilence {
+            contradictsRoutes = false
+            self.doubtedLoss = nil
+            return routeLost(doubtedLoss.reason, chance: chance, now: now)
+        }
+        if state == .open, let holder = permit.holder, now - permit.takenAt >= Self.probeTimeout {
             undecided(holder, chance: chance, now: now)
-            former.insert(holder)
+            silentProbes.insert(holder)
         }
         guard state == .halfOpen, now - halfOpenSince >= Self.halfOpenTimeout else { return nil }
-        if now - lastProgress < Self.shortestSilence { return open() }
-        state = .closed
+        if now - lastProgress < Self.minSilence { return close() }
+        state = .open
         if let holder = permit.holder { _ = permit.giveBack(holder) }
         schedule(chance: chance, now: now)
         return nil
@@ -231,27 +241,37 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
 
     /// Nanoseconds from the start of one probe to the next.
     package static func interval(age: Int64, chance: Double) -> Int64 {
-        let plain = min(max(age / ageShare, shortestInterval), longestInterval)
-        return min(Int64(Double(plain) * (1 + jitter * (2 * chance - 1))), longestInterval)
+        let plain = min(max(age / ageShare, minInterval), maxInterval)
+        return min(Int64(Double(plain) * (1 + jitter * (2 * chance - 1))), maxInterval)
     }
 
-    private mutating func close(_ reason: String, now: Int64, firstProbe: Int64) {
-        state = .closed
+    // MARK: Transitions
+
+    private mutating func open(_ reason: String, now: Int64, firstProbe: Int64) {
+        state = .open
         self.reason = reason
         since = now
         failed = []
         permit = ProbePermit(dueAt: firstProbe)
     }
 
-    private mutating func open() -> Event? {
-        guard state != .open else { return nil }
-        let contradictsTable = contradictsTable || routeLostAt != nil
+    private mutating func close() -> Event? {
+        guard !isClosed else { return nil }
+        let contradictsRoutes = contradictsRoutes || routeLostAt != nil
         self = LinkCircuitBreaker()
-        self.contradictsTable = contradictsTable
-        return .opened
+        self.contradictsRoutes = contradictsRoutes
+        return .closed
     }
 
     private mutating func schedule(chance: Double, now: Int64) {
         permit.dueAt = max(permit.takenAt + Self.interval(age: now - since, chance: chance), now)
+    }
+
+    /// What workers report right after the kernel lost the route happened before the loss.
+    private func isBeforeLoss(_ now: Int64) -> Bool { routeLostAt.map { now - $0 < Self.reportDelay } ?? false }
+
+    /// Something came through, so the last report of a lost route is wrong.
+    private mutating func refute(now: Int64) {
+        if let doubtedLoss, now - doubtedLoss.at >= Self.reportDelay { self.doubtedLoss = nil }
     }
 }

@@ -1,16 +1,16 @@
 internal import Commands
 
-/// The right to send one command through a closed gate, for one at a time.
+/// The right to send one command to a link whose circuit breaker is open, for one command at a time.
 ///
-/// Who has it gives it back: by an answer, a failure, or by being cancelled or ignored. A permit that went with its holder
-/// would close the gate for ever (resilience4j issues 544 and 935).
+/// The command that holds the permit gives it back: by an answer, by a failure, or when it is cancelled or not claimed. A
+/// permit that is lost with its holder would keep the circuit breaker open for ever (resilience4j issues 544 and 935).
 struct ProbePermit: Sendable, Equatable {
     private(set) var holder: CommandID?
     private(set) var takenAt: Int64
-    /// Not before, in nanoseconds of the monotonic clock.
+    /// The next probe does not go before this time.
     var dueAt: Int64
 
-    /// A probe whose end nobody reported is forgotten after this.
+    /// A probe whose end was not reported loses the permit after this time.
     static let timeout: Int64 = 30_000_000_000
 
     init(dueAt: Int64) {
@@ -20,7 +20,7 @@ struct ProbePermit: Sendable, Equatable {
 
     func isFree(now: Int64) -> Bool { now >= (nextAt ?? takenAt + Self.timeout) }
 
-    /// When the next may go; nil while one is under way.
+    /// When the next probe may go; nil while one is under way.
     var nextAt: Int64? { holder == nil ? dueAt : nil }
 
     mutating func take(_ id: CommandID, now: Int64) {
@@ -28,7 +28,7 @@ struct ProbePermit: Sendable, Equatable {
         takenAt = now
     }
 
-    /// - Returns: whether it was this command's.
+    /// - Returns: whether the command held the permit.
     mutating func giveBack(_ id: CommandID) -> Bool {
         guard holder == id else { return false }
         holder = nil

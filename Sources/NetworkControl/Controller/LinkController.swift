@@ -8,7 +8,7 @@ package struct LinkController: Sendable {
     /// What the server takes at once.
     package private(set) var pushback = PushbackLimit()
     package private(set) var judge: LevelJudge
-    package var probe = LinkCircuitBreaker()
+    package var circuitBreaker = LinkCircuitBreaker()
     package var isForcedOffline = false
     /// The destination has answered, or taken bytes.
     package var hasAnswered = false
@@ -42,7 +42,7 @@ package struct LinkController: Sendable {
         lastUsed = now
     }
 
-    package var level: LinkLevel { isForcedOffline || probe.state != .open ? .offline : judge.level }
+    package var level: LinkLevel { isForcedOffline || !circuitBreaker.isClosed ? .offline : judge.level }
 
     /// Bytes per second to plan with: the estimate, or the reference of the last coordinator.
     package func capacity(now: Int64) -> Double? { estimator.estimate ?? estimator.reference(now: now) }
@@ -162,17 +162,17 @@ package struct LinkController: Sendable {
         guard offline != isForcedOffline else { return }
         isForcedOffline = offline
         forcedSince = now
-        if !offline { probe.routeFound(now: now) }
+        if !offline { circuitBreaker.routeFound(now: now) }
     }
 
     package func memory(now: Int64) -> LinkHistory? {
         guard let reference = estimator.reference(now: now) else {
-            return probe.state == .open
-                ? nil : LinkHistory(reference: 0, flows: 1, limit: concurrency.limit, offline: probe.reason)
+            return circuitBreaker.isClosed
+                ? nil : LinkHistory(reference: 0, flows: 1, limit: concurrency.limit, offline: circuitBreaker.reason)
         }
         return LinkHistory(
             reference: reference, flows: estimator.referenceFlows(now: now), limit: concurrency.limit,
-            offline: probe.state == .open ? nil : probe.reason)
+            offline: circuitBreaker.isClosed ? nil : circuitBreaker.reason)
     }
 
     package mutating func restore(_ memory: LinkHistory, now: Int64) {
@@ -181,7 +181,7 @@ package struct LinkController: Sendable {
         pushback.restore(limit: memory.limit)
         // An uplink is closed by the kernel's word alone, which it has for each coordinator anew.
         if let reason = memory.offline, key.destination != nil {
-            probe = LinkCircuitBreaker(closedFor: reason, now: now)
+            circuitBreaker = LinkCircuitBreaker(openFor: reason, now: now)
         }
         if let level = memory.level { judge.restore(level, reason: memory.reason ?? "as it was", now: now) }
     }
@@ -191,11 +191,11 @@ package struct LinkController: Sendable {
         if isForcedOffline {
             return ("set offline by a person", "sluice network set \(key.name) --level auto", forcedSince)
         }
-        if probe.state != .open {
-            let isProbing = probe.nextProbe == nil
+        if !circuitBreaker.isClosed {
+            let isProbing = circuitBreaker.nextProbe == nil
             return (
-                probe.reason ?? "offline", "a probe that succeeds" + (isProbing ? "; one is under way" : ""),
-                probe.since
+                circuitBreaker.reason ?? "offline", "a probe that succeeds" + (isProbing ? "; one is under way" : ""),
+                circuitBreaker.since
             )
         }
         if pausedByReceiver > 0, judge.level <= .good {

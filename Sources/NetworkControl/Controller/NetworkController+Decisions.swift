@@ -213,7 +213,7 @@ extension NetworkController {
     private mutating func close(_ link: EffectivePolicy, _ view: LinkSnapshot, now: Int64) -> LinkAllowance {
         pausedSince[link.key] = nil
         let isForced = links[link.key]?.isForcedOffline == true
-        for transfer in view.transfers where links[link.key]?.probe.isProbe(transfer.id) != true {
+        for transfer in view.transfers where links[link.key]?.circuitBreaker.isProbe(transfer.id) != true {
             if link.verb(transfer.qos) == .cancel {
                 order([transfer.id], .cancel, reason(of: link.key, now: now), nil, now: now)
             } else if transfer.isIdempotent && (transfer.isResumable || isForced) {
@@ -316,7 +316,8 @@ extension NetworkController {
             srtt: link.lastTick.srtt, baseRTT: link.estimator.baseRTT,
             reason: isAbove ? "the uplink \(worst.key.name): \(explanation.reason)" : explanation.reason,
             remedy: explanation.remedy, since: explanation.since,
-            nextProbe: link.isForcedOffline ? nil : link.probe.nextProbe, circuitBreaker: circuitBreakerState(of: key))
+            nextProbe: link.isForcedOffline ? nil : link.circuitBreaker.nextProbe,
+            circuitBreaker: circuitBreakerState(of: key))
     }
 
     /// Which gate of the link holds a quality back; nil where none does.

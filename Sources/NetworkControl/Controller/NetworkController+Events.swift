@@ -11,16 +11,16 @@ extension NetworkController {
         case .unreachable(let reason): unreachable(id, key, reason, now: now)
         case .withdrawn:
             links[key]?.ended(id)
-            links[key]?.probe.withdrawn(id, now: now)
+            links[key]?.circuitBreaker.withdrawn(id, now: now)
         case .undecided, .refused(_, _, isAnswer: false):
             links[key]?.ended(id)
-            links[key]?.probe.undecided(id, chance: jitter.chance(), now: now)
+            links[key]?.circuitBreaker.undecided(id, chance: jitter.chance(), now: now)
         case .pushedBack(let reason, let othersAreAnswered):
             let inFlight = inFlight(at: key)
             links[key]?.refused(id, inFlight: inFlight, now: now)
             // Where the server answers no others, it is not there.
             guard othersAreAnswered else { return unreachable(id, key, reason, now: now) }
-            links[key]?.probe.undecided(id, chance: jitter.chance(), now: now)
+            links[key]?.circuitBreaker.undecided(id, chance: jitter.chance(), now: now)
         case .answered, .refused(_, _, isAnswer: true):
             let inFlight = inFlight(at: key)
             links[key]?.accepted(id, inFlight: inFlight, now: now)
@@ -38,11 +38,13 @@ extension NetworkController {
 
     private mutating func answered(_ id: CommandID, _ key: LinkKey, now: Int64) {
         restarts[id] = nil
-        if links[key]?.hasAnswered == false || links[key]?.probe.isFailing == true, let destination = key.destination {
+        if links[key]?.hasAnswered == false || links[key]?.circuitBreaker.isFailing == true,
+            let destination = key.destination
+        {
             proven.append(destination)
         }
         links[key]?.hasAnswered = true
-        for key in chain(key) where links[key]?.probe.answered(id, now: now) == .opened {
+        for key in chain(key) where links[key]?.circuitBreaker.answered(id, now: now) == .closed {
             links[key]?.reopened(now: now)
         }
     }
@@ -50,7 +52,7 @@ extension NetworkController {
     private mutating func unreachable(_ id: CommandID, _ key: LinkKey, _ reason: String, now: Int64) {
         links[key]?.ended(id)
         links[key]?.meter.failed += 1
-        _ = links[key]?.probe.failed(id, reason: reason, chance: jitter.chance(), now: now)
+        _ = links[key]?.circuitBreaker.failed(id, reason: reason, chance: jitter.chance(), now: now)
     }
 
     /// Destinations that have answered, or taken bytes, for the first time or again, since the last call.
@@ -77,10 +79,10 @@ extension NetworkController {
             guard links[key] != nil else { continue }
             touched.insert(key)
             if let reason = missingRoute(key) {
-                _ = links[key]?.probe.routeLost(reason, chance: jitter.chance(), now: now)
+                _ = links[key]?.circuitBreaker.routeLost(reason, chance: jitter.chance(), now: now)
             } else {
                 links[key]?.rerouted(now: now)
-                links[key]?.probe.routeFound(now: now)
+                links[key]?.circuitBreaker.routeFound(now: now)
             }
         }
     }
@@ -108,7 +110,7 @@ extension NetworkController {
         lostUplinks[route] = reason
         for key in Self.ordered(Set(links.keys))
         where uplink(of: key)?.scope == .uplink(route) || key.scope == .uplink(route) {
-            _ = links[key]?.probe.routeLost(reason, chance: jitter.chance(), now: now)
+            _ = links[key]?.circuitBreaker.routeLost(reason, chance: jitter.chance(), now: now)
             touched.insert(key)
         }
     }
@@ -126,11 +128,11 @@ extension NetworkController {
         guard lostUplinks.removeValue(forKey: route) != nil else { return }
         for key in links.keys {
             if key.scope == .uplink(route) {
-                _ = links[key]?.probe.answered(nil, now: now)
+                _ = links[key]?.circuitBreaker.answered(nil, now: now)
                 links[key]?.rerouted(now: now)
                 touched.insert(key)
             } else if uplink(of: key)?.scope == .uplink(route) {
-                links[key]?.probe.routeFound(now: now)
+                links[key]?.circuitBreaker.routeFound(now: now)
                 touched.insert(key)
             }
         }

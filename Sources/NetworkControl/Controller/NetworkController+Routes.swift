@@ -35,7 +35,7 @@ extension NetworkController {
             switch route(of: destination) {
             case .uplink(let name):
                 let uplink = LinkKey(.uplink(name), key.direction)
-                return links[uplink]?.probe.contradictsTable == true ? nil : lostUplinks[name]
+                return links[uplink]?.circuitBreaker.contradictsRoutes == true ? nil : lostUplinks[name]
             case .local: return nil
             case .missing(let reason): return reason
             }
@@ -59,7 +59,7 @@ extension NetworkController {
                 link.force(offline: true, now: now)
             }
             if let reason = missingRoute(key) {
-                _ = link.probe.routeLost(reason, chance: jitter.chance(), now: now)
+                _ = link.circuitBreaker.routeLost(reason, chance: jitter.chance(), now: now)
             }
             links[key] = link
             ring.insert(key)

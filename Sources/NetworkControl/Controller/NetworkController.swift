@@ -154,7 +154,7 @@ package struct NetworkController: Sendable {
                 links[key]?.hasAnswered = true
                 proven.append(sample.destination)
             }
-            if links[key]?.probe.progressed(gained, now: now) == .opened {
+            if links[key]?.circuitBreaker.progressed(gained, now: now) == .closed {
                 links[key]?.reopened(now: now)
                 proven.append(sample.destination)
             }
@@ -207,19 +207,20 @@ package struct NetworkController: Sendable {
 
     /// Whether the gates let commands of a quality of service go: a person's, the link's, and the destination's circuit
     /// breaker. ``LinkAllowance`` says how many of those that may go.
-    package func passage(of qos: QualityOfService, to key: LinkKey, now: Int64) -> LinkAvailability {
+    package func availability(of qos: QualityOfService, to key: LinkKey, now: Int64) -> LinkAvailability {
         if let destination = key.destination, overrides[destination]?.isOffline == true { return .heldOffline }
         // Hours are a person's will: the floor is below levels, not below them.
         if qos == .background, isOutOfHours(key) { return .outOfHours }
         guard let link = links[key] else {
             // The next tick makes the link, and then it is probed.
             if missingRoute(key) != nil { return .offline }
-            return isCircuitBreakerClosed(key) ? .open : .circuitBreaker
+            return isCircuitBreakerClosed(key) ? .available : .circuitBreaker
         }
         if link.isForcedOffline { return .heldOffline }
-        guard link.probe.admits(now: now) else { return .offline }
+        let isClosed = link.circuitBreaker.isClosed
+        guard isClosed || link.circuitBreaker.isProbeDue(now: now) else { return .offline }
         guard isCircuitBreakerClosed(key) else { return .circuitBreaker }
-        return link.probe.state == .open ? .open : .probe
+        return isClosed ? .available : .probe
     }
 
     private func isCircuitBreakerClosed(_ key: LinkKey) -> Bool {
@@ -231,11 +232,11 @@ package struct NetworkController: Sendable {
     package func isProven(_ key: LinkKey) -> Bool {
         let isFile = key.destination?.isFile == true
         guard let link = links[key] else { return isFile }
-        return (link.hasAnswered || isFile) && !link.probe.isFailing
+        return (link.hasAnswered || isFile) && !link.circuitBreaker.isFailing
     }
 
     /// The last attempts to reach the destination failed.
-    package func isFailing(_ key: LinkKey) -> Bool { links[key]?.probe.isFailing ?? false }
+    package func isFailing(_ key: LinkKey) -> Bool { links[key]?.circuitBreaker.isFailing ?? false }
 
     /// Writes into an allowance what the server takes at once, as it is known at this moment.
     package func fill(_ allowance: inout LinkAllowance, of key: LinkKey, now: Int64) {
@@ -275,7 +276,7 @@ package struct NetworkController: Sendable {
     package mutating func offered(_ id: CommandID, to key: LinkKey, now: Int64) {
         _ = touch(key, now: now)
         links[key]?.sent(id, now: now)
-        links[key]?.probe.offered(id, now: now)
+        links[key]?.circuitBreaker.offered(id, now: now)
         if let destination = key.destination { circuitBreakers[destination]?.offered(id, now: now) }
     }
 
@@ -283,7 +284,7 @@ package struct NetworkController: Sendable {
     package func nextProbe(of key: LinkKey) -> Int64? {
         guard links[key]?.isForcedOffline != true else { return nil }
         // Where both hold commands back, the later lets the probe out.
-        return [links[key]?.probe.nextProbe, key.destination.flatMap { circuitBreakers[$0]?.nextProbe }]
+        return [links[key]?.circuitBreaker.nextProbe, key.destination.flatMap { circuitBreakers[$0]?.nextProbe }]
             .compactMap { $0 }.max()
     }
 
@@ -357,11 +358,11 @@ package struct NetworkController: Sendable {
             forgotten.append(key)
             return
         }
-        if link.level == .unknown, link.probe.state == .open, !isActive(key) {
+        if link.level == .unknown, link.circuitBreaker.isClosed, !isActive(key) {
             links[key] = link
             return
         }
-        if link.probe.tick(chance: jitter.chance(), now: now) == .opened { link.reopened(now: now) }
+        if link.circuitBreaker.tick(chance: jitter.chance(), now: now) == .closed { link.reopened(now: now) }
         let isAwaited = waits(key) { $0.serviceClass != .high }
         let tick = link.meter.close(view, isAwaited: isAwaited, baseRTT: link.estimator.baseRTT, now: now)
         if let tick {
@@ -375,7 +376,7 @@ package struct NetworkController: Sendable {
         }
         if !view.hasFlow { link.meter.idle(now: now) }
         if key.destination != nil, view.hasFlow {
-            _ = link.probe.silent(
+            _ = link.circuitBreaker.silent(
                 for: now - link.meter.lastBytes, srtt: view.medianRTT, chance: jitter.chance(), now: now)
         }
         links[key] = link
@@ -396,7 +397,7 @@ package struct NetworkController: Sendable {
     /// It is well, or it was closed and nobody has asked for it since; what a person has closed stays.
     private func isForgettable(_ link: LinkController) -> Bool {
         guard !link.isForcedOffline else { return false }
-        return link.probe.state != .open || link.level <= .good && published[link.key] ?? .unknown <= .good
+        return !link.circuitBreaker.isClosed || link.level <= .good && published[link.key] ?? .unknown <= .good
     }
 
     func highest(_ link: LinkController) -> Int {

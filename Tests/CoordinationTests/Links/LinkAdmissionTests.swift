@@ -114,7 +114,7 @@ import Wire
         governors.override(host, LinkOverride(isOffline: true), now: 0)
         for qos in QualityOfService.allCases { #expect(governors.load(host, qos, now: 0).passage == .heldOffline) }
         governors.override(host, LinkOverride(), now: 0)
-        for qos in QualityOfService.allCases { #expect(governors.load(host, qos, now: 0).passage == .open) }
+        for qos in QualityOfService.allCases { #expect(governors.load(host, qos, now: 0).passage == .available) }
     }
 
     @Test func `a push back of the destination lowers the limit and charges nobody's link`() {

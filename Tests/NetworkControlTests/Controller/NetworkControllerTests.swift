@@ -340,9 +340,9 @@ import Testing
         var rig = NetworkRig(policy: policy)
         rig.transfers = [sample(1), sample(2)]
         #expect(rig.run(2, ["a": 100 * megabit]).allowances[key("a")]?.limit == 2)
-        #expect(rig.network.passage(of: .background, to: key("a"), now: rig.now) == .open)
+        #expect(rig.network.availability(of: .background, to: key("a"), now: rig.now) == .available)
         rig.network.minuteOfDay = 60
-        #expect(rig.network.passage(of: .background, to: key("a"), now: rig.now) == .outOfHours)
-        #expect(rig.network.passage(of: .utility, to: key("a"), now: rig.now) == .open)
+        #expect(rig.network.availability(of: .background, to: key("a"), now: rig.now) == .outOfHours)
+        #expect(rig.network.availability(of: .utility, to: key("a"), now: rig.now) == .available)
     }
 }

@@ -209,7 +209,7 @@ import Testing
         rig.run(5, ["a": 100 * megabit])
         rig.now += 30 * second
         #expect(rig.run(2, ["a": 100 * megabit]).allowances[key("a")]?.level == .good)
-        #expect(rig.network.links[key("a")]?.probe.state == .open)
+        #expect(rig.network.links[key("a")]?.circuitBreaker.isClosed == true)
     }
 
     @Test func `changes of level are told once`() {
