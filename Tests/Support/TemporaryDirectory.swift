@@ -45,19 +45,3 @@ package struct TemporaryDirectory: Sendable {
 package func contents(of path: String) -> [UInt8]? {
     FileManager.default.contents(atPath: path).map { [UInt8]($0) }
 }
-
-/// The path of an installed program, nil where there is none.
-package func program(_ name: String) -> String? {
-    // Debian's own come first: their Python has Debian's modules.
-    for directory in ["/usr/bin", "/usr/sbin", "/bin", "/sbin", "/usr/local/bin"] {
-        let path = "\(directory)/\(name)"
-        if access(path, X_OK) == 0 { return path }
-    }
-    return nil
-}
-
-/// Whether every test must run: one that finds no peer, or may not do what it needs, has failed (`SLUICE_REQUIRE_PEERS`).
-package let requiresPeers = ProcessInfo.processInfo.environment["SLUICE_REQUIRE_PEERS"] != nil
-
-/// Whether a peer is missing that a test can do without. Where ``requiresPeers``, none may be.
-package func isAvailable(_ peer: @autoclosure () -> Bool) -> Bool { peer() || requiresPeers }

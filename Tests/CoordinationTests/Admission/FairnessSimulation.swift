@@ -229,7 +229,8 @@ struct FairnessSimulation: DispatcherFixtures {
 }
 
 @Suite struct FairnessTests {
-    @Test func `over 200 seeds every destination begins within a second, and every class has its share`() {
+    @Test(.enabled(if: runsSlowTests, "slow"))
+    func `over 200 seeds every destination begins within a second, and every class has its share`() {
         var offered = 0
         for seed in UInt64(1)...200 {
             var simulation = FairnessSimulation(seed: seed)

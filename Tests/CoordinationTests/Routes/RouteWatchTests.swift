@@ -19,7 +19,7 @@ import Testing
             }()
     }()
 
-    @Test(.enabled(if: mayUnshare, "needs network namespaces, veth and ip"), .timeLimit(.minutes(2)))
+    @Test(.enabled(if: !isQuickRun && mayUnshare, "needs network namespaces, veth and ip"), .timeLimit(.minutes(2)))
     func `a route that goes or comes is known within 100 ms`() async throws {
         let directory = try TemporaryDirectory("routes")
         defer { directory.remove() }

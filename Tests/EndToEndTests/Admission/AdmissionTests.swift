@@ -38,7 +38,9 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a URL that answers 503 delays no other upload to its server`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow")) func `a URL that answers 503 delays no other upload to its server`()
+            async throws
+        {
             try await Installation.with { installation in
                 let server = try await installation.receiver(hashes: false)
                 try server.run("PUT /bad* : read; answer 503\nPUT /a/* : read; wait 100ms; answer 201")
@@ -71,7 +73,9 @@ extension EndToEndTests {
             }
         }
 
-        @Test(arguments: [Commands.QualityOfService.userInitiated, .default, .background].map { "\($0)" })
+        @Test(
+            .enabled(if: runsSlowTests, "slow"),
+            arguments: [Commands.QualityOfService.userInitiated, .default, .background].map { "\($0)" })
         func `a server that takes six at once refuses nothing under a limit of six`(quality: String) async throws {
             let qos = try #require(Commands.QualityOfService.allCases.first { "\($0)" == quality })
             try await Installation.with { installation in
@@ -158,7 +162,7 @@ extension EndToEndTests {
             } catch { throw Missed("\(error); it says: \(said)") }
         }
 
-        @Test(arguments: ["tus", "put"])
+        @Test(.enabled(if: runsSlowTests, "slow"), arguments: ["tus", "put"])
         func `commands of an idle destination start at once where another holds all slots`(transport: String)
             async throws
         {
@@ -196,7 +200,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `an upload to a receiver that pauses is not cut`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow")) func `an upload to a receiver that pauses is not cut`() async throws
+        {
             try await Installation.with { installation in
                 let server = try await installation.receiver(buffer: 65_536)
                 try server.run("* * : store pausing 5s every 4M")

@@ -6,7 +6,7 @@ import Testing
 
 extension EndToEndTests {
     /// Two thousand destinations on addresses of 127/8, half of which refuse connections.
-    struct ManyDestinationsTests {
+    @Suite(.enabled(if: runsSlowTests, "slow")) struct ManyDestinationsTests {
         /// The living half, and a port that nothing listens on for the other.
         private struct Destinations {
             let installation: Installation

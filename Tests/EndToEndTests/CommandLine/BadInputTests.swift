@@ -50,7 +50,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `too few descriptors are said, with 75, and nothing is half done`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `too few descriptors are said, with 75, and nothing is half done`() async throws {
             try await Installation.with { installation in
                 #expect(try await installation.sluice("submit", "noop").code == 0)
                 // As many as it needs differ by system and library; one fewer is the case.
@@ -171,11 +172,14 @@ extension EndToEndTests {
             }
         }
 
-        @Test(arguments: [
-            ("[1]", "array"), ("7", "number"), (#"{"payload":{},"qos":"high"}"#, "high"), (#"{"paylod":{}}"#, "paylod"),
-            ("{}", "payload"), (#"{"payload":{},"payload":{}}"#, "payload"), ("\u{1}", "JSON"),
-            (#"{"payload":{},"deadline":"soon"}"#, "soon"), (#"{"payload":{},"retryLimit":1.5}"#, "retryLimit"),
-        ])
+        @Test(
+            .enabled(if: runsSlowTests, "slow"),
+            arguments: [
+                ("[1]", "array"), ("7", "number"), (#"{"payload":{},"qos":"high"}"#, "high"),
+                (#"{"paylod":{}}"#, "paylod"),
+                ("{}", "payload"), (#"{"payload":{},"payload":{}}"#, "payload"), ("\u{1}", "JSON"),
+                (#"{"payload":{},"deadline":"soon"}"#, "soon"), (#"{"payload":{},"retryLimit":1.5}"#, "retryLimit"),
+            ])
         func `bulk names what is wrong with a line`(line: String, word: String) async throws {
             try await Installation.with { installation in
                 let finished = try await installation.sluice("submit", "noop", "--payload", "-", input: line + "\n")
@@ -183,7 +187,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a payload of 1 GB is refused with 65, from a file and in bulk, without being held in memory`()
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `a payload of 1 GB is refused with 65, from a file and in bulk, without being held in memory`()
             async throws
         {
             try await Installation.with { installation in

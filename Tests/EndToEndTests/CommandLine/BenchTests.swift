@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    struct BenchTests {
+    @Suite(.enabled(if: runsSlowTests, "slow")) struct BenchTests {
         @Test func `bench prints its figures with what they were measured on, and leaves nothing behind`()
             async throws
         {

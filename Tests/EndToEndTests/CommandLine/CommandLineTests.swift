@@ -40,7 +40,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `who waits without a coordinator is told so once, and waits on`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `who waits without a coordinator is told so once, and waits on`() async throws {
             try await Installation.with { installation in
                 let waiting = try installation.start("submit", "noop", "--wait")
                 try await until("its word") { waiting.errors.contains("nothing is running yet") }

@@ -53,7 +53,8 @@ extension EndToEndTests {
                 })
         }
 
-        @Test func `every subcommand takes or refuses every name with a sentence, and touches nothing else`()
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `every subcommand takes or refuses every name with a sentence, and touches nothing else`()
             async throws
         {
             try await Installation.with { installation in

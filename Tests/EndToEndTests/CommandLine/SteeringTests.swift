@@ -8,7 +8,8 @@ import Testing
 extension EndToEndTests {
     /// What people do to commands that are there already.
     struct SteeringTests {
-        @Test func `what is paused waits and says why, and goes on when it is resumed`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `what is paused waits and says why, and goes on when it is resumed`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.up()
                 #expect(try await installation.sluice("pause", "--qos", "background").code == 0)
@@ -68,7 +69,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a time not before and a deadline are kept`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow")) func `a time not before and a deadline are kept`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.up()
                 let store = try installation.store()

@@ -71,7 +71,7 @@ extension EndToEndTests {
         }
 
         /// Stopped by a person (Ctrl-S), or with nobody at the other end who reads.
-        @Test(arguments: [true, false])
+        @Test(.enabled(if: runsSlowTests, "slow"), arguments: [true, false])
         func `watch ends at SIGTERM also where its terminal takes nothing`(_ isStopped: Bool) async throws {
             try await Installation.with { installation in
                 _ = try await installation.up(workers: 1)
@@ -91,7 +91,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `put shows how far it has got, and Ctrl-C detaches without cancelling`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `put shows how far it has got, and Ctrl-C detaches without cancelling`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()
                 receiver.on("/in/film", .slow(bytesPerSecond: 400_000))
@@ -148,7 +149,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a link is seen on a terminal, in watch and with its last minutes in network`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `a link is seen on a terminal, in watch and with its last minutes in network`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()
                 receiver.on("/in/film", .slow(bytesPerSecond: 400_000))
@@ -213,7 +215,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `Ctrl-C on the terminal of up drains, and its workers finish what they run`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `Ctrl-C on the terminal of up drains, and its workers finish what they run`() async throws {
             try await Installation.with { installation in
                 let terminal = try Pseudoterminal()
                 let up = try installation.start("up", "--workers", "1", terminal: terminal)

@@ -6,7 +6,7 @@ import Testing
 
 extension EndToEndTests {
     /// A damaged shard costs what is in it, and nothing else: also shard 0, which keeps the settings.
-    struct DamagedShardTests {
+    @Suite(.enabled(if: runsSlowTests, "slow")) struct DamagedShardTests {
         @Test(arguments: [0, 3])
         func `one corrupted shard is named, and the others keep working`(_ number: Int) async throws {
             try await Installation.with { installation in

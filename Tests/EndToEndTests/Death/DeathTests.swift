@@ -6,7 +6,7 @@ import Testing
 
 extension EndToEndTests {
     /// Workers and coordinators that die, drain, hang and come back.
-    struct DeathTests {
+    @Suite(.enabled(if: runsSlowTests, "slow")) struct DeathTests {
         @Test func `what a killed worker was executing runs again at once, elsewhere`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.coordinator()

@@ -6,7 +6,7 @@ import Testing
 
 extension EndToEndTests {
     /// A shard that some process keeps locked, as one does that is stopped within a commit.
-    struct LockedShardTests {
+    @Suite(.enabled(if: runsSlowTests, "slow")) struct LockedShardTests {
         private static func count(_ ids: [CommandID], in shard: Int) -> (there: Int, elsewhere: Int) {
             let there = ids.count { $0.shard(of: 8) == shard }
             return (there, ids.count - there)

@@ -6,7 +6,7 @@ import Testing
 
 extension EndToEndTests {
     /// Destinations that refuse every command: one is full, the other refuses the credential.
-    struct CircuitBreakerTests {
+    @Suite(.enabled(if: runsSlowTests, "slow")) struct CircuitBreakerTests {
         private static let count = 20
 
         private func link(_ installation: Installation, to origin: String) async throws -> JSONValue? {

@@ -8,10 +8,11 @@ import Testing
 
 extension EndToEndTests {
     /// A running coordinator obeys what a person says of a link, and says what it knows of it.
-    struct NetworkSteeringTests {
+    @Suite(.enabled(if: runsSlowTests, "slow")) struct NetworkSteeringTests {
         private static let size = 3_000_000
 
-        @Test func `a destination that is held offline stays so over a restart, and opens at once`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `a destination that is held offline stays so over a restart, and opens at once`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()
                 let file = try installation.place.file("a.bin", [UInt8](repeating: 7, count: 1000))

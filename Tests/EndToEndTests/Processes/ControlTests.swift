@@ -11,7 +11,8 @@ import ZeroMQ
 extension EndToEndTests {
     /// What the coordinator tells its workers, and what they do without it.
     struct ControlTests {
-        @Test func `control is said again every second, and the newest is the whole truth`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `control is said again every second, and the newest is the whole truth`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.coordinator()
                 _ = try await installation.worker()
@@ -66,7 +67,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `low quality falls to a safe rate while the coordinator is silent, and is let go again`()
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `low quality falls to a safe rate while the coordinator is silent, and is let go again`()
             async throws
         {
             try await Installation.with { installation in

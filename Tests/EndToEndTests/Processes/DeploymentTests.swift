@@ -24,7 +24,9 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `systemd hears that a worker stops before its grace is over`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow")) func `systemd hears that a worker stops before its grace is over`()
+            async throws
+        {
             try await Installation.with { installation in
                 let manager = try NotifySocket("\(installation.place.path)/notify")
                 _ = try await installation.coordinator()

@@ -7,7 +7,8 @@ import Testing
 extension EndToEndTests {
     /// The example executable: a worker with an operation of its own, written against the library alone.
     struct ExampleWorkerTests {
-        @Test func `it joins a running up, gets its commands, and dies and recovers like any worker`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `it joins a running up, gets its commands, and dies and recovers like any worker`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.up()
                 func join() async throws -> ChildProcess {

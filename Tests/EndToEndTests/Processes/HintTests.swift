@@ -4,7 +4,7 @@ import Testing
 
 extension EndToEndTests {
     /// Messages between a producer and the coordinator are hints: without any of them things take longer, and that is all.
-    struct HintTests {
+    @Suite(.enabled(if: runsSlowTests, "slow")) struct HintTests {
         @Test func `a command of which nobody told is found by the next sweep, and a cancellation too`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.up()

@@ -44,7 +44,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a child that dies five times in ten seconds stops the whole, which says which and how`()
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `a child that dies five times in ten seconds stops the whole, which says which and how`()
             async throws
         {
             try await Installation.with { installation in

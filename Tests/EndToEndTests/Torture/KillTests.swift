@@ -9,7 +9,7 @@ extension EndToEndTests {
     ///
     /// `SLUICE_KILLS` sets the number of kills (default 100), `SLUICE_SEED` repeats a schedule of faults;
     /// `deploy/torture` runs it over many seeds.
-    struct KillTests {
+    @Suite(.enabled(if: runsSlowTests, "slow")) struct KillTests {
         static let kills = ProcessInfo.processInfo.environment["SLUICE_KILLS"].flatMap(Int.init) ?? 100
 
         @Test func `a seed repeats its schedule of faults, and another has another`() {

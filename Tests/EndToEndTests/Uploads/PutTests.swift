@@ -95,15 +95,18 @@ extension EndToEndTests {
             }
         }
 
-        @Test(arguments: [
-            ("reset before the body", Behaviour.reset(.head), CommandStatus.inDoubt),
-            ("reset in the body", .reset(.bytes(50_000)), .inDoubt), ("reset after the body", .reset(.body), .inDoubt),
-            ("early close", .close(.bytes(50_000)), .inDoubt), ("close without an answer", .close(.body), .inDoubt),
-            ("502", .answer(502), .inDoubt), ("429", .answer(429, headers: ["Retry-After": "1"]), .error),
-            ("half an answer", .close(.answerHead), .success),
-            ("wrong length", .wrongLength(announced: 100, sent: 10), .success), ("no HTTP", .garbage, .inDoubt),
-            ("500 early", .answerEarly(500, afterBytes: 1000, closes: true), .error),
-        ])
+        @Test(
+            .enabled(if: runsSlowTests, "slow"),
+            arguments: [
+                ("reset before the body", Behaviour.reset(.head), CommandStatus.inDoubt),
+                ("reset in the body", .reset(.bytes(50_000)), .inDoubt),
+                ("reset after the body", .reset(.body), .inDoubt),
+                ("early close", .close(.bytes(50_000)), .inDoubt), ("close without an answer", .close(.body), .inDoubt),
+                ("502", .answer(502), .inDoubt), ("429", .answer(429, headers: ["Retry-After": "1"]), .error),
+                ("half an answer", .close(.answerHead), .success),
+                ("wrong length", .wrongLength(announced: 100, sent: 10), .success), ("no HTTP", .garbage, .inDoubt),
+                ("500 early", .answerEarly(500, afterBytes: 1000, closes: true), .error),
+            ])
         func `who misbehaves once gets the file in the end, and a POST that may have arrived waits for a person`(
             name: String, behaviour: Behaviour, posted: CommandStatus
         ) async throws {
@@ -136,7 +139,9 @@ extension EndToEndTests {
             }
         }
 
-        @Test(arguments: zip(["--success", "--cancel"], [CommandStatus.success, .cancelled]))
+        @Test(
+            .enabled(if: runsSlowTests, "slow"),
+            arguments: zip(["--success", "--cancel"], [CommandStatus.success, .cancelled]))
         func `who knows what came of a command in doubt says so, and it is not sent again`(
             word: String, status: CommandStatus
         ) async throws {
@@ -177,7 +182,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a destination that fails at first is tried again, and Retry-After is heeded`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `a destination that fails at first is tried again, and Retry-After is heeded`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()
                 receiver.on("/busy", .answer(503, headers: ["Retry-After": "2"]), .answer(201))
@@ -231,7 +237,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a destination that is not there costs its commands nothing, and they go when it comes`()
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `a destination that is not there costs its commands nothing, and they go when it comes`()
             async throws
         {
             try await Installation.with { installation in
@@ -358,7 +365,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `bandwidth events come at least twice a second while bytes flow`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `bandwidth events come at least twice a second while bytes flow`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver(hashes: false)
                 receiver.on("/slow", .slow(bytesPerSecond: 10_000_000))

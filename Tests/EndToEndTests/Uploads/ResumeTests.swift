@@ -28,7 +28,9 @@ extension EndToEndTests {
                 .answer(204, headers: ["Upload-Offset": "\(size)"]))
         }
 
-        @Test func `a tus upload goes on after the death of every process`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow")) func `a tus upload goes on after the death of every process`()
+            async throws
+        {
             try await Installation.with { installation in
                 let (receiver, bytes, file) = try await Self.half(of: installation)
                 let services = [try await installation.coordinator(), try await installation.worker()]
@@ -56,7 +58,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a tus server that pauses for 5 s after each 4 MB is sent everything once, over one request`()
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `a tus server that pauses for 5 s after each 4 MB is sent everything once, over one request`()
             async throws
         {
             try await Installation.with { installation in
@@ -84,7 +87,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `an upload that was cut goes on where it was in another worker`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `an upload that was cut goes on where it was in another worker`() async throws {
             try await Installation.with { installation in
                 let (receiver, _, file) = try await Self.half(of: installation)
                 _ = try await installation.coordinator()
@@ -118,7 +122,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a copy to a file URL goes on after the death of every process`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `a copy to a file URL goes on after the death of every process`() async throws {
             try await Installation.with { installation in
                 let size = 1 << 30
                 let file = try installation.place.solidFile("a.bin", size)

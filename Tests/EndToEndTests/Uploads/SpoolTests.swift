@@ -64,7 +64,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+        @Test(.enabled(if: runsSlowTests, "slow"), arguments: [SIGINT, SIGTERM, SIGHUP])
         func `a long copy tells how far it is, and Ctrl-C leaves nothing of it, nor another end`(by signal: Int32)
             async throws
         {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Servers that need time: before the response, within its head, within its body.
-@Suite struct SlowAnswerTests {
+@Suite(.enabled(if: runsSlowTests, "slow")) struct SlowAnswerTests {
     @Test(arguments: ["PUT", "POST"])
     func `a server that works after the last byte gets the file once`(_ method: String) async throws {
         try await withServer("* * : read; wait 4s; answer 201", idleTimeout: .seconds(1)) { server, harness in

@@ -183,7 +183,7 @@ import Work
         }
     }
 
-    @Test(arguments: [0, 5 << 20, 100 << 20])
+    @Test(.enabled(if: runsSlowTests, "slow"), arguments: [0, 5 << 20, 100 << 20])
     func `trusts what was synced where the machine has been started since`(_ synced: Int) async throws {
         try await withRemains(boot: "another", synced: synced) { harness, target, upload, _, _ in
             let (execution, meter) = upload.next()
@@ -194,7 +194,8 @@ import Work
         }
     }
 
-    @Test func `copies anew where the trace is another source's, or none is there`() async throws {
+    @Test(.enabled(if: runsSlowTests, "slow"))
+    func `copies anew where the trace is another source's, or none is there`() async throws {
         try await withRemains { harness, target, upload, _, _ in
             upload.keep(nil)
             _ = try await upload.run()
@@ -223,7 +224,7 @@ import Work
         }
     }
 
-    @Test func `writes into nothing but a file of its own`() async throws {
+    @Test(.enabled(if: runsSlowTests, "slow")) func `writes into nothing but a file of its own`() async throws {
         try await withRemains { harness, target, upload, _, part in
             let other = try harness.directory.file("other", [1, 2, 3])
             unlink(part)

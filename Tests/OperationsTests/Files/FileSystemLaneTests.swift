@@ -90,7 +90,7 @@ import Work
         #expect(try await call.value == 7)
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.enabled(if: runsSlowTests, "slow"), .timeLimit(.minutes(2)))
     func `a file system that does not answer is named, new work is refused at once, uncharged, until it answers`()
         async throws
     {
@@ -120,7 +120,7 @@ import Work
         try await lane.run { _ in }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.enabled(if: runsSlowTests, "slow"), .timeLimit(.minutes(1)))
     func `a call that hangs is answered after the limit of its lane, and its thread is not used again`() async throws {
         let lane = FileSystemLane(name: "/mnt/x", maxThreads: 1, callLimit: .seconds(1))
         let hang = Hang()

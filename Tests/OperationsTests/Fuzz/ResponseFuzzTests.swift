@@ -53,7 +53,8 @@ import Work
         var offences: [Offence] { state.withLock { $0.offences } }
     }
 
-    @Test func `no response makes the client trap, hang or report a success that the server has not given`()
+    @Test(.enabled(if: runsSlowTests, "slow"))
+    func `no response makes the client trap, hang or report a success that the server has not given`()
         async throws
     {
         var random = SeededRandom.announced("responses at random")

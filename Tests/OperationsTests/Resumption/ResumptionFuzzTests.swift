@@ -47,7 +47,8 @@ private final class Checkpoint: Sendable {
             character: character)
     }
 
-    @Test func `no upload succeeds unless the destination holds every byte, and none is lost`() async throws {
+    @Test(.enabled(if: runsSlowTests, "slow"))
+    func `no upload succeeds unless the destination holds every byte, and none is lost`() async throws {
         var random = SeededRandom.announced("resumption fuzz")
         let destination = RandomDestination(SeededRandom(seed: random.next()))
         try await run(

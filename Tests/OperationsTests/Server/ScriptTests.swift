@@ -19,7 +19,7 @@ import Testing
         #expect(error?.problem.isEmpty == false)
     }
 
-    @Test func `random bytes are refused or understood, and never trap`() {
+    @Test(.enabled(if: runsSlowTests, "slow")) func `random bytes are refused or understood, and never trap`() {
         var random = SeededRandom.announced("random scripts")
         let words = [
             "PUT", "*", "/a", "#1-3", "every", "2", "body", ">", "1k", ":", ";", "read", "at", "answer", "201",

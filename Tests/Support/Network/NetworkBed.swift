@@ -58,6 +58,7 @@ package final class NetworkBed: Sendable {
 
     /// Why no bed can be made here, in a sentence; nil where one can.
     package static let obstacle: String? = {
+        if isQuickRun { return "a quick run has no emulated links" }
         guard let unshare = program("unshare"), program("nsenter") != nil, program("ip") != nil else {
             return "unshare, nsenter or ip is missing (Debian: util-linux, iproute2)"
         }
