@@ -93,7 +93,7 @@ let package = Package(
         module(
             "HTTPClient",
             [
-                "Commands", "CLinux", "Host",
+                "Commands", "CLinux", "Host", "Settings",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -184,7 +184,8 @@ let package = Package(
         tests(
             "HTTPClient",
             [
-                "HTTPClient", "Commands", "Host", "TestSupport",
+                "HTTPClient", "Commands", "Host", "Settings", "TestSupport",
+                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -1,5 +1,5 @@
+package import HTTPClient
 package import Settings
-internal import Work
 
 /// What `sluice.yaml` says to the built-in operations.
 package struct OperationsConfiguration: Sendable {

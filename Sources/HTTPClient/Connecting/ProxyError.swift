@@ -1,5 +1,3 @@
-internal import Glibc
-
 /// Why a proxy's URL cannot be used, in a sentence.
 package struct ProxyError: Error, Equatable, CustomStringConvertible {
     package let description: String

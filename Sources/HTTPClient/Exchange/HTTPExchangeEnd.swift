@@ -1,6 +1,3 @@
-internal import NIOCore
-internal import NIOHTTP1
-
 /// How an exchange ended.
 package struct HTTPExchangeEnd: Sendable {
     /// Why it ended early; nil: the response is complete.

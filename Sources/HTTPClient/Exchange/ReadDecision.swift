@@ -1,6 +1,3 @@
-internal import NIOCore
-internal import NIOHTTP1
-
 /// What becomes of the next bytes of a response.
 package enum ReadDecision: Sendable {
     case more

@@ -1,5 +1,3 @@
-internal import Glibc
-
 /// Why a TLS handshake failed.
 package enum TLSProblem: Sendable, Equatable {
     /// The certificate's time has passed or has not come; Unix seconds.

@@ -1,4 +1,5 @@
 package import Commands
+package import HTTPClient
 internal import NIOHTTP1
 package import Work
 

@@ -1,4 +1,5 @@
 internal import Commands
+internal import HTTPClient
 internal import NIOCore
 internal import NIOHTTP1
 internal import Work
@@ -46,7 +47,9 @@ struct UploadRequests: Sendable {
         return record
     }
 
-    private var secrets: SecretValues { SecretValues(credential: credential?.value, headers: upload.headers) }
+    private var secrets: SecretValues {
+        SecretValues(credential: credential?.value, headers: upload.headers.map { ($0.name, $0.value) })
+    }
 
     /// What is kept of a response when nothing of it is needed any more, as JSON.
     func result(_ record: HTTPRecord, removal: SourceRemoval?) -> [UInt8] {

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Commands
+internal import HTTPClient
 internal import Operations
 internal import Sluice
 internal import Store

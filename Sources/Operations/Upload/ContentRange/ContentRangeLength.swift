@@ -1,4 +1,5 @@
 internal import Commands
+internal import HTTPClient
 internal import Host
 internal import NIOCore
 internal import NIOHTTP1

@@ -1,4 +1,5 @@
 internal import Commands
+internal import HTTPClient
 internal import NIOHTTP1
 
 /// PUT with `Content-Range` (RFC 9110, section 14.5), for destinations that sluice.yaml says understand it: one that

@@ -1,4 +1,5 @@
 internal import Commands
+internal import HTTPClient
 internal import NIOHTTP1
 
 /// `Content-Range` to a session URL: an empty `PUT` with `bytes */SIZE` is answered 308 with `Range: bytes=0-41` for 42

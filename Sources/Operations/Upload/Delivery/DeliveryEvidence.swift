@@ -1,4 +1,5 @@
 internal import Commands
+internal import HTTPClient
 
 /// What a destination says of an upload that it has answered with success.
 enum DeliveryEvidence: Sendable {

@@ -1,4 +1,5 @@
 internal import Commands
+internal import HTTPClient
 internal import NIOHTTP1
 internal import Work
 

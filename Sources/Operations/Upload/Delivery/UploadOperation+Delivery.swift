@@ -1,4 +1,5 @@
 internal import Commands
+internal import HTTPClient
 internal import Work
 
 /// What becomes of a source that is to go after its upload.

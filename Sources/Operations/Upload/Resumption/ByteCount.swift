@@ -1,3 +1,5 @@
+internal import HTTPClient
+
 /// Sizes as people write them.
 enum ByteCount {
     private static let units: [(name: String, bytes: Int64)] = [

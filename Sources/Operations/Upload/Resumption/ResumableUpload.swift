@@ -1,4 +1,5 @@
 internal import Commands
+internal import HTTPClient
 internal import Work
 
 /// Drives a ``Resumption``: sends what it orders by a dialect, reports progress, and saves the checkpoint.

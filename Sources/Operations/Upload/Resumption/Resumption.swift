@@ -1,4 +1,5 @@
 internal import Commands
+internal import HTTPClient
 
 /// Decides how a resumable upload goes on: for every protocol, without a clock and without I/O.
 ///

@@ -1,4 +1,5 @@
 internal import Commands
+internal import HTTPClient
 
 /// What a destination answered to a step of a resumable upload, as an ``UploadDialect`` understood it.
 enum ResumptionAnswer: Sendable {

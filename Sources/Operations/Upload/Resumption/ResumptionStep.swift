@@ -1,3 +1,5 @@
+internal import HTTPClient
+
 /// What ``Resumption`` orders next.
 enum ResumptionStep: Sendable {
     /// Make the upload at the destination.

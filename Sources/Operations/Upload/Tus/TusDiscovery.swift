@@ -1,4 +1,5 @@
 internal import CLinux
+internal import HTTPClient
 internal import NIOCore
 internal import NIOHTTP1
 internal import Synchronization

@@ -1,4 +1,5 @@
 internal import Commands
+internal import HTTPClient
 
 /// A cookie that came with the creation of an upload: mostly the replica that keeps it. It goes with the later
 /// requests of that upload, and with no other. Its value may be a secret and stands in no message.

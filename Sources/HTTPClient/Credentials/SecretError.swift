@@ -1,0 +1,6 @@
+/// Why a secret cannot be had, in a sentence that does not quote it.
+package struct SecretError: Error, Equatable, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,57 @@
+internal import NIOCore
+internal import NIOHTTP1
+
+/// The secrets of one request, which a server may repeat in its answer: what is kept of it shows `[redacted]` instead.
+package struct SecretValues: Sendable {
+    /// Longest first, so that a part of a secret is not replaced before the whole.
+    private let values: [[UInt8]]
+
+    /// Shorter values occur by chance.
+    private static let minLength = 5
+
+    /// - Parameters:
+    ///   - credential: its header field's value.
+    ///   - headers: of the payload, of which the secret ones count.
+    package init(credential: String?, headers: [(name: String, value: String)]) {
+        var values: Set<[UInt8]> = []
+        let fields = headers.filter { HTTPHeaderRedaction.isSecret($0.name) }.map(\.value)
+        for value in [credential].compactMap({ $0 }) + fields {
+            values.insert(Array(value.utf8))
+            let parts = value.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
+            guard parts.count == 2 else { continue }
+            values.insert(Array(parts[1]))
+            guard Substring(parts[0]).lowercased() == "basic", let plain = Base64.decode(parts[1]) else { continue }
+            values.insert(plain)
+            if let colon = plain.firstIndex(of: UInt8(ascii: ":")) { values.insert(Array(plain[(colon + 1)...])) }
+        }
+        self.values = values.filter { $0.count >= Self.minLength }.sorted { $0.count > $1.count }
+    }
+
+    /// Replaces them in what is kept of a response.
+    /// - Parameter needed: names, in lower case, of fields that a later request needs as they are.
+    package func redact(_ record: inout HTTPRecord, except needed: Set<String> = []) {
+        guard !values.isEmpty, let head = record.head, head.status != .partialContent else { return }
+        if let body = redacted(record.body.readableBytesView) { record.body = ByteBuffer(bytes: body) }
+        for (name, value) in head.headers where !needed.contains(name.lowercased()) {
+            guard let clean = redacted(value.utf8) else { continue }
+            record.head?.headers.replaceOrAdd(name: name, value: String(decoding: clean, as: UTF8.self))
+        }
+        if let clean = redacted(head.status.reasonPhrase.utf8) {
+            record.head?.status = .custom(
+                code: head.status.code, reasonPhrase: String(decoding: clean, as: UTF8.self))
+        }
+    }
+
+    /// - Returns: nil where no secret occurs.
+    private func redacted(_ text: some Collection<UInt8>) -> [UInt8]? {
+        var bytes = Array(text)
+        var isChanged = false
+        for value in values {
+            while let range = bytes.firstRange(of: value) {
+                bytes.replaceSubrange(range, with: HTTPHeaderRedaction.replacement.utf8)
+                isChanged = true
+            }
+        }
+        return isChanged ? bytes : nil
+    }
+}

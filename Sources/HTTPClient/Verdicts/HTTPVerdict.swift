@@ -1,0 +1,250 @@
+package import Commands
+internal import Glibc
+internal import Host
+internal import NIOCore
+internal import NIOHTTP1
+
+/// What a request's end means for its command. This is the one table of verdicts: whose fault a failure is, whether it is
+/// charged, and whether a byte may have been delivered.
+///
+/// | response | fault | charged | ambiguous | then |
+/// |---|---|---|---|---|
+/// | 2xx, whole body sent | success | – | – | also where the response's own body is cut or drips |
+/// | 2xx before the whole body was sent, then a cut | command | yes | yes | |
+/// | 3xx | command | yes | no | final within a host; of three commands to one place: destination, not charged |
+/// | 401 | credential | no | no | after 3 commands one probe a minute; the challenge is named |
+/// | 408, 421 | command | yes | no | first sent again over another connection |
+/// | 423, 425, 429 | command | yes | no | `Retry-After` is a lower bound; 429 also slows the destination |
+/// | other 4xx | final | – | no | with `Retry-After`: command, charged |
+/// | 502, 504 | command | yes | yes | |
+/// | 503 | link | no | no | slows the destination; `Retry-After` is a lower bound |
+/// | 503 while other commands are answered | command | yes | no | the same; ``DestinationEvidence`` decides |
+/// | 507 | destination | no | no | one probe a minute |
+/// | 511 | link | no | no | not an answer of the destination: a network's login page |
+/// | other 5xx | command | yes | no | |
+///
+/// | no response | fault | charged | ambiguous once begun |
+/// |---|---|---|---|
+/// | name, connect, connect timeout, TLS handshake cut | link | no | – |
+/// | certificate: dates, name, issuer; client certificate demanded; TLS 1.1 or older; proxy authentication | destination | no | – |
+/// | proxy refuses otherwise | link | no | – |
+/// | address not permitted | final | – | – |
+/// | closed or reset in mid-request | reset: command where others succeed, else link; the executor decides | by that | yes |
+/// | stall, silent kept connection | link | no | yes |
+/// | no response within `responseTimeout`; a head that drips, is too large or is not HTTP | command | yes | yes |
+///
+/// A request that did not begin is never ambiguous. Sources: RFC 9110, sections 9.2.2 and 15; RFC 6585; RFC 8996.
+package struct HTTPVerdict {
+    /// `PUT https://media.example.com/in/a.mp4`, for messages.
+    package let request: String
+    /// `https://media.example.com:443`, for messages.
+    package let destination: Destination
+    package let now: Timestamp
+
+    package init(request: String, destination: Destination, now: Timestamp) {
+        self.request = request
+        self.destination = destination
+        self.now = now
+    }
+
+    /// - Returns: nil for success.
+    package func failure(_ record: HTTPRecord) -> CommandFailure? {
+        guard let head = record.head else {
+            return failure(record.error ?? HTTPError.closed, began: record.began)
+        }
+        if (200..<300).contains(head.status.code), !record.sentAll {
+            return CommandFailure(
+                .command,
+                reason: "\(request) was answered \(head.status.code) before the whole file was sent, and then cut off",
+                ambiguous: true)
+        }
+        return failure(head, record.body)
+    }
+
+    // MARK: Responses
+
+    private func failure(_ head: HTTPResponseHead, _ body: ByteBuffer) -> CommandFailure? {
+        let code = Int(head.status.code)
+        var failure = failure(code, head, body)
+        failure?.isPushback = code == 429 || code == 503
+        failure?.isAnswer = code != 511
+        return failure
+    }
+
+    private func failure(_ code: Int, _ head: HTTPResponseHead, _ body: ByteBuffer) -> CommandFailure? {
+        let answer = "\(request) was answered \(code) \(Self.printable(head.status.reasonPhrase, limit: 80))"
+        let reason = answer + Self.quoted(body)
+        let wait = head.headers.first(name: "retry-after").flatMap { RetryAfter.duration($0, now: now) }
+        switch code {
+        case 200..<300: return nil
+        case 300..<400:
+            let location = head.headers.first(name: "location").map {
+                " to \(Self.printable(HTTPHeaderRedaction.shown(url: $0), limit: 300))"
+            }
+            return CommandFailure(
+                .final,
+                reason:
+                    "\(answer): a redirect\(location ?? ""), which is not followed, because the credentials were meant "
+                    + "for \(destination); submit to that URL if it is right")
+        case 401: return CommandFailure(.credential, reason: reason + unauthorized(head), retryAfter: wait)
+        case 502, 504: return CommandFailure(.command, reason: reason, ambiguous: true, retryAfter: wait)
+        case 503, 511: return CommandFailure(.link, reason: reason, retryAfter: wait)
+        case 507:
+            return CommandFailure(.destination, reason: "\(reason); make room at \(destination)", retryAfter: wait)
+        case 408, 421, 423, 425, 429, 500..<600: return CommandFailure(.command, reason: reason, retryAfter: wait)
+        case 400..<500: return CommandFailure(wait == nil ? .final : .command, reason: reason, retryAfter: wait)
+        default:
+            return CommandFailure(
+                .command, reason: "\(answer), which is not a final response to an upload", ambiguous: true)
+        }
+    }
+
+    private func unauthorized(_ head: HTTPResponseHead) -> String {
+        let schemes = head.headers["www-authenticate"].flatMap(Challenge.schemes)
+        let isKnown = schemes.isEmpty || schemes.contains { ["basic", "bearer"].contains($0.lowercased()) }
+        let asked = schemes.isEmpty ? "" : "; it asks for \(schemes.joined(separator: " or "))"
+        return isKnown
+            ? "\(asked); check the credential for \(destination) in sluice.yaml"
+            : "\(asked), which Sluice does not speak; give it a bearer token, basic authentication or a header of its own"
+    }
+
+    /// `: “Disk full”`; empty where there is no text.
+    private static func quoted(_ body: ByteBuffer) -> String {
+        let text = printable(String(buffer: body), limit: 200)
+        return text.isEmpty ? "" : ": “\(text)”"
+    }
+
+    /// One line without control characters.
+    private static func printable(_ text: String, limit: Int) -> String {
+        var line = ""
+        for scalar in text.unicodeScalars.prefix(limit * 4) {
+            let isControl = scalar.properties.generalCategory == .control
+            line.unicodeScalars.append(isControl ? " " : scalar)
+        }
+        line = line.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
+        return line.count > limit ? line.prefix(limit) + "…" : line
+    }
+
+    // MARK: Errors
+
+    private func failure(_ error: any Error, began: Bool) -> CommandFailure {
+        switch error {
+        case let failure as CommandFailure:
+            var failure = failure
+            failure.ambiguous = failure.ambiguous || began
+            return failure
+        case let error as HTTPError: return failure(error, began: began)
+        default: return CommandFailure(.command, reason: "\(request) failed: \(error)", ambiguous: began)
+        }
+    }
+
+    private func failure(_ error: HTTPError, began: Bool) -> CommandFailure {
+        switch error {
+        case .nameNotResolved(let host, let code):
+            return link("the name \(host) cannot be resolved: \(Self.words(resolver: code))")
+        case .addressNotPermitted(let host):
+            return CommandFailure(.final, reason: "\(request) was not sent: no address of \(host) is permitted")
+        case .connectFailed(let code): return link(words(connecting: code))
+        case .connectTimeout: return link("no connection to \(destination) within the connect timeout")
+        case .tls(let problem):
+            var failure = failure(problem, began: began)
+            // Its certificate, or its alert, has come: the link is fine.
+            failure.isAnswer = failure.fault == .destination
+            return failure
+        case .proxyRefused(407):
+            return CommandFailure(
+                .destination,
+                reason:
+                    "the proxy for \(destination) demands authentication (407); name it as http://user:password@host")
+        case .proxyRefused(let status):
+            return link(
+                "the proxy opens no tunnel to \(destination): \(status.map { "it answered \($0)" } ?? "no answer")")
+        case .closed where !began: return link("\(destination) closed the connection at once")
+        case .closed:
+            return CommandFailure(
+                .reset, reason: "\(destination) closed the connection before it answered \(request)", ambiguous: true)
+        case .broken(let code) where !began: return link(words(connecting: code))
+        case .broken(let code):
+            return CommandFailure(.reset, reason: "\(request) was cut off: \(SystemError(code))", ambiguous: true)
+        case .stalled, .keptConnectionSilent:
+            return CommandFailure(
+                .link, reason: "\(request) stalled: no byte moved either way for too long", ambiguous: began)
+        case .responseTimeout:
+            return command(
+                "\(destination) received all of \(request) and did not answer in time; "
+                    + "upload.responseTimeout says how long to wait", began)
+        case .headTimeout: return command("the response to \(request) did not get past its head in time", began)
+        case .headTooLarge: return command("\(request) was answered with a head of more than 64 KiB", began)
+        case .invalidResponse(let what):
+            return command("\(request) was answered with something that is not HTTP: \(what)", began)
+        case .local(let sentence): return CommandFailure(.destination, reason: "\(request) was not sent: \(sentence)")
+        case .bodyTimeout, .refusedBody, .stopped: return command("\(request) was cut short", began)
+        }
+    }
+
+    private func failure(_ problem: TLSProblem, began: Bool) -> CommandFailure {
+        switch problem {
+        case .certificateDates(let notBefore, let notAfter):
+            let (start, end) = (Self.timestamp(notBefore), Self.timestamp(notAfter))
+            return untrusted(
+                now < start ? "its certificate is not yet valid" : "its certificate has expired",
+                "it is valid from \(start) to \(end), and this host's clock says \(now); renew it there, or set the clock"
+            )
+        case .certificateName:
+            return untrusted("its certificate names another host", "correct it there, or the URL here")
+        case .certificateUntrusted:
+            return untrusted(
+                "its certificate is not trusted",
+                "renew it there, or name its issuer in upload.trustRootsFile or the destination's trustRootsFile")
+        case .clientCertificateDemanded:
+            return CommandFailure(
+                .destination,
+                reason:
+                    "\(destination) demands a client certificate that it accepts; name one as clientCertificateFile "
+                    + "and clientKeyFile of the destination in sluice.yaml")
+        case .versionTooOld:
+            return CommandFailure(
+                .destination,
+                reason: "\(destination) speaks no TLS 1.2 or newer, and older ones are not safe (RFC 8996)")
+        case .interrupted where began:
+            return CommandFailure(.reset, reason: "\(request) was cut off within TLS", ambiguous: true)
+        case .interrupted: return link("\(destination) closed the connection during the TLS handshake")
+        case .other(let words) where began:
+            return CommandFailure(.reset, reason: "\(request) was cut off: \(words)", ambiguous: true)
+        case .other(let words): return link("no TLS connection to \(destination): \(words)")
+        }
+    }
+
+    /// - Parameter seconds: Unix time, of any size.
+    private static func timestamp(_ seconds: Int64) -> Timestamp {
+        Timestamp(milliseconds: min(max(seconds, -62_135_596_800), 253_402_300_799) * 1000)
+    }
+
+    /// Nothing was sent: the handshake comes before the request.
+    private func untrusted(_ problem: String, _ remedy: String) -> CommandFailure {
+        CommandFailure(.destination, reason: "\(destination) is not trusted: \(problem); \(remedy)")
+    }
+
+    private func link(_ reason: String) -> CommandFailure { CommandFailure(.link, reason: reason) }
+
+    private func command(_ reason: String, _ began: Bool) -> CommandFailure {
+        CommandFailure(.command, reason: reason, ambiguous: began)
+    }
+
+    private static func words(resolver code: Int32) -> String {
+        switch code {
+        case EAI_NONAME: "it is not known"
+        case EAI_AGAIN: "the resolver does not answer"
+        case EAI_SYSTEM, 0: "the resolver failed"
+        default: String(cString: gai_strerror(code))
+        }
+    }
+
+    private func words(connecting code: Int32) -> String {
+        switch code {
+        case ECONNREFUSED: "\(destination) refuses connections; is it running?"
+        case EHOSTUNREACH, ENETUNREACH, ENETDOWN, EHOSTDOWN: "\(destination) is unreachable: \(SystemError(code))"
+        default: "no connection to \(destination): \(SystemError(code))"
+        }
+    }
+}

@@ -1,0 +1,226 @@
+internal import Commands
+internal import Glibc
+internal import HTTPClient
+internal import Work
+
+/// The payload of an `upload`, checked.
+///
+/// ```
+/// {"file": "/data/a.mp4",                     the source: a regular file; made absolute at submit
+///  "to": "https://media.example.com/in/",     a trailing slash appends the file's name at submit
+///  "method": "PUT",                           or POST; of the protocol put alone
+///  "headers": {"X-Tag": "a"},                 none by default
+///  "protocol": "put",                         the whole file in one request; "tus" or "contentRange": can be resumed
+///  "name": "a.mp4",                           what the destination is to call it; the file's own name by default
+///  "mode": "644",                             permissions, octal, of a copy to a file: URL; the source's by default
+///  "removeSource": false,                     delete the file after success, once the destination was asked whether
+///                                             it holds every byte (``DeliveryCheck``)
+///  "source": {"size": …, "mtime": …, "inode": …, "device": …}}    recorded at submit; mtime in nanoseconds
+/// ```
+///
+/// Without `protocol` the worker chooses when the upload begins: `contentRange` or `tus` where sluice.yaml says so of the
+/// destination (``ResumeRules``), else `tus` where the URL says by OPTIONS that it speaks it (``TusDiscovery``), else
+/// `put`. It is `put` from the start, and no question is asked, for a file below 1 MiB, where a method is named, and for
+/// a `file:` destination, which can always be resumed. A directory URL gets the file's name as soon as the protocol is
+/// known; tus uploads go to it as it is.
+struct UploadPayload: Sendable, Equatable {
+    enum Method: String, Sendable {
+        case put = "PUT"
+        case post = "POST"
+    }
+
+    enum TransferProtocol: String, Sendable, CaseIterable {
+        /// The whole file in one request; or a copy, to a `file:` URL.
+        case put
+        /// ``TusDialect``
+        case tus
+        /// ``ContentRangeRequests``
+        case contentRange
+    }
+
+    /// Below it nobody is asked how to send a file: to send it again costs no more than the question.
+    static let smallFile: Int64 = 1 << 20
+
+    struct Header: Sendable, Equatable {
+        var name: String
+        var value: String
+    }
+
+    var file: String
+    var to: UploadURL
+    var method: Method = .put
+    var headers: [Header] = []
+    /// Nil: still open.
+    var transferProtocol: TransferProtocol?
+    var name: String?
+    var mode: UInt32?
+    var removeSource = false
+    var source: SourceIdentity?
+
+    /// Reads and checks the payload without touching the file system.
+    init(_ value: JSONValue) throws(PayloadError) {
+        guard let members = value.members else {
+            throw PayloadError(.data, "the payload of an upload must be an object, not \(value.kind)")
+        }
+        var file: String?
+        var to: UploadURL?
+        var methodIsNamed = false
+        for member in members {
+            switch member.name {
+            case "file": file = try Self.text(member)
+            case "to": to = try UploadURL(try Self.text(member))
+            case "method":
+                let name = try Self.text(member)
+                guard let method = Method(rawValue: name.uppercased()) else {
+                    throw PayloadError(.data, "“method” is “\(name)”; a file is uploaded by PUT or POST")
+                }
+                self.method = method
+                methodIsNamed = true
+            case "headers": headers = try Self.headers(member.value)
+            case "protocol":
+                let name = try Self.text(member)
+                guard let known = TransferProtocol(rawValue: name) else {
+                    throw PayloadError(
+                        .data,
+                        "“protocol” is “\(name)”; it is “put” (one request), “tus” or “contentRange” (both can be "
+                            + "resumed), or absent: then the worker finds out")
+                }
+                transferProtocol = known
+            case "name":
+                let text = try Self.text(member)
+                guard !text.isEmpty, text != ".", text != "..", !text.utf8.contains(where: { $0 == 0x2F || $0 == 0 })
+                else { throw PayloadError(.data, "“name” is the name of a file, without a slash, not “\(text)”") }
+                name = text
+            case "mode":
+                let text = try Self.text(member)
+                guard (3...4).contains(text.utf8.count), text.utf8.allSatisfy(\.isDigit),
+                    let bits = UInt32(text, radix: 8),
+                    bits <= 0o777
+                else { throw PayloadError(.data, "“mode” is “\(text)”; it is octal, from 000 to 777") }
+                mode = bits
+            case "removeSource":
+                guard let remove = member.value.bool else {
+                    throw PayloadError(.data, "“removeSource” must be true or false, not \(member.value.kind)")
+                }
+                removeSource = remove
+            case "source": source = try SourceIdentity(member.value)
+            default:
+                throw PayloadError(
+                    .data,
+                    "unknown key “\(member.name)” in the payload of an upload; it has “file”, “to”, “method”, “headers”, "
+                        + "“protocol”, “name”, “mode” and “removeSource”")
+            }
+        }
+        guard let file else { throw PayloadError(.data, "“file” is missing in the payload of an upload") }
+        guard let to else { throw PayloadError(.data, "“to” is missing in the payload of an upload") }
+        guard !file.isEmpty else { throw PayloadError(.data, "“file” is empty") }
+        guard !file.utf8.contains(0) else { throw PayloadError(.data, "“file” has a zero byte in it") }
+        guard mode == nil || to.scheme == .file else {
+            throw PayloadError(.data, "“mode” means nothing to a destination other than file:")
+        }
+        self.file = file
+        self.to = to
+        if methodIsNamed, transferProtocol == nil { transferProtocol = .put }
+        if method != .put, let other = transferProtocol, other != .put {
+            throw PayloadError(.data, "“method” must be PUT or absent with the protocol “\(other.rawValue)”")
+        }
+        if to.scheme == .file {
+            guard transferProtocol == nil || transferProtocol == .put else {
+                throw PayloadError(.data, "“protocol” must be put or absent for a file: destination")
+            }
+            transferProtocol = .put
+            guard method == .put else { throw PayloadError(.data, "“method” must be PUT for a file: destination") }
+            guard headers.isEmpty else { throw PayloadError(.data, "“headers” mean nothing to a file: destination") }
+        }
+    }
+
+    var json: JSONValue { json(source: source?.json) }
+
+    /// The part of the payload by which two uploads under one unique key are equal.
+    var identity: JSONValue { json(source: source?.content) }
+
+    private func json(source: JSONValue?) -> JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("file", .string(file)), .init("to", .string(to.text)),
+        ]
+        if transferProtocol == .put { members.append(.init("method", .string(method.rawValue))) }
+        if !headers.isEmpty {
+            members.append(.init("headers", .object(headers.map { .init($0.name, .string($0.value)) })))
+        }
+        if let transferProtocol { members.append(.init("protocol", .string(transferProtocol.rawValue))) }
+        if let name { members.append(.init("name", .string(name))) }
+        if let mode { members.append(.init("mode", .string(Self.text(ofMode: mode)))) }
+        members.append(.init("removeSource", .bool(removeSource)))
+        if let source { members.append(.init("source", source)) }
+        return .object(members)
+    }
+
+    /// May it be executed again after an ambiguous end? PUT replaces what is there; POST may add.
+    var isIdempotent: Bool { method == .put }
+
+    /// What the destination is to call it.
+    var fileName: Substring { name.map { $0[...] } ?? file.lastPathName }
+
+    /// Chooses `put` where it is not worth asking for anything else.
+    mutating func settle(size: Int64) {
+        if transferProtocol == nil, size < Self.smallFile { transferProtocol = .put }
+    }
+
+    /// Makes the path absolute, from the working directory of this process.
+    /// - Throws: ``PayloadError`` of the kind `source` where that directory is gone, or its path is not valid UTF-8.
+    mutating func resolveFile() throws(PayloadError) {
+        guard !file.beginsWithBytes(of: "/") else { return }
+        guard let directory = getcwd(nil, 0) else {
+            throw PayloadError(.source, "\(file) cannot be found: the working directory is gone")
+        }
+        defer { free(directory) }
+        guard let path = String(validatingCString: directory) else {
+            let shown = String(shellQuoting: UnsafeRawBufferPointer(start: directory, count: strlen(directory)))
+            throw PayloadError(
+                .source,
+                "\(file) cannot be named: the working directory \(shown) is not valid UTF-8; rename it, or reach it by "
+                    + "another name")
+        }
+        file = (path.endsWithBytes(of: "/") ? path : path + "/") + file
+    }
+
+    private static func text(ofMode mode: UInt32) -> String {
+        let digits = String(mode, radix: 8)
+        return String(repeating: "0", count: max(3 - digits.utf8.count, 0)) + digits
+    }
+
+    /// Appends the file's name to a URL that ends in a slash, once it is known that the URL is not an endpoint.
+    mutating func resolveDirectory() {
+        guard let transferProtocol, transferProtocol != .tus, to.isDirectory else { return }
+        to = to.appending(name: fileName)
+    }
+
+    private static func text(_ member: JSONValue.Member) throws(PayloadError) -> String {
+        guard let text = member.value.string else {
+            throw PayloadError(.data, "“\(member.name)” must be a string, not \(member.value.kind)")
+        }
+        return text
+    }
+
+    private static func headers(_ value: JSONValue) throws(PayloadError) -> [Header] {
+        guard let members = value.members else {
+            throw PayloadError(.data, "“headers” must be an object, not \(value.kind)")
+        }
+        var headers: [Header] = []
+        var names: Set<String> = []
+        for member in members {
+            guard let text = member.value.string else {
+                throw PayloadError(
+                    .data, "the header “\(member.name)” in “headers” must be a string, not \(member.value.kind)")
+            }
+            if let objection = HTTPHeaderRules.objection(to: member.name, value: text) {
+                throw PayloadError(.data, objection)
+            }
+            guard names.insert(member.name.lowercased()).inserted else {
+                throw PayloadError(.data, "the header “\(member.name)” is there twice; join its values with a comma")
+            }
+            headers.append(Header(name: member.name, value: text))
+        }
+        return headers
+    }
+}

@@ -1,0 +1,159 @@
+internal import Commands
+internal import HTTPClient
+internal import Work
+
+/// Where a file goes: `http:`, `https:` or `file:`, taken apart as far as an upload needs it (RFC 3986).
+struct UploadURL: Sendable, Equatable {
+    enum Scheme: String, Sendable {
+        case http, https, file
+    }
+
+    let scheme: Scheme
+    /// What stands before the path: `https://media.example.com:8443`.
+    let origin: String
+    /// Percent-encoded, starting with a slash or empty.
+    private(set) var path: String
+    /// With its question mark, or empty.
+    let query: String
+    let destination: Destination
+
+    /// - Throws: ``PayloadError`` of the kind `usage`.
+    init(_ text: String) throws(PayloadError) {
+        func refuse(_ why: String) -> PayloadError {
+            PayloadError(.usage, "“\(Self.shown(text))” is no usable URL: \(why)")
+        }
+
+        guard let colon = text.firstIndex(of: ":"), Self.isScheme(text[..<colon]) else {
+            throw refuse("it must start with http://, https:// or file://")
+        }
+        guard let scheme = Scheme(rawValue: text[..<colon].lowercased()) else {
+            throw refuse("the scheme “\(text[..<colon])” is unknown; use http, https or file")
+        }
+        if let problem = Self.firstProblem(in: text) { throw refuse(problem) }
+        guard !text.contains("#") else { throw refuse("a fragment (#) is not sent; leave it out or write %23") }
+        var rest = text[text.index(after: colon)...]
+        var authority: Substring = ""
+        if rest.hasPrefix("//") {
+            rest = rest.dropFirst(2)
+            authority = rest.prefix { $0 != "/" && $0 != "?" }
+            rest = rest[authority.endIndex...]
+        } else if scheme != .file {
+            throw refuse("“//” and a host must follow the scheme")
+        }
+        guard !authority.contains("@") else {
+            throw refuse("it must not carry a user or password; give the destination a credential in sluice.yaml")
+        }
+        self.scheme = scheme
+        path = String(rest.prefix { $0 != "?" })
+        query = String(rest[rest.index(rest.startIndex, offsetBy: path.count)...])
+        guard !path.contains(where: { $0 == "[" || $0 == "]" }), !query.contains(where: { $0 == "[" || $0 == "]" })
+        else {
+            throw refuse("a square bracket must be written %5B or %5D")
+        }
+        if scheme == .file {
+            guard authority.isEmpty || authority.lowercased() == "localhost" else {
+                throw refuse("“\(authority)” is another host; a file: URL names a file of this one: file:///path")
+            }
+            guard path.hasPrefix("/") else { throw refuse("the path of a file: URL starts with a slash: file:///path") }
+            guard query.isEmpty else { throw refuse("a file: URL has no query; write %3F for a question mark") }
+            guard Self.decoded(path) != nil else { throw refuse("its path is no UTF-8 text, or has a zero byte in it") }
+            origin = "file://"
+            destination = .file
+        } else {
+            guard let destination = Destination(text), Self.isAuthority(authority) else {
+                throw refuse("it has no valid host and port")
+            }
+            origin = "\(scheme.rawValue)://\(authority)"
+            self.destination = destination
+        }
+    }
+
+    var text: String { origin + path + query }
+
+    /// Without its query, which often holds a signature: for messages.
+    var textForPeople: String { origin + path }
+
+    /// Whether a file's name is to be appended.
+    var isDirectory: Bool { path.hasSuffix("/") }
+
+    /// The directory's URL with a name in it: every byte but the unreserved ones is percent-encoded.
+    func appending(name: some StringProtocol) -> UploadURL {
+        var copy = self
+        for byte in name.utf8 {
+            if byte.isUnreserved {
+                copy.path.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                copy.path += "%\(Self.digits[Int(byte >> 4)])\(Self.digits[Int(byte & 15)])"
+            }
+        }
+        return copy
+    }
+
+    /// The path of a `file:` URL in the file system.
+    var filePath: String { Self.decoded(path) ?? path }
+
+    private static let digits = Array("0123456789ABCDEF")
+
+    /// A URL as it may stand in a message: without query and fragment, and without what may be a password.
+    private static func shown(_ text: String) -> String {
+        let start = text.unicodeScalars.prefix { $0 != "?" && $0 != "#" }
+        let breaks = "\u{85}\u{2028}\u{2029}".unicodeScalars
+        var shown = Array(start.prefix(300).map { $0 < " " || breaks.contains($0) ? "\u{FFFD}" : $0 })
+        // A user may stand there without a scheme or its slashes, too.
+        let user = shown.firstRange(of: Array("//".unicodeScalars))?.upperBound ?? 0
+        if let at = shown[user...].prefix(while: { $0 != "/" }).lastIndex(of: "@") {
+            shown.replaceSubrange(user..<at, with: "…".unicodeScalars)
+        }
+        return String(String.UnicodeScalarView(shown))
+    }
+
+    private static func isScheme(_ text: Substring) -> Bool {
+        guard let first = text.utf8.first, first.isLetter else { return false }
+        return text.utf8.allSatisfy { $0.isLetter || $0.isDigit || "+-.".utf8.contains($0) }
+    }
+
+    private static func isAuthority(_ text: Substring) -> Bool {
+        let host = text.hasPrefix("[") ? text.prefix { $0 != "]" }.dropFirst() : text.prefix { $0 != ":" }
+        guard !host.isEmpty else { return false }
+        if text.hasPrefix("[") {
+            return host.utf8.allSatisfy { $0.isHexadecimal || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") }
+        }
+        return host.utf8.allSatisfy { $0.isLetter || $0.isDigit || "-._~".utf8.contains($0) }
+    }
+
+    /// The first character that may not stand in a URL, in words.
+    private static func firstProblem(in text: String) -> String? {
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%") {
+                guard rest.count >= 2, rest.prefix(2).allSatisfy(\.isHexadecimal) else {
+                    return "a % must be followed by two hexadecimal digits; write %25 for a percent sign"
+                }
+                rest.removeFirst(2)
+            } else if byte == 0x20 {
+                return "a space must be written %20"
+            } else if !byte.isUnreserved && !":/?#[]@!$&'()*+,;=".utf8.contains(byte) {
+                let code = String(byte, radix: 16, uppercase: true)
+                return
+                    "byte \(text.utf8.count - rest.count) must be percent-encoded, as %\(code.count < 2 ? "0" : "")\(code)"
+            }
+        }
+        return nil
+    }
+
+    private static func decoded(_ path: String) -> String? {
+        var bytes: [UInt8] = []
+        var rest = path.utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else { return nil }
+            rest.removeFirst(2)
+            bytes.append(value)
+        }
+        guard !bytes.contains(0) else { return nil }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}

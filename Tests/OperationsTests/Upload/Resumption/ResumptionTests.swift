@@ -1,0 +1,197 @@
+import Commands
+import HTTPClient
+import NIOHTTP1
+import Testing
+
+@testable import Operations
+
+/// The decisions of resumable uploads, without requests.
+@Suite struct ResumptionTests {
+    private static let refused = CommandFailure(.final, reason: "refused")
+
+    private func resumption(
+        size: Int64 = 1000, isIdempotent: Bool = true, chunk: Int64? = nil, locks: Int = 1
+    ) -> Resumption {
+        var limits = Resumption.Limits()
+        limits.lockWaits = Array(repeating: .seconds(1), count: locks)
+        return Resumption(of: "the upload", size: size, isIdempotent: isIdempotent, chunk: chunk, limits: limits)
+    }
+
+    private func holds(_ offset: Int64) -> ResumptionAnswer { .holds(offset, HTTPRecord()) }
+
+    @Test func `an upload begins, appends and finishes`() {
+        var upload = resumption()
+        #expect(upload.start(.begin).words == "begin")
+        #expect(upload.next(after: holds(0)).words == "append 0..<1000")
+        #expect(upload.next(after: holds(1000)).words == "finish")
+    }
+
+    @Test func `an empty upload is finished once it is made`() {
+        var upload = resumption(size: 0)
+        _ = upload.start(.begin)
+        #expect(upload.next(after: holds(0)).words == "finish")
+    }
+
+    @Test func `chunks end at the end of the file`() {
+        var upload = resumption(chunk: 400)
+        #expect(upload.start(.begun(holds(0))).words == "append 0..<400")
+        #expect(upload.next(after: holds(400)).words == "append 400..<800")
+        #expect(upload.next(after: holds(800)).words == "append 800..<1000")
+    }
+
+    @Test func `an offset that no file can have begins again`() {
+        for offset in [Int64.min, -1, 1001, .max] {
+            var upload = resumption()
+            _ = upload.start(.locate(held: .max))
+            #expect(upload.next(after: holds(offset)).words == "begin")
+        }
+    }
+
+    @Test func `chunks near the largest number do not overflow`() {
+        var upload = resumption(size: .max, chunk: .max)
+        _ = upload.start(.locate(held: 0))
+        #expect(upload.next(after: holds(.max - 1)).words == "append \(Int64.max - 1)..<\(Int64.max)")
+    }
+
+    @Test func `a part that was taken is asked for`() {
+        var upload = resumption()
+        _ = upload.start(.begun(holds(0)))
+        #expect(upload.next(after: holds(300)).words == "locate")
+        #expect(upload.next(after: holds(300)).words == "append 300..<1000")
+    }
+
+    @Test func `questions without a gain are limited, and a gain renews them`() {
+        var upload = resumption()
+        _ = upload.start(.begun(holds(0)))
+        for offset in Int64(1)...3 {
+            for _ in 1...5 {
+                #expect(upload.next(after: .refusesOffset(nil)).words == "locate")
+                _ = upload.next(after: holds(offset))
+            }
+        }
+        var steps = 0
+        while steps < 100 {
+            if case .fail(let error) = upload.next(after: .refusesOffset(nil)) {
+                #expect((error as? CommandFailure)?.fault == .command)
+                break
+            }
+            _ = upload.next(after: holds(3))
+            steps += 1
+        }
+        #expect(steps < 10)
+    }
+
+    @Test func `a loss of much is asked twice, and a loss of little is not`() {
+        for (held, asks) in [(Int64(900), true), (501, true), (500, false), (0, false)] {
+            var upload = resumption()
+            _ = upload.start(.locate(held: held))
+            #expect(upload.next(after: .vanished).words == (asks ? "pause" : "begin"))
+            guard asks else { continue }
+            #expect(upload.pauseEnded().words == "locate")
+            #expect(upload.next(after: .vanished).words == "begin")
+        }
+    }
+
+    @Test func `a loss of 64 MiB of a larger file is asked twice`() {
+        var upload = resumption(size: 1 << 40)
+        _ = upload.start(.locate(held: (64 << 20) + 1))
+        #expect(upload.next(after: .vanished).words == "pause")
+    }
+
+    @Test func `uploads that vanish are made twice at most`() {
+        var upload = resumption()
+        _ = upload.start(.begin)
+        for _ in 1...1 {
+            _ = upload.next(after: holds(0))
+            #expect(upload.next(after: .vanished).words == "begin")
+        }
+        _ = upload.next(after: holds(0))
+        #expect(upload.next(after: .vanished).words == "fail")
+    }
+
+    @Test func `a lock is waited for, and its pauses are renewed by a gain`() {
+        var upload = resumption(locks: 2)
+        _ = upload.start(.begun(holds(0)))
+        for offset in [Int64(0), 10] {
+            for _ in 1...2 {
+                #expect(upload.next(after: .locked(Self.refused)).words == "pause")
+                _ = upload.pauseEnded()
+                _ = upload.next(after: holds(offset))
+            }
+            if offset == 0 {
+                _ = upload.next(after: .refusesOffset(nil))
+                _ = upload.next(after: holds(10))
+            }
+        }
+        #expect(upload.next(after: .locked(Self.refused)).words == "fail")
+    }
+
+    @Test func `a refused request is halved down to 64 KiB`() {
+        var upload = resumption(size: 1 << 40)
+        var step = upload.start(.begun(holds(0)))
+        var sizes: [Int64] = []
+        while case .append(let range) = step {
+            sizes.append(range.upperBound - range.lowerBound)
+            guard case .locate = upload.next(after: .tooLarge(Self.refused)) else { break }
+            step = upload.next(after: holds(0))
+        }
+        #expect(sizes.prefix(3) == [1 << 40, 64 << 20, 32 << 20])
+        #expect(sizes.last == 64 << 10 && sizes.count == 12)
+    }
+
+    @Test(arguments: [true, false])
+    func `a lost connection is asked for where the upload may be sent again`(_ isIdempotent: Bool) {
+        var upload = resumption(isIdempotent: isIdempotent)
+        _ = upload.start(.begun(holds(0)))
+        #expect(upload.next(after: .lostConnection(Self.refused)).words == (isIdempotent ? "locate" : "fail"))
+    }
+
+    @Test func `lost connections in a row end the execution`() {
+        var upload = resumption()
+        _ = upload.start(.begun(holds(0)))
+        for offset in Int64(1)...2 {
+            #expect(upload.next(after: .lostConnection(Self.refused)).words == "locate")
+            _ = upload.next(after: holds(offset))
+        }
+        #expect(upload.next(after: .lostConnection(Self.refused)).words == "fail")
+    }
+
+    @Test func `the refusal of an offset that is named again stands`() {
+        var upload = resumption()
+        _ = upload.start(.locate(held: 0))
+        _ = upload.next(after: holds(10))
+        _ = upload.next(after: .refusesOffset(Self.refused))
+        guard case .fail(let error) = upload.next(after: holds(10)) else {
+            Issue.record("the refusal was forgotten")
+            return
+        }
+        #expect(error as? CommandFailure == Self.refused)
+    }
+
+    @Test(arguments: [ResumptionAnswer.vanished, .foreign, .locked(refused), .failed(refused)])
+    func `an error after the last byte leaves every other failure ambiguous`(_ answer: ResumptionAnswer) {
+        var upload = resumption(locks: 0)
+        _ = upload.start(.begun(holds(0)))
+        #expect(upload.next(after: .failedAtEnd(CommandFailure(.command, reason: "500"))).words == "locate")
+        guard case .fail(let error) = upload.next(after: answer) else {
+            Issue.record("the upload goes on")
+            return
+        }
+        #expect((error as? CommandFailure)?.ambiguous == true)
+    }
+}
+
+extension ResumptionStep {
+    fileprivate var words: String {
+        switch self {
+        case .begin: "begin"
+        case .locate: "locate"
+        case .append(let range): "append \(range)"
+        case .confirm: "confirm"
+        case .pause: "pause"
+        case .finish: "finish"
+        case .sendWhole: "whole"
+        case .fail: "fail"
+        }
+    }
+}
