@@ -62,7 +62,7 @@ import Testing
         let store = try place.store()
         try store.openAll()
         _ = try store.submitNoops(50)
-        for path in [place.data.path, place.data.run, place.data.spool, place.data.keys] {
+        for path in [place.data.path, place.data.run.path, place.data.spool, place.data.keys] {
             #expect(try Self.mode(path) == 0o700)
         }
         for shard in 0..<4 {
