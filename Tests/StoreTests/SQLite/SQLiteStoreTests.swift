@@ -166,7 +166,7 @@ import Testing
         _ = try place.store().submitNoops(5)
         // As it looks when the maker was killed between two shards.
         try FileManager.default.removeItem(atPath: place.data.shard(3))
-        try Data().write(to: URL(fileURLWithPath: "\(place.data.run)/creating"))
+        try Data().write(to: URL(fileURLWithPath: "\(place.data.run.path)/creating"))
         let error = try #require(throws: StoreError.self) { try SQLiteStore(directory: place.data, create: false) }
         #expect(error.code == .missing)
         let store = try place.store()
