@@ -1,18 +1,23 @@
 import Commands
+import Host
 
 @testable import NetworkControl
 
-let second: Int64 = 1_000_000_000
-let quarter: Int64 = 250_000_000
+/// From one report of a worker to the next.
+let quarter: Duration = .milliseconds(250)
 /// Bytes per second.
 let megabit = 125_000.0
+
+/// A point in time, in seconds after the boot.
+func at(_ seconds: Double) -> MonotonicTime { MonotonicTime(nanoseconds: Int64((seconds * 1e9).rounded())) }
 
 func id(_ number: UInt64) -> CommandID { CommandID(high: number, low: number) }
 func destination(_ name: String) -> Destination { Destination(scheme: "http", host: name, port: 80) }
 
 /// A tick of a saturated link, unless said otherwise.
 func tick(
-    _ rate: Double, transfers: Int = 4, flowing: Int? = nil, srtt: Double? = 0.06, minRTT: Double? = 0.05
+    _ rate: Double, transfers: Int = 4, flowing: Int? = nil, srtt: Duration? = .milliseconds(60),
+    minRTT: Duration? = .milliseconds(50)
 ) -> LinkInterval {
     var tick = LinkInterval()
     tick.rate = rate
@@ -33,8 +38,8 @@ func sample(
     var sample = TransferSample(id: id(number), destination: destination(name), qos: qos)
     sample.acknowledged = acknowledged
     sample.remaining = remaining
-    sample.srtt = 60_000_000
-    sample.minRTT = 50_000_000
+    sample.srtt = .milliseconds(60)
+    sample.minRTT = .milliseconds(50)
     sample.isResumable = resumable
     return sample
 }
@@ -50,7 +55,7 @@ func oneOfEach(to name: String = "a") -> [TransferSample] {
 extension NetworkController {
     /// Whether the gates let a command go.
     /// - Parameter asProbe: it is to be the probe of the circuit breaker, which is not closed.
-    func admits(_ qos: QualityOfService, to key: LinkKey, asProbe: Bool = false, now: Int64) -> Bool {
+    func admits(_ qos: QualityOfService, to key: LinkKey, asProbe: Bool = false, now: MonotonicTime) -> Bool {
         switch availability(of: qos, to: key, now: now) {
         case .available, .probe: !asProbe
         case .circuitBreaker:
@@ -60,7 +65,7 @@ extension NetworkController {
     }
 
     /// The next probe of all links for which something waits.
-    var nextProbe: Int64? { waiting.keys.compactMap { nextProbe(of: $0) }.min() }
+    var nextProbe: MonotonicTime? { waiting.keys.compactMap { nextProbe(of: $0) }.min() }
 }
 
 extension LinkAllowance {

@@ -1,11 +1,12 @@
 import Commands
+import Host
 
 @testable import NetworkControl
 
 /// A worker that moves bytes at given rates, and a controller that hears of it 4 times a second.
 struct NetworkRig {
     var network: NetworkController
-    var now: Int64 = 0
+    var now = at(0)
     var transfers: [TransferSample] = []
     private var decisions = NetworkDecisions()
     private var counters: [LinkKey: [LinkCounter]] = [:]

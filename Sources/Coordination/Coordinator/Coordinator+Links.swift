@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Commands
 internal import Glibc
+internal import Host
 internal import Logging
 internal import NetworkControl
 internal import Store
@@ -71,7 +72,7 @@ extension Coordinator {
             "A link is \(state.level.name): \(state.reason).",
             metadata: ["link": "\(key.name)", "direction": "\(key.direction.rawValue)"])
         if state.level == .offline, !state.isForced {
-            linkLog.offlineSince[key] = linkLog.offlineSince[key] ?? wallTime(of: state.since, now: now)
+            linkLog.offlineSince[key] = linkLog.offlineSince[key] ?? wallTime(of: state.since.nanoseconds, now: now)
         } else {
             linkLog.offlineSince[key] = nil
         }
@@ -118,7 +119,7 @@ extension Coordinator {
 
     /// With how many commands wait at the circuit breaker.
     func linkState(_ key: LinkKey, _ controller: NetworkController, now: Int64) -> LinkState? {
-        var state = controller.state(of: key, now: now)
+        var state = controller.state(of: key, now: MonotonicTime(nanoseconds: now))
         state?.circuitBreaker?.waiting = key.destination.flatMap { waitingCounts[$0] } ?? 0
         return state
     }
@@ -127,7 +128,8 @@ extension Coordinator {
         of state: LinkState, _ controller: NetworkController, withHistory: Bool = false, now: Int64
     ) -> LinkReport {
         var gates: [QualityOfService: LinkWaitReason] = [:]
-        for qos in QualityOfService.allCases { gates[qos] = controller.gate(of: qos, to: state.key, now: now) }
+        let instant = MonotonicTime(nanoseconds: now)
+        for qos in QualityOfService.allCases { gates[qos] = controller.gate(of: qos, to: state.key, now: instant) }
         let destination = state.key.direction == .up ? state.key.destination : nil
         return LinkReport(
             state, gates: gates, waits: destination.map { dispatcher.waits(at: $0, now: now) } ?? [:],
@@ -176,7 +178,8 @@ extension Coordinator {
     }
 
     private func setting(of state: LinkState, _ controller: NetworkController, now: Int64) -> String {
-        report(of: state, controller, now: now).setting(controller.memory(of: state.key, now: now))
+        report(of: state, controller, now: now).setting(
+            controller.memory(of: state.key, now: MonotonicTime(nanoseconds: now)))
     }
 
     /// All in one transaction: a network that goes down takes thousands of links with it.

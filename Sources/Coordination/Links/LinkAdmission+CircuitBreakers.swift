@@ -1,4 +1,5 @@
 package import Commands
+internal import Host
 internal import NetworkControl
 
 /// The circuit breakers of the destinations, as the dispatcher sees them.
@@ -9,7 +10,8 @@ extension LinkAdmission {
         let circuitBreaker = controller.circuitBreakers[command.destination]
         func rank(_ command: ReadyCommand) -> (Int64, Int64, Int, Int64) {
             (
-                circuitBreaker?.lastFailure(of: command.id) ?? .min, command.remaining ?? .max, command.qos.rawValue,
+                circuitBreaker?.lastFailure(of: command.id)?.nanoseconds ?? .min, command.remaining ?? .max,
+                command.qos.rawValue,
                 command.turn
             )
         }
@@ -27,8 +29,9 @@ extension LinkAdmission {
         _ circuitBreaker: StoredCircuitBreaker, of destination: Destination, wall: Timestamp, now: Int64
     ) {
         meet(destination, now: now)
+        let now = MonotonicTime(nanoseconds: now)
         controller.restore(
-            circuitBreaker.cause, reason: circuitBreaker.reason, since: now - circuitBreaker.age(at: wall),
-            of: destination, now: now)
+            circuitBreaker.cause, reason: circuitBreaker.reason,
+            since: now - .nanoseconds(circuitBreaker.age(at: wall)), of: destination, now: now)
     }
 }

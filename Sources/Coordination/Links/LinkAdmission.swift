@@ -1,4 +1,5 @@
 package import Commands
+internal import Host
 package import NetworkControl
 internal import Store
 package import Wire
@@ -34,7 +35,9 @@ package struct LinkAdmission: Sendable {
     package mutating func meet(_ destination: Destination, now: Int64) {
         guard destination != .none, known.insert(destination).inserted else { return }
         met.insert(destination)
-        if destination.isLoopback { controller.routeChanged(destination, to: .local, now: now) }
+        if destination.isLoopback {
+            controller.routeChanged(destination, to: .local, now: MonotonicTime(nanoseconds: now))
+        }
     }
 
     /// The controller has forgotten its links: it is met anew when it comes back.
@@ -57,7 +60,7 @@ package struct LinkAdmission: Sendable {
     package var destinations: Set<Destination> { Set(controller.links.keys.compactMap(\.destination)) }
 
     package mutating func routed(_ destination: Destination, _ route: Route, now: Int64) {
-        controller.routeChanged(destination, to: route, now: now)
+        controller.routeChanged(destination, to: route, now: MonotonicTime(nanoseconds: now))
         allowances[destination] = nil
         released.insert(destination)
     }
@@ -68,11 +71,11 @@ package struct LinkAdmission: Sendable {
     func load(_ destination: Destination, _ qos: QualityOfService, now: Int64) -> Admission.Load {
         let key = LinkKey(destination, .up)
         var load = Admission.Load()
-        load.passage = controller.availability(of: qos, to: key, now: now)
+        load.passage = controller.availability(of: qos, to: key, now: MonotonicTime(nanoseconds: now))
         // What was decided while it was offline says nothing of the moment in which it is back.
         load.allowance =
             allowances[destination].flatMap { $0.level == .offline ? nil : $0 } ?? controller.firstAllowance(of: key)
-        controller.fill(&load.allowance, of: key, now: now)
+        controller.fill(&load.allowance, of: key, now: MonotonicTime(nanoseconds: now))
         load.isProven = controller.isProven(key)
         load.isFailing = controller.isFailing(key) || load.passage == .probe
         return load
@@ -80,12 +83,12 @@ package struct LinkAdmission: Sendable {
 
     /// When the next probe may go to a destination; nil where none is needed, or one is under way.
     package func nextProbe(of destination: Destination) -> Int64? {
-        destination == .none ? nil : controller.nextProbe(of: LinkKey(destination, .up))
+        destination == .none ? nil : controller.nextProbe(of: LinkKey(destination, .up))?.nanoseconds
     }
 
     /// The circuit breaker of the destination lets a probe out now.
     func isProbeDue(at destination: Destination, now: Int64) -> Bool {
-        controller.circuitBreakers[destination]?.isProbeDue(now: now) ?? false
+        controller.circuitBreakers[destination]?.isProbeDue(now: MonotonicTime(nanoseconds: now)) ?? false
     }
 
     /// Every link behind the same uplink, for what they hold together.
@@ -95,10 +98,10 @@ package struct LinkAdmission: Sendable {
     package mutating func offered(_ command: ReadyCommand, now: Int64) {
         guard command.destination != .none else { return }
         let key = LinkKey(command.destination, .up)
-        controller.offered(command.id, to: key, now: now)
+        controller.offered(command.id, to: key, now: MonotonicTime(nanoseconds: now))
         guard
             let decisions = controller.arrived(
-                command.id, to: key, qos: command.qos, bytes: command.remaining, now: now)
+                command.id, to: key, qos: command.qos, bytes: command.remaining, now: MonotonicTime(nanoseconds: now))
         else { return }
         adopt(decisions)
         isUrgent = true
@@ -107,12 +110,14 @@ package struct LinkAdmission: Sendable {
     /// It was offered and nobody took it.
     package mutating func withdrawn(_ id: CommandID, from destination: Destination, now: Int64) {
         guard destination != .none else { return }
-        controller.ended(id, to: LinkKey(destination, .up), outcome: .withdrawn, now: now)
+        controller.ended(id, to: LinkKey(destination, .up), outcome: .withdrawn, now: MonotonicTime(nanoseconds: now))
     }
 
     /// Cuts transfers of low QoS whose slots a higher class needs.
     mutating func preempt(_ ids: [CommandID], reason: String, now: Int64) {
-        guard let decisions = controller.preempt(ids, reason: reason, now: now) else { return }
+        guard let decisions = controller.preempt(ids, reason: reason, now: MonotonicTime(nanoseconds: now)) else {
+            return
+        }
         adopt(decisions)
         isUrgent = true
     }
@@ -139,7 +144,9 @@ package struct LinkAdmission: Sendable {
         default: outcome = .withdrawn
         }
         if claims[event.transition.id] == event.transition.claim { claims[event.transition.id] = nil }
-        controller.ended(event.transition.id, to: LinkKey(event.destination, .up), outcome: outcome, now: now)
+        controller.ended(
+            event.transition.id, to: LinkKey(event.destination, .up), outcome: outcome,
+            now: MonotonicTime(nanoseconds: now))
         switch event.transition.status {
         case .success, .cancelled, .tooManyTimes: controller.finished(event.transition.id)
         case .new, .queued, .sent, .error, .blocked, .inDoubt: break
@@ -172,27 +179,31 @@ package struct LinkAdmission: Sendable {
                         bytes: link.bytes[serviceClass.rawValue]))
             }
         }
-        controller.report(worker: worker, transfers: samples, counters: counters, now: now)
+        controller.report(worker: worker, transfers: samples, counters: counters, now: MonotonicTime(nanoseconds: now))
     }
 
     package mutating func workerLost(_ epoch: Int64) { controller.workerLost(epoch) }
 
     package mutating func override(_ destination: Destination, _ value: LinkOverride, now: Int64) {
         meet(destination, now: now)
-        controller.override(destination, value, now: now)
+        controller.override(destination, value, now: MonotonicTime(nanoseconds: now))
     }
 
     package mutating func uplinkLost(_ name: String, reason: String, now: Int64) {
-        controller.uplinkLost(name, reason: reason, now: now)
+        controller.uplinkLost(name, reason: reason, now: MonotonicTime(nanoseconds: now))
     }
 
-    package mutating func uplinkReplaced(_ name: String, now: Int64) { controller.uplinkReplaced(name, now: now) }
+    package mutating func uplinkReplaced(_ name: String, now: Int64) {
+        controller.uplinkReplaced(name, now: MonotonicTime(nanoseconds: now))
+    }
 
-    package mutating func uplinkFound(_ name: String, now: Int64) { controller.uplinkFound(name, now: now) }
+    package mutating func uplinkFound(_ name: String, now: Int64) {
+        controller.uplinkFound(name, now: MonotonicTime(nanoseconds: now))
+    }
 
     package mutating func restore(_ memory: LinkHistory, of key: LinkKey, now: Int64) {
         if let destination = key.destination { meet(destination, now: now) }
-        controller.restore(memory, of: key, now: now)
+        controller.restore(memory, of: key, now: MonotonicTime(nanoseconds: now))
     }
 
     // MARK: Time
@@ -202,9 +213,9 @@ package struct LinkAdmission: Sendable {
     package mutating func tick(waiting: [Destination: [QualityOfService: Int]], minuteOfDay: Int, now: Int64) {
         controller.minuteOfDay = minuteOfDay
         for (destination, counts) in waiting where destination != .none {
-            controller.setWaiting(counts, for: LinkKey(destination, .up), now: now)
+            controller.setWaiting(counts, for: LinkKey(destination, .up), now: MonotonicTime(nanoseconds: now))
         }
-        adopt(controller.tick(now: now))
+        adopt(controller.tick(now: MonotonicTime(nanoseconds: now)))
         let closed = Set(policy.destinations.keys.filter { controller.isOutOfHours(LinkKey($0, .up)) })
         released.formUnion(outOfHours.subtracting(closed))
         outOfHours = closed
@@ -281,10 +292,10 @@ extension TransferSample {
         acknowledged = transfer.acknowledged
         retransmitted = transfer.retransmitted
         remaining = transfer.total > 0 ? max(transfer.total - transfer.offset, 0) : nil
-        srtt = transfer.roundTrip > 0 ? transfer.roundTrip * 1000 : nil
-        minRTT = transfer.minRoundTrip > 0 ? transfer.minRoundTrip * 1000 : nil
+        srtt = transfer.roundTrip > 0 ? .microseconds(transfer.roundTrip) : nil
+        minRTT = transfer.minRoundTrip > 0 ? .microseconds(transfer.minRoundTrip) : nil
         isWindowClosed = transfer.isWindowClosed
-        timeToFirstByte = transfer.firstByte > 0 ? transfer.firstByte * 1000 : nil
+        timeToFirstByte = transfer.firstByte > 0 ? .microseconds(transfer.firstByte) : nil
         isResumable = transfer.isResumable
         isIdempotent = transfer.isIdempotent
     }

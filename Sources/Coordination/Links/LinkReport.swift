@@ -1,4 +1,5 @@
 internal import Commands
+internal import Host
 internal import NetworkControl
 internal import Store
 
@@ -34,7 +35,7 @@ package struct LinkReport {
         func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
         func time(_ value: Int64?) -> JSONValue { value.map { .string(clock($0).description) } ?? .null }
         func sentence(_ gate: LinkWaitReason) -> String {
-            gate.sentence + (gate.since.map { ", since \(clock($0))" } ?? "")
+            gate.sentence + (gate.since.map { ", since \(clock($0.nanoseconds))" } ?? "")
                 + (gate.remedy.map { Self.remedy + $0 } ?? "")
         }
         name = state.key.name
@@ -42,15 +43,15 @@ package struct LinkReport {
             state.circuitBreaker.map { breaker in
                 StoredCircuitBreaker.json(breaker) { $0.map { .integer(clock($0).milliseconds) } ?? .null }
             } ?? .null
-        self.since = since ?? clock(state.since)
+        self.since = since ?? clock(state.since.nanoseconds)
         var members: [JSONValue.Member] = [
             .init("direction", .string(state.key.direction.rawValue)), .init("level", .string(state.level.name)),
             .init("limit", .integer(Int64(state.limit))), .init("inFlight", .integer(Int64(state.inFlight))),
             .init("highInFlight", .integer(Int64(state.highInFlight))), .init("rate", number(state.rate)),
             .init("goodput", number(state.goodput)), .init("reference", number(state.reference)),
-            .init("srtt", state.srtt.map { .number(($0 * 10_000).rounded() / 10) } ?? .null),
+            .init("srtt", state.srtt.map { .number(($0.seconds * 10_000).rounded() / 10) } ?? .null),
             .init("reason", .string(state.reason)), .init("remedy", text(state.remedy)),
-            .init("since", .string(self.since.description)), .init("nextProbe", time(state.nextProbe)),
+            .init("since", .string(self.since.description)), .init("nextProbe", time(state.nextProbe?.nanoseconds)),
             .init("forced", .bool(state.isForced)), .init("maxRate", maxRate.map { .integer($0) } ?? .null),
             .init(
                 "gates", .object(QualityOfService.allCases.map { .init($0.name, text(gates[$0].map(sentence))) })),

@@ -1,4 +1,5 @@
 package import Commands
+internal import Host
 package import NetworkControl
 
 /// A circuit breaker in events and settings: the member `circuitBreaker` of a link.
@@ -29,7 +30,7 @@ package struct StoredCircuitBreaker: Sendable, Equatable {
         .object([
             .init("state", .string(state.isProbing ? "halfOpen" : "open")),
             .init("cause", .string(state.cause.rawValue)), .init("reason", .string(state.reason)),
-            .init("since", time(state.since)), .init("nextProbe", time(state.nextProbe)),
+            .init("since", time(state.since.nanoseconds)), .init("nextProbe", time(state.nextProbe?.nanoseconds)),
             .init("waiting", .integer(Int64(state.waiting))),
         ])
     }

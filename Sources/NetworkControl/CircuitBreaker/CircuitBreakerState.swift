@@ -1,20 +1,23 @@
+package import Host
+
 /// A destination's circuit breaker that is not closed, as people see it.
 package struct CircuitBreakerState: Sendable, Equatable {
     package var cause: DestinationCircuitBreaker.Cause
     /// What the destination said last, in a sentence.
     package var reason: String
-    /// When it opened, in nanoseconds of the monotonic clock.
-    package var since: Int64
+    /// When it opened.
+    package var since: MonotonicTime
     /// A probe is under way.
     package var isProbing: Bool
-    /// When the next probe may go, in nanoseconds of the monotonic clock; nil while one is under way, and while a
+    /// When the next probe may go; nil while one is under way, and while a
     /// person holds the destination offline.
-    package var nextProbe: Int64?
+    package var nextProbe: MonotonicTime?
     /// Commands that wait for the destination, as far as they were counted.
     package var waiting = 0
 
     package init(
-        cause: DestinationCircuitBreaker.Cause, reason: String, since: Int64, isProbing: Bool, nextProbe: Int64?
+        cause: DestinationCircuitBreaker.Cause, reason: String, since: MonotonicTime, isProbing: Bool,
+        nextProbe: MonotonicTime?
     ) {
         self.cause = cause
         self.reason = reason

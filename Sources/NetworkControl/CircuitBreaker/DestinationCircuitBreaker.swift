@@ -1,4 +1,5 @@
 package import Commands
+package import Host
 
 /// Whether a destination that can be reached takes commands at all. Pure; a matter of the destination, not of its link.
 ///
@@ -35,10 +36,10 @@ package struct DestinationCircuitBreaker: Sendable, Equatable {
         package fileprivate(set) var cause: Cause
         /// What the destination said last, in a sentence.
         package fileprivate(set) var reason: String
-        /// When the circuit breaker opened, in nanoseconds of the monotonic clock.
-        package let since: Int64
+        /// When the circuit breaker opened.
+        package let since: MonotonicTime
         /// When a command last failed there without being accepted, by command.
-        fileprivate var failures: [CommandID: Int64] = [:]
+        fileprivate var failures: [CommandID: MonotonicTime] = [:]
     }
 
     package enum State: Sendable, Equatable {
@@ -47,27 +48,27 @@ package struct DestinationCircuitBreaker: Sendable, Equatable {
         /// - exceptions: commands that failed while it was open, and have not been accepted since.
         case closed(refused: Set<CommandID>, exceptions: Set<CommandID>)
         /// Nothing goes before the time of the next probe.
-        case open(Outage, nextProbe: Int64)
+        case open(Outage, nextProbe: MonotonicTime)
         /// One command is on its way to find out.
-        case halfOpen(Outage, probe: CommandID, since: Int64)
+        case halfOpen(Outage, probe: CommandID, since: MonotonicTime)
     }
 
     package private(set) var state = State.closed(refused: [], exceptions: [])
-    /// Nanoseconds from the end of one probe to the next.
-    private let interval: Int64
+    /// From the end of one probe to the next.
+    private let interval: Duration
 
     package static let refusalsToOpen = 3
     /// Intervals after which a probe that has not ended lets the next go: its end may be lost, or it is large.
-    package static let probeIntervals: Int64 = 10
+    package static let probeIntervals = 10
     /// Failures remembered to choose probes by, so that a large backlog costs bounded memory.
     package static let maxFailures = 1024
 
     /// A closed one.
-    /// - Parameter interval: nanoseconds from the end of one probe to the next.
-    package init(interval: Int64) { self.interval = interval }
+    /// - Parameter interval: from the end of one probe to the next.
+    package init(interval: Duration) { self.interval = interval }
 
     /// An open one, as another coordinator left it; the first probe goes at once.
-    package init(openFor cause: Cause, reason: String, since: Int64, interval: Int64, now: Int64) {
+    package init(openFor cause: Cause, reason: String, since: MonotonicTime, interval: Duration, now: MonotonicTime) {
         self.interval = interval
         state = .open(Outage(cause: cause, reason: reason, since: since), nextProbe: now)
     }
@@ -85,7 +86,7 @@ package struct DestinationCircuitBreaker: Sendable, Equatable {
     }
 
     /// When the next probe may go; nil while it is closed or a probe is under way.
-    package var nextProbe: Int64? {
+    package var nextProbe: MonotonicTime? {
         switch state {
         case .closed, .halfOpen: nil
         case .open(_, let at): at
@@ -93,17 +94,17 @@ package struct DestinationCircuitBreaker: Sendable, Equatable {
     }
 
     /// Whether a probe may go now.
-    package func isProbeDue(now: Int64) -> Bool {
+    package func isProbeDue(now: MonotonicTime) -> Bool {
         switch state {
         case .closed: false
         case .open(_, let at): now >= at
-        case .halfOpen(_, _, let since): now - since >= Self.probeIntervals * interval
+        case .halfOpen(_, _, let since): now - since >= interval * Self.probeIntervals
         }
     }
 
     /// When the command last failed there; nil where it did not since the circuit breaker opened. The one that failed
     /// longest ago is the next probe, so that a command that always fails does not keep the others from being tried.
-    package func lastFailure(of id: CommandID) -> Int64? { outage?.failures[id] }
+    package func lastFailure(of id: CommandID) -> MonotonicTime? { outage?.failures[id] }
 
     /// Commands that failed since it opened. Each also waits for its own `notBefore`.
     package var failed: [CommandID] { outage.map { Array($0.failures.keys) } ?? [] }
@@ -111,26 +112,26 @@ package struct DestinationCircuitBreaker: Sendable, Equatable {
     // MARK: What happens
 
     /// The command goes out; while the circuit breaker is not closed, it is the probe.
-    package mutating func offered(_ id: CommandID, now: Int64) {
+    package mutating func offered(_ id: CommandID, now: MonotonicTime) {
         guard let outage else { return }
         state = .halfOpen(outage, probe: id, since: now)
     }
 
     /// The command was cancelled, preempted or not claimed, so it tells nothing: the next probe goes at once.
-    package mutating func withdrawn(_ id: CommandID, now: Int64) {
+    package mutating func withdrawn(_ id: CommandID, now: MonotonicTime) {
         guard case .halfOpen(let outage, id, _) = state else { return }
         state = .open(outage, nextProbe: now)
     }
 
     /// The command ended without an answer to the question, as in a 500: the next probe goes an interval later.
-    package mutating func undecided(_ id: CommandID, now: Int64) {
+    package mutating func undecided(_ id: CommandID, now: MonotonicTime) {
         guard case .halfOpen(var outage, id, _) = state else { return }
         outage.note(id, now: now)
         state = .open(outage, nextProbe: now + interval)
     }
 
     /// The destination refused a command for a reason of its own.
-    package mutating func refused(_ id: CommandID, _ cause: Cause, reason: String, now: Int64) {
+    package mutating func refused(_ id: CommandID, _ cause: Cause, reason: String, now: MonotonicTime) {
         switch state {
         case .closed(var refused, let exceptions):
             refused.insert(id)
@@ -165,7 +166,7 @@ package struct DestinationCircuitBreaker: Sendable, Equatable {
     }
 
     /// Lets the next probe go at once, unless one is under way.
-    package mutating func probeNow(_ now: Int64) {
+    package mutating func probeNow(_ now: MonotonicTime) {
         guard case .open(let outage, _) = state else { return }
         state = .open(outage, nextProbe: now)
     }
@@ -173,14 +174,14 @@ package struct DestinationCircuitBreaker: Sendable, Equatable {
 
 extension DestinationCircuitBreaker.Outage {
     fileprivate mutating func refused(
-        _ id: CommandID, _ cause: DestinationCircuitBreaker.Cause, reason: String, now: Int64
+        _ id: CommandID, _ cause: DestinationCircuitBreaker.Cause, reason: String, now: MonotonicTime
     ) {
         self.cause = cause
         self.reason = reason
         note(id, now: now)
     }
 
-    fileprivate mutating func note(_ id: CommandID, now: Int64) {
+    fileprivate mutating func note(_ id: CommandID, now: MonotonicTime) {
         if failures.count >= DestinationCircuitBreaker.maxFailures, failures[id] == nil,
             let oldest = failures.min(by: { $0.value < $1.value })
         {

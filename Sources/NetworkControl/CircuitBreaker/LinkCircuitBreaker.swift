@@ -1,4 +1,5 @@
 package import Commands
+package import Host
 
 /// Whether a link can be used at all, and which command may find out. Pure.
 ///
@@ -45,60 +46,60 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
     /// A report of the kernel that a route is lost.
     private struct RouteLoss: Sendable, Equatable {
         var reason: String
-        var at: Int64
+        var at: MonotonicTime
     }
 
     package private(set) var state = State.closed
     /// Why it is open, in a sentence.
     package private(set) var reason: String?
-    /// When it opened, in nanoseconds of the monotonic clock.
-    package private(set) var since: Int64 = 0
+    /// When it opened.
+    package private(set) var since = MonotonicTime.zero
     /// Commands that failed for the link since the last answer.
     private var failed: Set<CommandID> = []
     /// When the kernel reported that there is no route; nil while it has one or has not reported.
-    private var routeLostAt: Int64?
+    private var routeLostAt: MonotonicTime?
     /// Bytes or answers came through although the kernel had reported that there is no route, so its table is not the
     /// one by which the workers send. Until the kernel names a route again, its report alone opens nothing.
     package private(set) var contradictsRoutes = false
     /// The last report since then. It counts unless something comes through within ``minSilence``.
     private var doubtedLoss: RouteLoss?
-    private var permit = ProbePermit(dueAt: 0)
+    private var permit = ProbePermit(dueAt: .zero)
     /// Probes that have heard nothing in their turn and still wait for their connect.
     private var silentProbes: Set<CommandID> = []
-    private var halfOpenSince: Int64 = 0
-    private var lastProgress: Int64 = 0
+    private var halfOpenSince = MonotonicTime.zero
+    private var lastProgress = MonotonicTime.zero
     private var acknowledged: Int64 = 0
 
     package static let failuresToOpen = 3
-    package static let minSilence: Int64 = 3_000_000_000
-    package static let silentRoundTrips: Int64 = 8
-    package static let minInterval: Int64 = 1_000_000_000
-    package static let maxInterval: Int64 = 30_000_000_000
-    package static let ageShare: Int64 = 20
+    package static let minSilence: Duration = .seconds(3)
+    package static let silentRoundTrips = 8
+    package static let minInterval: Duration = .seconds(1)
+    package static let maxInterval: Duration = .seconds(30)
+    package static let ageShare = 20
     package static let jitter = 0.2
     /// Workers report what happened up to a quarter of a second ago, and later where they are busy.
-    package static let reportDelay: Int64 = 1_000_000_000
+    package static let reportDelay: Duration = .seconds(1)
     package static let bytesToClose: Int64 = 64_000
-    package static let halfOpenTimeout: Int64 = 5_000_000_000
+    package static let halfOpenTimeout: Duration = .seconds(5)
     /// The next probe may go when one has heard nothing for this time, although its connect lasts 10 s: its SYNs after 1
     /// and 3 s are sent, and the link may come back right after one that was lost.
-    package static let probeTimeout: Int64 = 2_000_000_000
+    package static let probeTimeout: Duration = .seconds(2)
 
     /// A closed one.
     package init() {}
 
     /// An open one, as another coordinator left it; the first probe goes at once.
-    package init(openFor reason: String, now: Int64) { open(reason, now: now, firstProbe: now) }
+    package init(openFor reason: String, now: MonotonicTime) { open(reason, now: now, firstProbe: now) }
 
     // MARK: Whether a command may go
 
     package var isClosed: Bool { state == .closed }
 
     /// When the next probe may go; nil while it is not open or a probe is under way.
-    package var nextProbe: Int64? { state == .open ? permit.nextAt : nil }
+    package var nextProbe: MonotonicTime? { state == .open ? permit.nextAt : nil }
 
     /// Whether a probe may go now.
-    package func isProbeDue(now: Int64) -> Bool {
+    package func isProbeDue(now: MonotonicTime) -> Bool {
         switch state {
         case .closed, .halfOpen: false
         case .open: permit.isFree(now: now)
@@ -116,10 +117,12 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
     // MARK: What happens to commands
 
     /// The command goes out; while the circuit breaker is open, it is the probe.
-    package mutating func offered(_ id: CommandID, now: Int64) { if state == .open { permit.take(id, now: now) } }
+    package mutating func offered(_ id: CommandID, now: MonotonicTime) {
+        if state == .open { permit.take(id, now: now) }
+    }
 
     /// The command was cancelled, preempted or not claimed, so it tells nothing: the next probe goes at once.
-    package mutating func withdrawn(_ id: CommandID, now: Int64) {
+    package mutating func withdrawn(_ id: CommandID, now: MonotonicTime) {
         silentProbes.remove(id)
         guard permit.giveBack(id) else { return }
         permit.dueAt = now
@@ -127,7 +130,7 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
     }
 
     /// The command ended in a way that says nothing of the link: the next probe goes an interval later.
-    package mutating func undecided(_ id: CommandID, chance: Double, now: Int64) {
+    package mutating func undecided(_ id: CommandID, chance: Double, now: MonotonicTime) {
         silentProbes.remove(id)
         guard permit.giveBack(id) else { return }
         if state == .halfOpen { state = .open }
@@ -135,7 +138,7 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
     }
 
     /// The destination answered, with success or failure.
-    package mutating func answered(_ id: CommandID?, now: Int64) -> Event? {
+    package mutating func answered(_ id: CommandID?, now: MonotonicTime) -> Event? {
         failed = []
         refute(now: now)
         if let id {
@@ -148,7 +151,7 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
 
     /// The command failed for the link.
     /// - Parameter chance: in 0..<1, decides the jitter.
-    package mutating func failed(_ id: CommandID, reason: String, chance: Double, now: Int64) -> Event? {
+    package mutating func failed(_ id: CommandID, reason: String, chance: Double, now: MonotonicTime) -> Event? {
         guard isClosed else {
             // Without a route every probe fails, and says less about the cause than the kernel does.
             if routeLostAt == nil { self.reason = reason }
@@ -161,14 +164,14 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
         guard failed.count >= Self.failuresToOpen else { return nil }
         open(
             "\(reason) (\(failed.count) commands, with no answer between)", now: now,
-            firstProbe: now + Self.interval(age: 0, chance: chance))
+            firstProbe: now + Self.interval(age: .zero, chance: chance))
         return .opened
     }
 
     // MARK: Bytes, routes and time
 
     /// Bytes were acknowledged, the probe's or those of a transfer that survived the outage.
-    package mutating func progressed(_ bytes: Int64, now: Int64) -> Event? {
+    package mutating func progressed(_ bytes: Int64, now: MonotonicTime) -> Event? {
         failed = []
         if bytes > 0 { refute(now: now) }
         guard bytes > 0, !isClosed, !isBeforeLoss(now) else { return nil }
@@ -183,21 +186,20 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
     }
 
     /// Nothing was acknowledged for a time with bytes in flight: a blackhole, which no error reports.
-    /// - Parameters:
-    ///   - silence: nanoseconds.
-    ///   - srtt: nanoseconds; nil where unknown.
-    package mutating func silent(for silence: Int64, srtt: Int64?, chance: Double, now: Int64) -> Event? {
-        let timeout = max(Self.minSilence, Self.silentRoundTrips * (srtt ?? 0))
-        guard isClosed, silence >= timeout else { return nil }
+    /// - Parameter srtt: smoothed round trip of the transfers; nil where unknown.
+    package mutating func silent(
+        for silence: Duration, srtt: Duration?, chance: Double, now: MonotonicTime
+    ) -> Event? {
+        guard isClosed, silence >= max(Self.minSilence, (srtt ?? .zero) * Self.silentRoundTrips) else { return nil }
         open(
-            "no byte was acknowledged for \(MeasureText.time(silence.seconds)) with transfers in flight", now: now,
-            firstProbe: now + Self.interval(age: 0, chance: chance))
+            "no byte was acknowledged for \(MeasureText.time(silence)) with transfers in flight", now: now,
+            firstProbe: now + Self.interval(age: .zero, chance: chance))
         return .opened
     }
 
     /// The kernel has no route, or the interface is down: no command waits for a timeout. Bytes that flow outweigh the
     /// report: where they contradicted the routing table before, it counts only after a silence.
-    package mutating func routeLost(_ reason: String, chance: Double, now: Int64) -> Event? {
+    package mutating func routeLost(_ reason: String, chance: Double, now: MonotonicTime) -> Event? {
         if contradictsRoutes {
             doubtedLoss = RouteLoss(reason: reason, at: now)
             return nil
@@ -207,12 +209,12 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
             self.reason = reason
             return nil
         }
-        open(reason, now: now, firstProbe: now + Self.interval(age: 0, chance: chance))
+        open(reason, now: now, firstProbe: now + Self.interval(age: .zero, chance: chance))
         return .opened
     }
 
     /// The kernel has a route again, or another one: the next probe goes at once.
-    package mutating func routeFound(now: Int64) {
+    package mutating func routeFound(now: MonotonicTime) {
         routeLostAt = nil
         contradictsRoutes = false
         doubtedLoss = nil
@@ -221,7 +223,7 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
     }
 
     /// Ends half-open by time, because a slow link is not offline; and the turn of a probe that hears nothing.
-    package mutating func tick(chance: Double, now: Int64) -> Event? {
+    package mutating func tick(chance: Double, now: MonotonicTime) -> Event? {
         if let doubtedLoss, isClosed, now - doubtedLoss.at > Self.minSilence {
             contradictsRoutes = false
             self.doubtedLoss = nil
@@ -239,15 +241,16 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
         return nil
     }
 
-    /// Nanoseconds from the start of one probe to the next.
-    package static func interval(age: Int64, chance: Double) -> Int64 {
+    /// From the start of one probe to the next.
+    /// - Parameter age: of the outage.
+    package static func interval(age: Duration, chance: Double) -> Duration {
         let plain = min(max(age / ageShare, minInterval), maxInterval)
-        return min(Int64(Double(plain) * (1 + jitter * (2 * chance - 1))), maxInterval)
+        return min(plain * (1 + jitter * (2 * chance - 1)), maxInterval)
     }
 
     // MARK: Transitions
 
-    private mutating func open(_ reason: String, now: Int64, firstProbe: Int64) {
+    private mutating func open(_ reason: String, now: MonotonicTime, firstProbe: MonotonicTime) {
         state = .open
         self.reason = reason
         since = now
@@ -263,15 +266,15 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
         return .closed
     }
 
-    private mutating func schedule(chance: Double, now: Int64) {
+    private mutating func schedule(chance: Double, now: MonotonicTime) {
         permit.dueAt = max(permit.takenAt + Self.interval(age: now - since, chance: chance), now)
     }
 
     /// What workers report right after the kernel lost the route happened before the loss.
-    private func isBeforeLoss(_ now: Int64) -> Bool { routeLostAt.map { now - $0 < Self.reportDelay } ?? false }
+    private func isBeforeLoss(_ now: MonotonicTime) -> Bool { routeLostAt.map { now - $0 < Self.reportDelay } ?? false }
 
     /// Something came through, so the last report of a lost route is wrong.
-    private mutating func refute(now: Int64) {
+    private mutating func refute(now: MonotonicTime) {
         if let doubtedLoss, now - doubtedLoss.at >= Self.reportDelay { self.doubtedLoss = nil }
     }
 }

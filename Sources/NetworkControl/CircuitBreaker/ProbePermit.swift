@@ -1,4 +1,5 @@
 internal import Commands
+internal import Host
 
 /// The right to send one command to a link whose circuit breaker is open, for one command at a time.
 ///
@@ -6,24 +7,24 @@ internal import Commands
 /// permit that is lost with its holder would keep the circuit breaker open for ever (resilience4j issues 544 and 935).
 struct ProbePermit: Sendable, Equatable {
     private(set) var holder: CommandID?
-    private(set) var takenAt: Int64
+    private(set) var takenAt: MonotonicTime
     /// The next probe does not go before this time.
-    var dueAt: Int64
+    var dueAt: MonotonicTime
 
     /// A probe whose end was not reported loses the permit after this time.
-    static let timeout: Int64 = 30_000_000_000
+    static let timeout: Duration = .seconds(30)
 
-    init(dueAt: Int64) {
+    init(dueAt: MonotonicTime) {
         self.dueAt = dueAt
         takenAt = dueAt
     }
 
-    func isFree(now: Int64) -> Bool { now >= (nextAt ?? takenAt + Self.timeout) }
+    func isFree(now: MonotonicTime) -> Bool { now >= (nextAt ?? takenAt + Self.timeout) }
 
     /// When the next probe may go; nil while one is under way.
-    var nextAt: Int64? { holder == nil ? dueAt : nil }
+    var nextAt: MonotonicTime? { holder == nil ? dueAt : nil }
 
-    mutating func take(_ id: CommandID, now: Int64) {
+    mutating func take(_ id: CommandID, now: MonotonicTime) {
         holder = id
         takenAt = now
     }

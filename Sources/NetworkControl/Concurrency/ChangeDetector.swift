@@ -1,3 +1,5 @@
+internal import Commands
+
 /// Notices that a saturated link carries another amount than usual, and tells the causes apart in one place.
 /// Pure.
 ///
@@ -8,15 +10,15 @@
 /// usual.
 struct ChangeDetector: Sendable {
     struct Tuning: Sendable, Equatable {
-        /// Seconds that a change must last.
-        var time = 1.0
+        /// How long a change must last.
+        var minDuration: Duration = .seconds(1)
         /// Shares of the usual throughput below and above which there is a change.
         var fall = 0.5
         var rise = 1.3
         /// Transfers end as often as usual from this share on.
         var sameTurns = 0.8
-        /// Seconds that a fall waits for the completions to decide.
-        var longest = 4.0
+        /// How long a fall waits for the completions to decide.
+        var maxWait: Duration = .seconds(4)
         /// Completions that must have been due before their absence shows larger files.
         var enough = 8.0
     }
@@ -76,7 +78,9 @@ struct ChangeDetector: Sendable {
         extend(by: tick, usual, by: measure)
         // Between two completions of long commands nothing has changed.
         let turn = usual.isOfCompletions ? Double(limit) * LinkWork.headBytes / max(usual.throughput, 1) : 0
-        guard outside.duration >= max(tuning.time, completionsPerSlot * turn) else { return nil }
+        guard outside.duration >= tuning.minDuration, outside.duration.seconds >= completionsPerSlot * turn else {
+            return nil
+        }
         let change = cause(tick, usual, by: measure, isLossy: isLossy)
         if change != nil { startOver() }
         return change
@@ -121,7 +125,7 @@ struct ChangeDetector: Sendable {
             usual: usual.throughput, measured: measured, turns: outside.turns, usualTurns: usual.turns)
         if tick.isAtMaxRate { return .steering(usual: usual.throughput, measured: measured) }
         if isAbove {
-            let due = usual.turns * outside.transfers * outside.duration
+            let due = usual.turns * outside.transfers * outside.duration.seconds
             let isDemand = !usual.isOfCompletions && due >= tuning.enough && outside.turns <= 0.5 * usual.turns
             return isDemand ? demand : .capacity(usual: usual.throughput, measured: measured)
         }
@@ -130,8 +134,8 @@ struct ChangeDetector: Sendable {
         }
         if isDemand(usual) { return demand }
         let mayBeDemand =
-            !usual.isOfCompletions && outside.turns >= max(tuning.sameTurns * usual.turns, 1 / tuning.longest)
-        if mayBeDemand, outside.duration < tuning.longest { return nil }
+            !usual.isOfCompletions && outside.turns >= max(tuning.sameTurns * usual.turns, 1 / tuning.maxWait.seconds)
+        if mayBeDemand, outside.duration < tuning.maxWait { return nil }
         if isLossy { return .loss(usual: usual.throughput, measured: measured, share: tick.loss) }
         return .capacity(usual: usual.throughput, measured: measured)
     }

@@ -1,3 +1,5 @@
+package import Host
+
 /// How many transfers of middle and low quality one link should have: a hill climb on goodput. Pure.
 ///
 /// It asks one question: did the last step raise the bytes per second of *all* transfers, or, where no bytes are counted,
@@ -17,14 +19,14 @@ package struct ConcurrencyController: Sendable {
         /// that all began together, without the pauses between one and the next (four with bbr at 100 Mbit/s: 89 at first
         /// and then 80; eight: 87 to 90 and then 93; measured).
         case back(base: Double)
-        /// Waiting for so many seconds of evidence before the next trial; `doubting` is where slow start's last step began,
+        /// Waiting for so long a time of evidence before the next trial; `doubting` is where slow start's last step began,
         /// where it gained nothing.
-        case hold(left: Double, doubting: Int? = nil)
+        case hold(left: Duration, doubting: Int? = nil)
         case up(base: Double)
         case down(base: Double)
     }
 
-    /// Gains and times. Times are in seconds for round trips up to 250 ms, and grow with longer ones to four times that.
+    /// Gains and times. Times are for round trips up to 250 ms, and grow with longer ones to four times that.
     package struct Tuning: Sendable, Equatable {
         package var initial = 4
         package var slowStartGain = 1.25
@@ -33,15 +35,15 @@ package struct ConcurrencyController: Sendable {
         /// …and one with fewer what loses no more than this. 1.05 and 0.98 lost up to 2 points of goodput in 15 scenarios
         /// and gained in none (simulated, 20 seeds each).
         package var keepDown = 1.0
-        package var settle = 1.0
-        package var slowStartWindow = 1.0
-        package var window = 3.0
+        package var settle: Duration = .seconds(1)
+        package var slowStartWindow: Duration = .seconds(1)
+        package var window: Duration = .seconds(3)
         /// Where completions are counted and not bytes, a window lasts until each slot had so many: transfers that began
         /// together also end together, and a window that begins just before an end counts one turn too many. Three still
         /// show a doubling as 1.33 times as many.
         package var turns = 3.0
-        package var shortestHold = 5.0
-        package var longestHold = 60.0
+        package var minHold: Duration = .seconds(5)
+        package var maxHold: Duration = .seconds(60)
 
         package init() {}
     }
@@ -56,33 +58,36 @@ package struct ConcurrencyController: Sendable {
     /// Knows the usual throughput at this limit.
     private var detector = ChangeDetector()
     /// The last change that was detected, and when.
-    package private(set) var lastChange: (change: LinkChange, at: Int64)?
+    package private(set) var lastChange: (change: LinkChange, at: MonotonicTime)?
     private var choice = MeasureChoice()
-    private var holdTime: Double
+    private var holdTime: Duration
     /// Where the level or the policy held it last, although more were good; it goes back when they let it.
     private var cappedAt: Int?
     /// Slow start had found no limit yet when it was held.
     private var wasStarting = false
     private var triesUp = true
-    private var settling = 0.0
+    private var settling = Duration.zero
     private var window = LinkWork()
+
+    private static let shortRTT: Duration = .milliseconds(250)
 
     package init(tuning: Tuning = Tuning(), initial: Int? = nil) {
         self.tuning = tuning
         limit = max(initial ?? tuning.initial, 1)
         previous = limit
-        holdTime = tuning.shortestHold
+        holdTime = tuning.minHold
     }
 
     /// Takes a tick in.
     /// - Parameters:
     ///   - highest: what the level, the policy and the server allow.
-    ///   - baseRTT: least round trip in seconds.
+    ///   - baseRTT: least round trip.
     ///   - isLossy: what holds transfers back is loss, so a fall is answered with more.
     ///   - mayRise: false where a queue has grown so long that more transfers would only lengthen it.
     /// - Returns: a change that the tick has made certain.
     @discardableResult package mutating func add(
-        _ tick: LinkInterval, highest: Int, baseRTT: Double?, isLossy: Bool = false, mayRise: Bool = true, now: Int64
+        _ tick: LinkInterval, highest: Int, baseRTT: Duration?, isLossy: Bool = false, mayRise: Bool = true,
+        now: MonotonicTime
     ) -> LinkChange? {
         let highest = max(highest, 1)
         if limit > highest {
@@ -119,15 +124,14 @@ package struct ConcurrencyController: Sendable {
             if follow(change, highest: highest) { return change }
         }
         if isLowering, tick.fewest > limit { return change }
-        if settling > 0 {
+        if settling > .zero {
             settling -= tick.duration
             return change
         }
-        let stretch = min(max((baseRTT ?? 0) / 0.25, 1), 4)
         window.add(tick)
-        var needed = tuning.window
-        if isStarting { needed = tuning.slowStartWindow }
-        guard window.duration >= needed * stretch, hasEnoughTurns else { return change }
+        var needed = isStarting ? tuning.slowStartWindow : tuning.window
+        if let baseRTT, baseRTT > Self.shortRTT { needed = needed * min(baseRTT / Self.shortRTT, 4) }
+        guard window.duration >= needed, hasEnoughTurns else { return change }
         // It is not slow start that has found this limit, so it goes on when more are allowed.
         if isStarting, limit >= highest { cappedAt = highest }
         let work = window
@@ -162,7 +166,7 @@ package struct ConcurrencyController: Sendable {
         cappedAt = nil
         phase = .slowStart(base: nil)
         detector.forget()
-        holdTime = tuning.shortestHold
+        holdTime = tuning.minHold
         choice = MeasureChoice()
     }
 
@@ -211,7 +215,7 @@ package struct ConcurrencyController: Sendable {
             move(to: limit)
             hold(for: tuning.window)
         }
-        holdTime = tuning.shortestHold
+        holdTime = tuning.minHold
         detector.forget()
         return true
     }
@@ -223,9 +227,9 @@ package struct ConcurrencyController: Sendable {
             if let base, mean <= base * tuning.slowStartGain || limit >= highest {
                 if cappedAt == nil { remembered = 0 }
                 let gainedNothing = mean < base * tuning.keepUp && previous < limit
-                phase = .hold(left: tuning.shortestHold, doubting: gainedNothing ? previous : nil)
+                phase = .hold(left: tuning.minHold, doubting: gainedNothing ? previous : nil)
             } else if limit >= highest {
-                hold(for: tuning.shortestHold)
+                hold(for: tuning.minHold)
             } else {
                 previous = limit
                 phase = .slowStart(base: mean)
@@ -233,7 +237,7 @@ package struct ConcurrencyController: Sendable {
             }
         case .back(let base):
             if mean * tuning.keepUp < base { move(to: min(previous, highest)) }
-            hold(for: tuning.shortestHold)
+            hold(for: tuning.minHold)
         case .hold(let left, let doubted):
             detector.learn(work, by: choice.measure)
             if left > work.duration {
@@ -279,14 +283,14 @@ package struct ConcurrencyController: Sendable {
     private mutating func keep(_ work: LinkWork) {
         detector.forget()
         detector.learn(work, by: choice.measure)
-        holdTime = tuning.shortestHold
+        holdTime = tuning.minHold
         hold(for: tuning.window)
     }
 
     private mutating func goBack(thenUp: Bool) {
         move(to: previous)
         triesUp = thenUp
-        holdTime = min(holdTime * 2, tuning.longestHold)
+        holdTime = min(holdTime * 2, tuning.maxHold)
         hold(for: holdTime)
     }
 
@@ -296,11 +300,11 @@ package struct ConcurrencyController: Sendable {
         window = LinkWork()
         switch phase {
         case .slowStart: phase = .slowStart(base: nil)
-        case .back, .hold, .up, .down: hold(for: tuning.shortestHold)
+        case .back, .hold, .up, .down: hold(for: tuning.minHold)
         }
     }
 
-    private mutating func hold(for time: Double) { phase = .hold(left: time) }
+    private mutating func hold(for time: Duration) { phase = .hold(left: time) }
 
     private mutating func move(to limit: Int) {
         self.limit = max(limit, 1)

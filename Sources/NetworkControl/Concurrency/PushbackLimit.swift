@@ -1,4 +1,5 @@
 package import Commands
+package import Host
 
 /// How many requests of all classes a server takes at once, found by what it accepts and what it refuses (429, 503). Pure.
 ///
@@ -21,7 +22,7 @@ package struct PushbackLimit: Sendable, Equatable {
     private struct Barrier: Sendable, Equatable {
         var refusedAt: Int
         /// When it refused last.
-        var at: Int64
+        var at: MonotonicTime
         /// How often it did, but for those that were under way then.
         var strikes = 1
         /// Requests that were accepted at the number, or above it, since.
@@ -29,14 +30,14 @@ package struct PushbackLimit: Sendable, Equatable {
         /// So many were accepted that the limit passes it. Where the server refuses near it again, this goes on.
         var isPassed = false
 
-        /// Nanoseconds until the number is tried again.
-        var lasts: Int64 { PushbackLimit.waits[min(strikes, PushbackLimit.waits.count) - 1] }
+        /// How long the number is not tried.
+        var lasts: Duration { PushbackLimit.waits[min(strikes, PushbackLimit.waits.count) - 1] }
     }
 
     private var lastBarrier: Barrier?
-    private var refusedLast: Int64?
+    private var refusedLast: MonotonicTime?
     /// Requests that were sent and have shown nothing yet, and when they were sent.
-    private var undecided: [CommandID: Int64] = [:]
+    private var undecided: [CommandID: MonotonicTime] = [:]
     /// Of these, such as have outlasted ``outlastTime``.
     private var outlasted: Set<CommandID> = []
     /// Requests in flight that have counted as accepted.
@@ -48,26 +49,26 @@ package struct PushbackLimit: Sendable, Equatable {
     private var againShare = 0.0
     /// Commands that were refused since the last acceptance.
     private var refusedInARow: Set<CommandID> = []
-    private var acceptedLast: Int64?
-    /// Nanoseconds from one acceptance to the next, a tenth of it of the last one.
-    private var interval = 0.0
+    private var acceptedLast: MonotonicTime?
+    /// From one acceptance to the next: a moving average, a tenth of it the last one.
+    private var interval = Duration.zero
 
-    private static let pause: Int64 = 250_000_000
-    private static let outlastTime: Int64 = 1_000_000_000
+    private static let pause: Duration = .milliseconds(250)
+    private static let outlastTime: Duration = .seconds(1)
     /// By strikes.
-    private static let waits: [Int64] = [0, 1, 4, 15, 60, 120].map { $0 * 1_000_000_000 }
+    private static let waits: [Duration] = [0, 1, 4, 15, 60, 120].map { .seconds($0) }
     private static let refusalsInARow = 3
     /// So many are no chance at all.
     private static let certainInARow = 8
     /// Usual intervals without an acceptance that three refusals in a row need: at 75 acceptances a second they are chance.
-    private static let silentIntervals = 2.0
-    private static let longestInterval = 1e9
+    private static let silentIntervals = 2
+    private static let maxInterval: Duration = .seconds(1)
     private static let againWeight = 0.125
     private static let maxRefused = 4096
     /// A number near a barrier, from so long ago, is that barrier's.
-    private static let memory: Int64 = 60_000_000_000
+    private static let memory: Duration = .seconds(60)
     private static let maxUndecided = 1024
-    private static let undecidedTime: Int64 = 10_000_000_000
+    private static let undecidedTime: Duration = .seconds(10)
 
     package init() {}
 
@@ -76,7 +77,7 @@ package struct PushbackLimit: Sendable, Equatable {
     // MARK: Whether a request may go
 
     /// The server refused for the number a moment ago: nothing new is sent, whatever its class.
-    package func isPausing(now: Int64) -> Bool { refusedLast.map { now - $0 < Self.pause } ?? false }
+    package func isPausing(now: MonotonicTime) -> Bool { refusedLast.map { now - $0 < Self.pause } ?? false }
 
     /// The server has refused for the number, so the limit is what it takes and not one more.
     package var isBarred: Bool { barrier != nil }
@@ -90,7 +91,7 @@ package struct PushbackLimit: Sendable, Equatable {
     // MARK: What happens
 
     /// A request goes out.
-    package mutating func sent(_ id: CommandID, now: Int64) {
+    package mutating func sent(_ id: CommandID, now: MonotonicTime) {
         // Ends that were never told.
         if undecided.count >= Self.maxUndecided { undecided = undecided.filter { now - $0.value < Self.undecidedTime } }
         undecided[id] = now
@@ -109,14 +110,14 @@ package struct PushbackLimit: Sendable, Equatable {
     /// - Parameters:
     ///   - inFlight: requests of all classes at the destination, this one included.
     ///   - hasEnded: it answered.
-    package mutating func accepted(_ id: CommandID, inFlight: Int, hasEnded: Bool = true, now: Int64) {
+    package mutating func accepted(_ id: CommandID, inFlight: Int, hasEnded: Bool = true, now: MonotonicTime) {
         let isNew = !accepted.contains(id)
         // Reports still tell of what has ended.
         guard hasEnded || isNew && undecided[id] != nil else { return }
         undecided[id] = nil
         if hasEnded { accepted.remove(id) } else { accepted.insert(id) }
         refusedInARow = []
-        if let acceptedLast { interval += 0.1 * (min(Double(now - acceptedLast), Self.longestInterval) - interval) }
+        if let acceptedLast { interval += (min(now - acceptedLast, Self.maxInterval) - interval) / 10 }
         acceptedLast = now
         tally.add(inFlight, isRefused: false, now: now)
         if refusedBefore.remove(id) != nil { againShare -= againShare * Self.againWeight }
@@ -126,7 +127,7 @@ package struct PushbackLimit: Sendable, Equatable {
 
     /// Requests that the server has not refused within a second let more go, while it has refused none: one that waits for its
     /// response, or for a source that hangs, shows nothing else. Call it now and then.
-    package mutating func outlast(now: Int64) {
+    package mutating func outlast(now: MonotonicTime) {
         guard barrier == nil, !undecided.isEmpty else { return }
         outlasted = outlasted.filter { undecided[$0] != nil }
         for (id, sent) in undecided where now - sent >= Self.outlastTime && outlasted.insert(id).inserted {
@@ -136,7 +137,7 @@ package struct PushbackLimit: Sendable, Equatable {
 
     /// The server has refused a request, by 429 or 503.
     /// - Parameter inFlight: requests of all classes at the destination, this one included.
-    package mutating func refused(_ id: CommandID, inFlight: Int, now: Int64) {
+    package mutating func refused(_ id: CommandID, inFlight: Int, now: MonotonicTime) {
         let sent = undecided.removeValue(forKey: id)
         accepted.remove(id)
         tally.add(inFlight, isRefused: true, now: now)
@@ -165,7 +166,7 @@ package struct PushbackLimit: Sendable, Equatable {
 
     // MARK: The limit
 
-    private mutating func grow(inFlight: Int, now: Int64) {
+    private mutating func grow(inFlight: Int, now: MonotonicTime) {
         guard let barrier else {
             // A round doubles it; what was not in flight has shown nothing.
             if limit < 2 * inFlight { limit += 1 }
@@ -193,7 +194,7 @@ package struct PushbackLimit: Sendable, Equatable {
         lastBarrier = barrier
     }
 
-    private mutating func lower(inFlight: Int, sent: Int64?, now: Int64) {
+    private mutating func lower(inFlight: Int, sent: MonotonicTime?, now: MonotonicTime) {
         limit = min(limit, max(inFlight - 1, 1))
         guard var barrier = lastBarrier,
             !barrier.isPassed || now - barrier.at < Self.memory && inFlight <= barrier.refusedAt + 1
@@ -229,7 +230,7 @@ package struct PushbackLimit: Sendable, Equatable {
         isAgain || isRefusedAgainUsually || tally.isSuffered(at: inFlight)
     }
 
-    private func isSilent(now: Int64) -> Bool {
-        acceptedLast.map { Double(now - $0) >= Self.silentIntervals * interval } ?? true
+    private func isSilent(now: MonotonicTime) -> Bool {
+        acceptedLast.map { now - $0 >= interval * Self.silentIntervals } ?? true
     }
 }

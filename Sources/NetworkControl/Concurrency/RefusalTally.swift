@@ -1,19 +1,21 @@
+internal import Host
+
 /// What a server accepted and refused, by the number of requests in flight. Counts lose half of their weight in 30 s. Pure.
 struct RefusalTally: Sendable, Equatable {
     private var accepted: [Double] = []
     private var refused: [Double] = []
-    private var agedAt: Int64?
+    private var agedAt: MonotonicTime?
 
     /// The share of refused requests that a number may have more than those below it.
     private static let suffered = 0.05
-    private static let step: Int64 = 1_000_000_000
+    private static let step: Duration = .seconds(1)
     /// What a second leaves of a count: half in 30 s.
     private static let keptPerStep = 0.977
     /// After so many nothing is left.
     private static let maxSteps: Int64 = 600
     private static let maxNumber = 256
 
-    mutating func add(_ number: Int, isRefused: Bool, now: Int64) {
+    mutating func add(_ number: Int, isRefused: Bool, now: MonotonicTime) {
         age(now: now)
         let index = min(max(number, 0), Self.maxNumber)
         if index >= accepted.count {
@@ -40,14 +42,14 @@ struct RefusalTally: Sendable, Equatable {
         return shares.above <= shares.below + Self.suffered
     }
 
-    private mutating func age(now: Int64) {
+    private mutating func age(now: MonotonicTime) {
         guard let agedAt else {
             self.agedAt = now
             return
         }
-        let steps = (now - agedAt) / Self.step
+        let steps = (now - agedAt).nanoseconds / Self.step.nanoseconds
         guard steps > 0 else { return }
-        self.agedAt = agedAt + steps * Self.step
+        self.agedAt = agedAt + Self.step * steps
         var factor = 1.0
         for _ in 0..<min(steps, Self.maxSteps) { factor *= Self.keptPerStep }
         for index in accepted.indices {

@@ -1,4 +1,5 @@
 package import Commands
+package import Host
 
 /// One link: what it carries, how many transfers it should have, its level, and whether it is there. Pure.
 package struct LinkController: Sendable {
@@ -17,21 +18,21 @@ package struct LinkController: Sendable {
     var pace = PaceOrigin()
     var meter: LinkIntervalBuilder
     /// When it last had a transfer or a command that waits.
-    var lastUsed: Int64
+    var lastUsed: MonotonicTime
     /// Its limit is given and there is nothing to find out: no network lies between, or the policy says so.
     let isFixed: Bool
-    private var forcedSince: Int64 = 0
+    private var forcedSince = MonotonicTime.zero
     /// Transfers whose receivers have closed their TCP windows, where no other has bytes to send.
     private var pausedByReceiver = 0
 
-    /// Nanoseconds for which a change is worth a word.
-    private static let recent: Int64 = 60_000_000_000
+    /// How long a change is worth a word.
+    private static let recent: Duration = .seconds(60)
 
     /// - Parameter isLocal: no network lies between: the limit is what the policy allows to all together, until the
     ///   destination wants less.
     package init(
         key: LinkKey, policy: NetworkPolicy, tuning: ConcurrencyController.Tuning = .init(), isLocal: Bool = false,
-        now: Int64
+        now: MonotonicTime
     ) {
         self.key = key
         let fixed = policy.fixedConcurrency ?? (isLocal ? policy.globalLimit : nil)
@@ -45,11 +46,11 @@ package struct LinkController: Sendable {
     package var level: LinkLevel { isForcedOffline || !circuitBreaker.isClosed ? .offline : judge.level }
 
     /// Bytes per second to plan with: the estimate, or the reference of the last coordinator.
-    package func capacity(now: Int64) -> Double? { estimator.estimate ?? estimator.reference(now: now) }
+    package func capacity(now: MonotonicTime) -> Double? { estimator.estimate ?? estimator.reference(now: now) }
 
     /// The link is full: it carries four fifths of what its transfers should get, or nothing is known of it. Of an uplink
     /// nothing is known before all that share it wait in a queue, and then it has an estimate.
-    package func isSaturated(now: Int64) -> Bool {
+    package func isSaturated(now: MonotonicTime) -> Bool {
         guard let estimate = estimator.estimate else { return key.destination != nil }
         let reference = estimator.reference(now: now) ?? estimate
         return lastTick.rate >= 0.8 * min(estimate, reference)
@@ -58,7 +59,7 @@ package struct LinkController: Sendable {
     /// Its transfers wait in a queue somewhere: a fifth of the round trip longer than the least, and 10 ms.
     package var hasQueue: Bool {
         guard let delay = estimator.queueDelay(lastTick), let base = estimator.baseRTT else { return false }
-        return delay > max(0.01, 0.2 * base)
+        return delay > max(.milliseconds(10), base / 5)
     }
 
     /// Takes a tick in.
@@ -68,7 +69,7 @@ package struct LinkController: Sendable {
     ///   - mayFall: false for an uplink that holds nobody back: that it carries less is the doing of the destinations behind
     ///     it, or nobody has more to send.
     package mutating func observe(
-        _ tick: LinkInterval, highest: Int, mayRise: Bool = true, mayFall: Bool = true, now: Int64
+        _ tick: LinkInterval, highest: Int, mayRise: Bool = true, mayFall: Bool = true, now: MonotonicTime
     ) {
         if !mayFall, tick.stalled == 0, tick.rate < estimator.estimate ?? .infinity {
             judge.presume(tick, now: now)
@@ -87,7 +88,7 @@ package struct LinkController: Sendable {
         judge.add(
             tick, estimate: estimator.estimate ?? before, expected: concurrency.excuses(tick) ? nil : expected,
             queueDelay: queueDelay, now: now)
-        let isQueueLong = queueDelay.map { $0 > judge.longestQueue } ?? false
+        let isQueueLong = queueDelay.map { $0 > judge.maxQueueDelay } ?? false
         let change = concurrency.add(
             tick, highest: min(highest, server), baseRTT: estimator.baseRTT,
             isLossy: tick.isLossy(queueDelay: queueDelay), mayRise: mayRise && !isQueueLong, now: now)
@@ -106,14 +107,14 @@ package struct LinkController: Sendable {
     }
 
     /// The link answers again.
-    package mutating func reopened(now: Int64) {
+    package mutating func reopened(now: MonotonicTime) {
         concurrency.resume()
         judge.reset(now: now)
         meter.idle(now: now)
     }
 
     /// The packets take another way: what was measured was of another link.
-    package mutating func rerouted(now: Int64) {
+    package mutating func rerouted(now: MonotonicTime) {
         estimator = GoodputEstimator()
         concurrency.restart()
         pushback.restart()
@@ -131,16 +132,16 @@ package struct LinkController: Sendable {
     private var serverLimit: Int { pushback.isConfirmed ? pushback.limit : .max }
 
     /// A request goes out.
-    package mutating func sent(_ id: CommandID, now: Int64) { pushback.sent(id, now: now) }
+    package mutating func sent(_ id: CommandID, now: MonotonicTime) { pushback.sent(id, now: now) }
 
     /// The server answered a request, or a request has made progress for a second.
     /// - Parameter inFlight: requests of all classes at the destination, this one included.
-    package mutating func accepted(_ id: CommandID, inFlight: Int, hasEnded: Bool = true, now: Int64) {
+    package mutating func accepted(_ id: CommandID, inFlight: Int, hasEnded: Bool = true, now: MonotonicTime) {
         pushback.accepted(id, inFlight: inFlight, hasEnded: hasEnded, now: now)
     }
 
     /// The server refused a request for the number of them, or so it says (429, 503).
-    package mutating func refused(_ id: CommandID, inFlight: Int, now: Int64) {
+    package mutating func refused(_ id: CommandID, inFlight: Int, now: MonotonicTime) {
         pushback.refused(id, inFlight: inFlight, now: now)
     }
 
@@ -149,7 +150,7 @@ package struct LinkController: Sendable {
 
     /// Takes in what runs: which transfers have made progress for long enough to count as accepted, and which the
     /// receiver pauses.
-    mutating func follow(_ view: LinkSnapshot, now: Int64) {
+    mutating func follow(_ view: LinkSnapshot, now: MonotonicTime) {
         pausedByReceiver = view.hasFlow ? 0 : view.heldByReceiver
         pushback.keep(Set(view.transfers.map(\.id)))
         pushback.outlast(now: now)
@@ -158,14 +159,14 @@ package struct LinkController: Sendable {
         }
     }
 
-    package mutating func force(offline: Bool, now: Int64) {
+    package mutating func force(offline: Bool, now: MonotonicTime) {
         guard offline != isForcedOffline else { return }
         isForcedOffline = offline
         forcedSince = now
         if !offline { circuitBreaker.routeFound(now: now) }
     }
 
-    package func memory(now: Int64) -> LinkHistory? {
+    package func memory(now: MonotonicTime) -> LinkHistory? {
         guard let reference = estimator.reference(now: now) else {
             return circuitBreaker.isClosed
                 ? nil : LinkHistory(reference: 0, flows: 1, limit: concurrency.limit, offline: circuitBreaker.reason)
@@ -175,7 +176,7 @@ package struct LinkController: Sendable {
             offline: circuitBreaker.isClosed ? nil : circuitBreaker.reason)
     }
 
-    package mutating func restore(_ memory: LinkHistory, now: Int64) {
+    package mutating func restore(_ memory: LinkHistory, now: MonotonicTime) {
         if memory.reference > 0 { estimator.restore(reference: memory.reference, flows: memory.flows, now: now) }
         concurrency.restore(limit: memory.limit)
         pushback.restore(limit: memory.limit)
@@ -187,7 +188,7 @@ package struct LinkController: Sendable {
     }
 
     /// Why the level is what it is, since when, and what will lift it.
-    package func explanation(now: Int64) -> (reason: String, remedy: String?, since: Int64) {
+    package func explanation(now: MonotonicTime) -> (reason: String, remedy: String?, since: MonotonicTime) {
         if isForcedOffline {
             return ("set offline by a person", "sluice network set \(key.name) --level auto", forcedSince)
         }
@@ -208,9 +209,9 @@ package struct LinkController: Sendable {
     }
 
     /// What lately made it carry another amount, where that is not the link itself.
-    private func changed(now: Int64) -> String {
+    private func changed(now: MonotonicTime) -> String {
         guard let (change, at) = concurrency.lastChange, now - at < Self.recent, let sentence = change.sentence
         else { return "" }
-        return "; since \(MeasureText.time((now - at).seconds)) \(sentence)"
+        return "; since \(MeasureText.time(now - at)) \(sentence)"
     }
 }

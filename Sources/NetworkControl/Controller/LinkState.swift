@@ -1,3 +1,5 @@
+package import Host
+
 /// A link as people see it: `sluice network`, `watch`, `link/` events and `explain`.
 package struct LinkState: Sendable, Equatable {
     package var key: LinkKey
@@ -12,16 +14,16 @@ package struct LinkState: Sendable, Equatable {
     package var rate: Double
     package var goodput: Double?
     package var reference: Double?
-    /// Seconds.
-    package var srtt: Double?
-    package var baseRTT: Double?
+    package var srtt: Duration?
+    /// The least round trip.
+    package var baseRTT: Duration?
     /// One plain sentence with the measure and the threshold.
     package var reason: String
     /// What will lift it; nil where nothing holds anybody back.
     package var remedy: String?
-    /// When the level was entered, in nanoseconds of the monotonic clock.
-    package var since: Int64
-    package var nextProbe: Int64?
+    /// When the level was entered.
+    package var since: MonotonicTime
+    package var nextProbe: MonotonicTime?
     /// Of the destination, on its way up; nil where commands flow.
     package var circuitBreaker: CircuitBreakerState?
 }

@@ -1,16 +1,16 @@
 package import Commands
-internal import Host
+package import Host
 
 /// The circuit breakers of the destinations.
 extension NetworkController {
     /// What the end of an execution says to the circuit breaker of its destination.
     mutating func follow(
-        _ outcome: TransferOutcome, of id: CommandID, at destination: Destination, now: Int64
+        _ outcome: TransferOutcome, of id: CommandID, at destination: Destination, now: MonotonicTime
     ) {
         let wasClosed = circuitBreakers[destination]?.isClosed ?? true
         switch outcome {
         case .refused(let cause, let reason, _):
-            let closed = DestinationCircuitBreaker(interval: policy.probeInterval.nanoseconds)
+            let closed = DestinationCircuitBreaker(interval: policy.probeInterval)
             circuitBreakers[destination, default: closed].refused(id, cause, reason: reason, now: now)
         case .answered: circuitBreakers[destination]?.accepted(id)
         case .withdrawn: circuitBreakers[destination]?.withdrawn(id, now: now)
@@ -22,10 +22,11 @@ extension NetworkController {
 
     /// Opens the circuit breaker of a destination as another coordinator left it; the first probe goes at once.
     package mutating func restore(
-        _ cause: DestinationCircuitBreaker.Cause, reason: String, since: Int64, of destination: Destination, now: Int64
+        _ cause: DestinationCircuitBreaker.Cause, reason: String, since: MonotonicTime, of destination: Destination,
+        now: MonotonicTime
     ) {
         circuitBreakers[destination] = DestinationCircuitBreaker(
-            openFor: cause, reason: reason, since: since, interval: policy.probeInterval.nanoseconds, now: now)
+            openFor: cause, reason: reason, since: since, interval: policy.probeInterval, now: now)
     }
 
     /// Destinations whose circuit breaker opened or closed since the last call.

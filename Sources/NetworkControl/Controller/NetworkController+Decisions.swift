@@ -1,9 +1,9 @@
 package import Commands
-internal import Host
+package import Host
 
 extension NetworkController {
     /// What holds as things stand, of the links that have transfers or await high QoS.
-    package mutating func decide(now: Int64) -> NetworkDecisions {
+    package mutating func decide(now: MonotonicTime) -> NetworkDecisions {
         var keys = Set(views.keys)
         for arrival in arrivals.values { keys.formUnion(chain(arrival.key)) }
         for key in keys { if let uplink = uplink(of: key) { keys.insert(uplink) } }
@@ -12,7 +12,7 @@ extension NetworkController {
 
     /// - Parameter keys: of links, with the uplinks above them, in their order. Where an uplink's decision changes, all links
     ///   below it are looked at.
-    mutating func decide(_ keys: [LinkKey], now: Int64) -> NetworkDecisions {
+    mutating func decide(_ keys: [LinkKey], now: MonotonicTime) -> NetworkDecisions {
         var decisions = NetworkDecisions()
         var changedUplinks: Set<LinkKey> = []
         for key in keys {
@@ -67,7 +67,7 @@ extension NetworkController {
 
     // MARK: Rulings
 
-    private mutating func rule(_ key: LinkKey, now: Int64) -> LinkPolicyDecision? {
+    private mutating func rule(_ key: LinkKey, now: MonotonicTime) -> LinkPolicyDecision? {
         guard var link = links[key] else { return nil }
         let view = views[key] ?? LinkSnapshot()
         let row = policy[link.level]
@@ -98,7 +98,7 @@ extension NetworkController {
     }
 
     func contest(
-        _ key: LinkKey, _ link: LinkController, _ view: LinkSnapshot, capacity: Double?, now: Int64
+        _ key: LinkKey, _ link: LinkController, _ view: LinkSnapshot, capacity: Double?, now: MonotonicTime
     ) -> PreemptionPlanner.PreemptionInput {
         var contest = PreemptionPlanner.PreemptionInput()
         contest.capacity = capacity
@@ -134,20 +134,20 @@ extension NetworkController {
     }
 
     /// No wave of cuts touched the link, the uplink above it or links below it within the interval.
-    private func mayCut(_ key: LinkKey, now: Int64) -> Bool {
+    private func mayCut(_ key: LinkKey, now: MonotonicTime) -> Bool {
         !waves.contains { other, at in
-            now - at < policy.preemption.waveInterval.nanoseconds
+            now - at < policy.preemption.waveInterval
                 && (other == key || uplink(of: other) == key || uplink(of: key) == other)
         }
     }
 
-    private func reason(of key: LinkKey, now: Int64) -> String {
+    private func reason(of key: LinkKey, now: MonotonicTime) -> String {
         guard let link = links[key] else { return key.name }
         return "\(key.name) is \(link.level.name): \(link.explanation(now: now).reason)"
     }
 
     mutating func order(
-        _ ids: [CommandID], _ verb: TransferOrder.Verb, _ reason: String, _ wave: LinkKey?, now: Int64
+        _ ids: [CommandID], _ verb: TransferOrder.Verb, _ reason: String, _ wave: LinkKey?, now: MonotonicTime
     ) {
         for id in ids where orders[id] == nil {
             orders[id] = TransferOrder(id: id, verb: verb, reason: reason)
@@ -185,7 +185,7 @@ extension NetworkController {
         var isFree: Bool { verbs.allSatisfy { $0 == .run } }
     }
 
-    private mutating func govern(_ link: EffectivePolicy, pacing: inout [Pacing], now: Int64) -> LinkAllowance {
+    private mutating func govern(_ link: EffectivePolicy, pacing: inout [Pacing], now: MonotonicTime) -> LinkAllowance {
         let view = views[link.key] ?? LinkSnapshot()
         if link.level == .offline { return close(link, view, now: now) }
         let limit = links[link.key].map { self.limit(of: $0) } ?? 1
@@ -210,7 +210,7 @@ extension NetworkController {
 
     /// Offline: what can go on elsewhere is released. What starts over from 0 is left to its connection, which survives a
     /// short outage, where a cut would send all of it twice.
-    private mutating func close(_ link: EffectivePolicy, _ view: LinkSnapshot, now: Int64) -> LinkAllowance {
+    private mutating func close(_ link: EffectivePolicy, _ view: LinkSnapshot, now: MonotonicTime) -> LinkAllowance {
         pausedSince[link.key] = nil
         let isForced = links[link.key]?.isForcedOffline == true
         for transfer in view.transfers where links[link.key]?.circuitBreaker.isProbe(transfer.id) != true {
@@ -228,7 +228,7 @@ extension NetworkController {
     /// standstill after the cut on, and at the floor.
     /// - Returns: the spared one.
     private mutating func stop(
-        _ link: EffectivePolicy, _ view: LinkSnapshot, _ allowance: inout LinkAllowance, now: Int64
+        _ link: EffectivePolicy, _ view: LinkSnapshot, _ allowance: inout LinkAllowance, now: MonotonicTime
     ) -> TransferSample? {
         let verbs = link.verbs
         let stopped = QualityOfService.allCases.filter { verbs[$0.rawValue].strictness >= PolicyVerb.pause.strictness }
@@ -242,7 +242,7 @@ extension NetworkController {
         let isOutranked = isOutrun(lowest, on: link.key, view) || waits(link.key) { $0 > lowest }
         // Who was never cut waits since the level.
         let lastWave = chain(link.key).compactMap { waves[$0] }.max() ?? links[link.author(lowest)]?.judge.since
-        let isFloorDue = lastWave.map { now - $0 >= policy.longestStandstill.nanoseconds / 2 } ?? false
+        let isFloorDue = lastWave.map { now - $0 >= policy.longestStandstill / 2 } ?? false
         var victims = PreemptionPlanner.victims(
             view.transfers.filter { preempted.contains($0.qos) && orders[$0.id] == nil })
         var spared: TransferSample?
@@ -262,7 +262,7 @@ extension NetworkController {
 
     /// Bytes per second for each transfer of a quality: the least of what the rulings, the person's rate and a pause say.
     private mutating func rate(
-        _ qos: QualityOfService, _ link: EffectivePolicy, _ view: LinkSnapshot, hasFloor: Bool, now: Int64
+        _ qos: QualityOfService, _ link: EffectivePolicy, _ view: LinkSnapshot, hasFloor: Bool, now: MonotonicTime
     ) -> Double? {
         var rates = [link.own.rate(qos), link.above?.rate(qos)].compactMap { $0 }
         let floor = link.capacity * Double(policy.floorPercent) / 100
@@ -276,7 +276,7 @@ extension NetworkController {
         if link.verb(qos) == .pause {
             let since = pausedSince[link.key]?[qos] ?? now
             pausedSince[link.key, default: [:]][qos] = since
-            let isLong = now - since >= policy.longestStandstill.nanoseconds / 2
+            let isLong = now - since >= policy.longestStandstill / 2
             rates.append(isLong ? floor / Double(max(view.counts[qos.serviceClass.rawValue], 1)) : 0)
         } else {
             pausedSince[link.key]?[qos] = nil
@@ -302,7 +302,7 @@ extension NetworkController {
 
     // MARK: What people see
 
-    package func state(of key: LinkKey, now: Int64) -> LinkState? {
+    package func state(of key: LinkKey, now: MonotonicTime) -> LinkState? {
         guard let link = links[key] else { return nil }
         let view = views[key] ?? LinkSnapshot()
         let worst = chain(key).compactMap { links[$0] }.max { $0.level < $1.level } ?? link
@@ -321,7 +321,7 @@ extension NetworkController {
     }
 
     /// Which gate of the link holds a quality back; nil where none does.
-    package func gate(of qos: QualityOfService, to key: LinkKey, now: Int64) -> LinkWaitReason? {
+    package func gate(of qos: QualityOfService, to key: LinkKey, now: MonotonicTime) -> LinkWaitReason? {
         if let destination = key.destination, let outage = circuitBreakers[destination]?.outage,
             level(of: key) != .offline
         {
@@ -351,7 +351,7 @@ extension NetworkController {
                     + "four fifths are full), and high quality has it; "
                     + "\(qos.name) has “\(policy.contended[qos].name)” there",
                 since: links[contended]?.planner.since,
-                remedy: "no high quality for \(MeasureText.time(policy.preemption.idleAfter.seconds))")
+                remedy: "no high quality for \(MeasureText.time(policy.preemption.idleAfter))")
         }
         guard state.level == .offline || verb != .run else { return nil }
         // As it is ruled: who waits for a place is not helped by others' writing less.

@@ -1,9 +1,10 @@
 package import Commands
+package import Host
 
 /// What happens to commands, routes and settings. It shows in the next decisions.
 extension NetworkController {
     /// An execution ended. What it says shows in the next decisions.
-    package mutating func ended(_ id: CommandID, to key: LinkKey, outcome: TransferOutcome, now: Int64) {
+    package mutating func ended(_ id: CommandID, to key: LinkKey, outcome: TransferOutcome, now: MonotonicTime) {
         _ = touch(key, now: now)
         arrivals[id] = nil
         if let destination = key.destination { follow(outcome, of: id, at: destination, now: now) }
@@ -36,7 +37,7 @@ extension NetworkController {
         return known > 0 ? known : max(views[key]?.transfers.count ?? 0, 1)
     }
 
-    private mutating func answered(_ id: CommandID, _ key: LinkKey, now: Int64) {
+    private mutating func answered(_ id: CommandID, _ key: LinkKey, now: MonotonicTime) {
         restarts[id] = nil
         if links[key]?.hasAnswered == false || links[key]?.circuitBreaker.isFailing == true,
             let destination = key.destination
@@ -49,7 +50,7 @@ extension NetworkController {
         }
     }
 
-    private mutating func unreachable(_ id: CommandID, _ key: LinkKey, _ reason: String, now: Int64) {
+    private mutating func unreachable(_ id: CommandID, _ key: LinkKey, _ reason: String, now: MonotonicTime) {
         links[key]?.ended(id)
         links[key]?.meter.failed += 1
         _ = links[key]?.circuitBreaker.failed(id, reason: reason, chance: jitter.chance(), now: now)
@@ -65,7 +66,7 @@ extension NetworkController {
     package mutating func finished(_ id: CommandID) { restarts[id] = nil }
 
     /// What the kernel says of a destination's route. Unknown ones go by the main uplink; files are local.
-    package mutating func routeChanged(_ destination: Destination, to route: Route, now: Int64) {
+    package mutating func routeChanged(_ destination: Destination, to route: Route, now: MonotonicTime) {
         let before = self.route(of: destination)
         guard route != before else { return }
         routes[destination] = route
@@ -106,7 +107,7 @@ extension NetworkController {
     }
 
     /// A default route or its interface is gone: everything behind it is offline at once.
-    package mutating func uplinkLost(_ route: String, reason: String, now: Int64) {
+    package mutating func uplinkLost(_ route: String, reason: String, now: MonotonicTime) {
         lostUplinks[route] = reason
         for key in Self.ordered(Set(links.keys))
         where uplink(of: key)?.scope == .uplink(route) || key.scope == .uplink(route) {
@@ -116,7 +117,7 @@ extension NetworkController {
     }
 
     /// Another wire or gateway carries it: what was measured says nothing of it.
-    package mutating func uplinkReplaced(_ route: String, now: Int64) {
+    package mutating func uplinkReplaced(_ route: String, now: MonotonicTime) {
         for key in links.keys where key.scope == .uplink(route) || uplink(of: key)?.scope == .uplink(route) {
             links[key]?.rerouted(now: now)
             touched.insert(key)
@@ -124,7 +125,7 @@ extension NetworkController {
     }
 
     /// It is back: probe now.
-    package mutating func uplinkFound(_ route: String, now: Int64) {
+    package mutating func uplinkFound(_ route: String, now: MonotonicTime) {
         guard lostUplinks.removeValue(forKey: route) != nil else { return }
         for key in links.keys {
             if key.scope == .uplink(route) {
@@ -139,7 +140,7 @@ extension NetworkController {
     }
 
     /// What a person set; also what the store kept of it.
-    package mutating func override(_ destination: Destination, _ value: LinkOverride, now: Int64) {
+    package mutating func override(_ destination: Destination, _ value: LinkOverride, now: MonotonicTime) {
         if overrides[destination]?.isOffline == true, !value.isOffline { circuitBreakers[destination]?.probeNow(now) }
         overrides[destination] = value == LinkOverride() ? nil : value
         for direction in Direction.allCases {
@@ -149,9 +150,9 @@ extension NetworkController {
         }
     }
 
-    package func memory(of key: LinkKey, now: Int64) -> LinkHistory? { links[key]?.memory(now: now) }
+    package func memory(of key: LinkKey, now: MonotonicTime) -> LinkHistory? { links[key]?.memory(now: now) }
 
-    package mutating func restore(_ memory: LinkHistory, of key: LinkKey, now: Int64) {
+    package mutating func restore(_ memory: LinkHistory, of key: LinkKey, now: MonotonicTime) {
         _ = touch(key, now: now)
         links[key]?.restore(memory, now: now)
     }

@@ -1,4 +1,5 @@
 internal import Commands
+internal import Host
 
 /// How many transfers each link may have.
 extension NetworkController {
@@ -19,11 +20,11 @@ extension NetworkController {
     /// Between two transfers in a slot its worker commits, reports, is offered the next and commits again. Where they are
     /// short, a few more are offered than are to run, so that slots are not empty meanwhile: of 32, 28 were busy with
     /// files of 200 kB that took 0.4 s (measured).
-    func ahead(_ key: LinkKey, limit: Int, now: Int64) -> Int {
+    func ahead(_ key: LinkKey, limit: Int, now: MonotonicTime) -> Int {
         guard let link = links[key], !link.isFixed, !link.pushback.isBarred,
             key.destination.map({ policy.destinations[$0]?.maxConcurrency == nil }) ?? true
         else { return 0 }
-        let endings = Double(link.lastTick.completed) / max(link.lastTick.duration, 0.1)
-        return min(Int(endings * Self.turnaround), limit / 8)
+        let endings = Double(link.lastTick.completed) / max(link.lastTick.duration.seconds, 0.1)
+        return min(Int(endings * Self.turnaround.seconds), limit / 8)
     }
 }

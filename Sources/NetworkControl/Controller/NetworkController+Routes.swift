@@ -1,4 +1,5 @@
 package import Commands
+internal import Host
 
 /// Which links there are, and which uplink each destination is behind.
 extension NetworkController {
@@ -49,7 +50,7 @@ extension NetworkController {
     }
 
     /// Makes the link and its uplink known. Commands that talk to nobody have none. - Returns: both.
-    mutating func touch(_ key: LinkKey, now: Int64) -> [LinkKey] {
+    mutating func touch(_ key: LinkKey, now: MonotonicTime) -> [LinkKey] {
         if key.destination?.text.isEmpty == true { return [] }
         let chain = chain(key)
         for key in chain where links[key] == nil {

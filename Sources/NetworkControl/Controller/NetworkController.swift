@@ -1,4 +1,5 @@
 package import Commands
+package import Host
 
 /// All links, the host's uplinks above them, and who may send how much. Pure: told the time, never asks for it.
 ///
@@ -14,7 +15,7 @@ package import Commands
 package struct NetworkController: Sendable {
     /// What a worker has reported.
     private struct Worker: Sendable {
-        var at: Int64
+        var at: MonotonicTime
         var ids: Set<CommandID> = []
         var bytes: [CounterKey: Int64] = [:]
     }
@@ -29,7 +30,7 @@ package struct NetworkController: Sendable {
         var key: LinkKey
         var qos: QualityOfService
         var bytes: Int64?
-        var at: Int64
+        var at: MonotonicTime
     }
 
     package let policy: NetworkPolicy
@@ -44,9 +45,9 @@ package struct NetworkController: Sendable {
     var orders: [CommandID: TransferOrder] = [:]
     var views: [LinkKey: LinkSnapshot] = [:]
     /// Since when a pause has lasted, by link and quality.
-    var pausedSince: [LinkKey: [QualityOfService: Int64]] = [:]
+    var pausedSince: [LinkKey: [QualityOfService: MonotonicTime]] = [:]
     /// When low transfers of a link were cut last.
-    var waves: [LinkKey: Int64] = [:]
+    var waves: [LinkKey: MonotonicTime] = [:]
     /// How often transfers were cut that start over from 0.
     var restarts: [CommandID: Int] = [:]
     /// What was decided last of each link.
@@ -58,12 +59,12 @@ package struct NetworkController: Sendable {
     var lostUplinks: [String: String] = [:]
     private var workers: [Int64: Worker] = [:]
     var jitter: Jitter
-    private var lastTick: Int64?
+    private var lastTick: MonotonicTime?
     let tuning: ConcurrencyController.Tuning
     /// Links on which something has happened since the last tick.
     var touched: Set<LinkKey> = []
     /// Links that had transfers lately, and until when each tick looks at them.
-    private var restless: [LinkKey: Int64] = [:]
+    private var restless: [LinkKey: MonotonicTime] = [:]
     /// All links. Idle ones are looked at in turn.
     var ring = RoundRobinKeys<LinkKey>()
     /// Links that the last tick looked at.
@@ -75,16 +76,16 @@ package struct NetworkController: Sendable {
     /// Idle links of one tick.
     private static let idleLinksPerTick = 32
     /// How long a link is looked at in each tick after its last transfer: contention ends, and pauses are lifted.
-    private static let restlessTime: Int64 = 5_000_000_000
+    private static let restlessTime: Duration = .seconds(5)
     /// A worker that is silent for so long counts for nothing, and is forgotten after ten times that.
-    private static let workerTimeout: Int64 = 1_000_000_000
-    private static let arrivalTimeout: Int64 = 5_000_000_000
+    private static let workerTimeout: Duration = .seconds(1)
+    private static let arrivalTimeout: Duration = .seconds(5)
     /// The caller stood still: what was measured meanwhile is his, not the link's.
-    private static let longestTick: Int64 = 2_000_000_000
-    /// Seconds from the end of a transfer to the first byte of the next in its place, on a busy machine.
-    static let turnaround = 0.1
+    private static let longestTick: Duration = .seconds(2)
+    /// From the end of a transfer to the first byte of the next in its place, on a busy machine.
+    static let turnaround: Duration = .milliseconds(100)
     /// A link that nobody used for so long is forgotten.
-    private static let memory: Int64 = 900_000_000_000
+    private static let memory: Duration = .seconds(900)
 
     /// - Parameters:
     ///   - policy: validated.
@@ -105,7 +106,7 @@ package struct NetworkController: Sendable {
     ///   - transfers: all that it runs.
     ///   - counters: of all links that it has used since it started.
     package mutating func report(
-        worker: Int64, transfers samples: [TransferSample], counters: [LinkCounter], now: Int64
+        worker: Int64, transfers samples: [TransferSample], counters: [LinkCounter], now: MonotonicTime
     ) {
         var track = workers[worker] ?? Worker(at: now)
         // The first report is a starting point: nobody knows over which time those bytes came.
@@ -138,7 +139,7 @@ package struct NetworkController: Sendable {
         workers[worker] = track
     }
 
-    private mutating func follow(_ sample: TransferSample, worker: Int64, now: Int64) {
+    private mutating func follow(_ sample: TransferSample, worker: Int64, now: MonotonicTime) {
         arrivals[sample.id] = nil
         var transfer = TrackedTransfer(sample, worker: worker, now: now)
         var (gained, resent) = (sample.acknowledged, sample.retransmitted)
@@ -176,7 +177,7 @@ package struct NetworkController: Sendable {
     }
 
     /// How many commands of each quality wait for a link.
-    package mutating func setWaiting(_ counts: [QualityOfService: Int], for key: LinkKey, now: Int64) {
+    package mutating func setWaiting(_ counts: [QualityOfService: Int], for key: LinkKey, now: MonotonicTime) {
         let before = waiting[key]
         waiting[key] = counts.values.contains { $0 > 0 } ? counts : nil
         // How many wait matters in the next tick of a link that runs transfers; of others, whether some do.
@@ -187,7 +188,7 @@ package struct NetworkController: Sendable {
     /// - Parameter bytes: what it will send; nil where unknown.
     /// - Returns: nil where nobody is in its way or they have made way already.
     package mutating func arrived(
-        _ id: CommandID, to key: LinkKey, qos: QualityOfService, bytes: Int64?, now: Int64
+        _ id: CommandID, to key: LinkKey, qos: QualityOfService, bytes: Int64?, now: MonotonicTime
     ) -> NetworkDecisions? {
         guard qos.serviceClass == .high, transfers[id] == nil else { return nil }
         arrivals[id] = Arrival(key: key, qos: qos, bytes: bytes, at: now)
@@ -207,7 +208,7 @@ package struct NetworkController: Sendable {
 
     /// Whether the gates let commands of a quality of service go: a person's, the link's, and the destination's circuit
     /// breaker. ``LinkAllowance`` says how many of those that may go.
-    package func availability(of qos: QualityOfService, to key: LinkKey, now: Int64) -> LinkAvailability {
+    package func availability(of qos: QualityOfService, to key: LinkKey, now: MonotonicTime) -> LinkAvailability {
         if let destination = key.destination, overrides[destination]?.isOffline == true { return .heldOffline }
         // Hours are a person's will: the floor is below levels, not below them.
         if qos == .background, isOutOfHours(key) { return .outOfHours }
@@ -239,7 +240,7 @@ package struct NetworkController: Sendable {
     package func isFailing(_ key: LinkKey) -> Bool { links[key]?.circuitBreaker.isFailing ?? false }
 
     /// Writes into an allowance what the server takes at once, as it is known at this moment.
-    package func fill(_ allowance: inout LinkAllowance, of key: LinkKey, now: Int64) {
+    package func fill(_ allowance: inout LinkAllowance, of key: LinkKey, now: MonotonicTime) {
         // Files are written by as many threads as their file system has.
         guard key.destination?.isFile != true else { return }
         let pushback = links[key]?.pushback ?? PushbackLimit()
@@ -273,7 +274,7 @@ package struct NetworkController: Sendable {
     }
 
     /// It goes out; where a gate is closed it is the probe.
-    package mutating func offered(_ id: CommandID, to key: LinkKey, now: Int64) {
+    package mutating func offered(_ id: CommandID, to key: LinkKey, now: MonotonicTime) {
         _ = touch(key, now: now)
         links[key]?.sent(id, now: now)
         links[key]?.circuitBreaker.offered(id, now: now)
@@ -281,7 +282,7 @@ package struct NetworkController: Sendable {
     }
 
     /// When the next probe may go to a destination; nil where none is needed, or one is under way.
-    package func nextProbe(of key: LinkKey) -> Int64? {
+    package func nextProbe(of key: LinkKey) -> MonotonicTime? {
         guard links[key]?.isForcedOffline != true else { return nil }
         // Where both hold commands back, the later lets the probe out.
         return [links[key]?.circuitBreaker.nextProbe, key.destination.flatMap { circuitBreakers[$0]?.nextProbe }]
@@ -290,7 +291,7 @@ package struct NetworkController: Sendable {
 
     /// Ends transfers of low QoS because a higher class needs their slots.
     /// - Parameter ids: of transfers that may be cut.
-    package mutating func preempt(_ ids: [CommandID], reason: String, now: Int64) -> NetworkDecisions? {
+    package mutating func preempt(_ ids: [CommandID], reason: String, now: MonotonicTime) -> NetworkDecisions? {
         let new = ids.filter { orders[$0] == nil && transfers[$0] != nil }
         guard !new.isEmpty else { return nil }
         order(new, .cut, reason, nil, now: now)
@@ -319,12 +320,12 @@ package struct NetworkController: Sendable {
 
     /// Takes in what was reported since the last tick. Call it 4 times a second. It looks at the links that have transfers or
     /// had some lately, at those on which something has happened, and at some of the others in turn.
-    package mutating func tick(now: Int64) -> NetworkDecisions {
+    package mutating func tick(now: MonotonicTime) -> NetworkDecisions {
         if let lastTick, now - lastTick > Self.longestTick {
             for key in links.keys { links[key]?.meter = LinkIntervalBuilder(now: now) }
         }
         lastTick = now
-        for (worker, track) in workers where now - track.at > 10 * Self.workerTimeout { workerLost(worker) }
+        for (worker, track) in workers where now - track.at > Self.workerTimeout * 10 { workerLost(worker) }
         arrivals = arrivals.filter { now - $0.value.at < Self.arrivalTimeout }
         refreshViews(now: now)
         for key in views.keys { restless[key] = now + Self.restlessTime }
@@ -343,7 +344,7 @@ package struct NetworkController: Sendable {
         return decisions
     }
 
-    private mutating func advance(_ key: LinkKey, _ members: [LinkKey: Members], now: Int64) {
+    private mutating func advance(_ key: LinkKey, _ members: [LinkKey: Members], now: MonotonicTime) {
         guard var link = links.removeValue(forKey: key) else { return }
         let view = views[key] ?? LinkSnapshot()
         link.follow(view, now: now)
@@ -432,7 +433,7 @@ package struct NetworkController: Sendable {
 
     package func isActive(_ key: LinkKey) -> Bool { views[key]?.transfers.isEmpty == false || waiting[key] != nil }
 
-    mutating func refreshViews(now: Int64) {
+    mutating func refreshViews(now: MonotonicTime) {
         views = [:]
         for transfer in transfers.values {
             guard let worker = workers[transfer.worker], now - worker.at <= Self.workerTimeout else { continue }

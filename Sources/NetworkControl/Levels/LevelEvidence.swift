@@ -6,12 +6,12 @@ package enum LevelEvidence: Sendable, Equatable {
     /// `threshold` is a share of them.
     case stalled(count: Int, of: Int, threshold: Double)
     case errors(share: Double, threshold: Double)
-    /// Seconds of round trip, where no transfer shows a goodput.
-    case roundTrip(measured: Double, threshold: Double)
-    /// Seconds of queue, with a goodput that has fallen too.
-    case queue(measured: Double, threshold: Double)
+    /// A round trip, where no transfer shows a goodput.
+    case roundTrip(measured: Duration, threshold: Duration)
+    /// The delay in a queue, with a goodput that has fallen too.
+    case queue(measured: Duration, threshold: Duration)
     /// The first byte is late and the round trip is not: the server's doing, and no reason for a worse level.
-    case slowServer(timeToFirstByte: Double, srtt: Double)
+    case slowServer(timeToFirstByte: Duration, srtt: Duration)
     /// Receivers have closed their TCP windows: their doing as well.
     case receiver(count: Int)
     /// An uplink in which nobody waits, in bytes per second.

@@ -1,5 +1,5 @@
 internal import Commands
-internal import Host
+package import Host
 
 /// The level of a link, with hysteresis. Pure.
 ///
@@ -9,37 +9,37 @@ internal import Host
 package struct LevelJudge: Sendable {
     package private(set) var level = LinkLevel.unknown
     package private(set) var evidence = LevelEvidence.none
-    /// When the level was entered, in nanoseconds of the monotonic clock.
-    package private(set) var since: Int64
+    /// When the level was entered.
+    package private(set) var since: MonotonicTime
     private var thresholds: LevelThresholds
-    private var lastEvidence: Int64
-    /// Seconds of evidence for a worse level, the mildest of what it was for, and the last of it.
-    private var worseFor = 0.0
-    /// Seconds of silence in the middle of it.
-    private var silentFor = 0.0
+    private var lastEvidence: MonotonicTime
+    /// Time of evidence for a worse level, the mildest of what it was for, and the last of it.
+    private var worseFor = Duration.zero
+    /// Time of silence in the middle of it.
+    private var silentFor = Duration.zero
     private var mildest = LinkLevel.offline
     private var worseEvidence = LevelEvidence.none
-    private var betterFor = 0.0
+    private var betterFor = Duration.zero
     /// Share of ends that failed for the link, half of it of the last 8.
     private var errors = 0.0
     private var recentFailures = 0
 
     /// Evidence this long ago begins anew.
-    private static let gap: Int64 = 2_000_000_000
+    private static let gap: Duration = .seconds(2)
 
-    package init(thresholds: LevelThresholds = LevelThresholds(), now: Int64) {
+    package init(thresholds: LevelThresholds = LevelThresholds(), now: MonotonicTime) {
         self.thresholds = thresholds
         since = now
         lastEvidence = now
     }
 
-    /// Seconds of queue beyond which more transfers only lengthen it.
-    package var longestQueue: Double { thresholds.degradedQueue.seconds }
+    /// Delay in a queue beyond which more transfers only lengthen it.
+    package var maxQueueDelay: Duration { thresholds.degradedQueue }
 
     /// What will lift the level; nil where it holds nobody back.
     package var remedy: String? {
         guard level > .good else { return nil }
-        let time = MeasureText.time(thresholds.leaveAfter.seconds)
+        let time = MeasureText.time(thresholds.leaveAfter)
         switch evidence {
         case .goodput(_, let threshold, _):
             return "\(MeasureText.rate(threshold * thresholds.leaveFactor)) for \(time)"
@@ -56,54 +56,53 @@ package struct LevelJudge: Sendable {
     /// Takes a tick in.
     /// - Parameters:
     ///   - expected: what the transfers of the tick should carry, by the reference; nil before there is one.
-    ///   - queueDelay: in seconds.
     package mutating func add(
-        _ tick: LinkInterval, estimate: Double?, expected: Double?, queueDelay: Double?, now: Int64
+        _ tick: LinkInterval, estimate: Double?, expected: Double?, queueDelay: Duration?, now: MonotonicTime
     ) {
         count(tick)
         let entering = candidate(tick, rate: tick.rate, expected: expected, queueDelay: queueDelay, factor: 1)
         guard let entering else {
             // A silence in the middle of what speaks for a worse level speaks for it too, but no louder than that.
-            if tick.flowing > 0, tick.rate == 0, worseFor > 0 {
+            if tick.flowing > 0, tick.rate == 0, worseFor > .zero {
                 silentFor += tick.duration
                 worsen(now: now)
             }
-            if now - lastEvidence > thresholds.unknownAfter.nanoseconds { become(.unknown, .none, now: now) }
+            if now - lastEvidence > thresholds.unknownAfter { become(.unknown, .none, now: now) }
             return
         }
         if now - lastEvidence > Self.gap { startOver() }
         lastEvidence = now
         if level == .unknown && entering.level == .good { become(.good, entering.evidence, now: now) }
         if entering.level > max(level, .good) {
-            betterFor = 0
+            betterFor = .zero
             mildest = min(mildest, entering.level)
             worseEvidence = entering.evidence
             worseFor += tick.duration
             worsen(now: now)
             return
         }
-        worseFor = 0
-        silentFor = 0
+        worseFor = .zero
+        silentFor = .zero
         mildest = .offline
         let rate = tick.flowing > 0 ? min(tick.rate, estimate ?? tick.rate) : tick.rate
         let leaving = candidate(
             tick, rate: rate, expected: expected, queueDelay: queueDelay, factor: thresholds.leaveFactor)
         guard let leaving, leaving.level < level else {
-            betterFor = 0
+            betterFor = .zero
             evidence = entering.level == level ? entering.evidence : leaving?.evidence ?? evidence
             return
         }
         if level == .good { return }
         betterFor += tick.duration
-        if betterFor >= thresholds.leaveAfter.seconds, let better = LinkLevel(rawValue: level.rawValue - 1) {
+        if betterFor >= thresholds.leaveAfter, let better = LinkLevel(rawValue: level.rawValue - 1) {
             become(better, leaving.evidence, now: now)
         }
     }
 
     /// Takes a tick in that says nothing against the link. Where nothing else is known, or has been for a minute, it is good if
     /// something flows, and unknown if nothing does.
-    package mutating func presume(_ tick: LinkInterval, now: Int64) {
-        guard level == .unknown || now - lastEvidence > thresholds.unknownAfter.nanoseconds else { return }
+    package mutating func presume(_ tick: LinkInterval, now: MonotonicTime) {
+        guard level == .unknown || now - lastEvidence > thresholds.unknownAfter else { return }
         if tick.rate > 0 {
             become(.good, .unloaded(measured: tick.rate), now: now)
             lastEvidence = now
@@ -113,36 +112,36 @@ package struct LevelJudge: Sendable {
     }
 
     /// The link was away and is back: nothing is known of it.
-    package mutating func reset(now: Int64) {
+    package mutating func reset(now: MonotonicTime) {
         errors = 0
         recentFailures = 0
         become(.unknown, .none, now: now)
     }
 
     /// As another coordinator left it; the first evidence decides.
-    package mutating func restore(_ level: LinkLevel, reason: String, now: Int64) {
+    package mutating func restore(_ level: LinkLevel, reason: String, now: MonotonicTime) {
         guard self.level == .unknown, level < .offline else { return }
         become(level, .recalled(reason), now: now)
         lastEvidence = now
     }
 
-    private mutating func become(_ level: LinkLevel, _ evidence: LevelEvidence, now: Int64) {
+    private mutating func become(_ level: LinkLevel, _ evidence: LevelEvidence, now: MonotonicTime) {
         if level != self.level { since = now }
         self.level = level
         self.evidence = evidence
         startOver()
     }
 
-    private mutating func worsen(now: Int64) {
-        if worseFor + min(silentFor, worseFor) >= thresholds.enterAfter.seconds {
+    private mutating func worsen(now: MonotonicTime) {
+        if worseFor + min(silentFor, worseFor) >= thresholds.enterAfter {
             become(mildest, worseEvidence, now: now)
         }
     }
 
     private mutating func startOver() {
-        worseFor = 0
-        silentFor = 0
-        betterFor = 0
+        worseFor = .zero
+        silentFor = .zero
+        betterFor = .zero
         mildest = .offline
     }
 
@@ -154,7 +153,7 @@ package struct LevelJudge: Sendable {
 
     /// The level that a tick speaks for; nil where it says nothing.
     private func candidate(
-        _ tick: LinkInterval, rate: Double, expected: Double?, queueDelay: Double?, factor: Double
+        _ tick: LinkInterval, rate: Double, expected: Double?, queueDelay: Duration?, factor: Double
     ) -> (level: LinkLevel, evidence: LevelEvidence)? {
         // Where it carries what it can, too many share it or a server misbehaves: no matter of the link.
         let isFull = tick.flowing > 0 && rate >= expected.map { 0.8 * $0 } ?? .infinity
@@ -182,7 +181,7 @@ package struct LevelJudge: Sendable {
         let expected = tick.isLossy(queueDelay: queueDelay) ? nil : expected
         let share = (expected ?? 0) * thresholds.degradedShare
         // Without a queue it is not the link that keeps a few transfers slow, but each connection's peer; more of them help.
-        let isUnqueued = queueDelay.map { $0 < max(0.01, 0.2 * (tick.minRTT ?? 0)) } ?? false
+        let isUnqueued = queueDelay.map { $0 < max(.milliseconds(10), (tick.minRTT ?? .zero) / 5) } ?? false
         let fixed = level <= .good && isUnqueued ? 0 : Double(thresholds.degradedRate)
         if rate < max(share, fixed) * factor {
             return (
@@ -190,7 +189,7 @@ package struct LevelJudge: Sendable {
                 .goodput(measured: rate, threshold: max(share, fixed), reference: share > fixed ? expected : nil)
             )
         }
-        let queue = thresholds.degradedQueue.seconds
+        let queue = thresholds.degradedQueue
         if let queueDelay, let expected, queueDelay > queue / factor, rate < 0.8 * expected {
             return (.degraded, .queue(measured: queueDelay, threshold: queue))
         }
@@ -220,8 +219,8 @@ package struct LevelJudge: Sendable {
     /// Of small requests only the round trip says something of the network; the first byte is the server's.
     private func latency(_ tick: LinkInterval, factor: Double) -> (level: LinkLevel, evidence: LevelEvidence)? {
         guard let srtt = tick.srtt else { return nil }
-        let poor = thresholds.poorRoundTrip.seconds
-        let degraded = thresholds.degradedRoundTrip.seconds
+        let poor = thresholds.poorRoundTrip
+        let degraded = thresholds.degradedRoundTrip
         if srtt > poor / factor { return (.poor, .roundTrip(measured: srtt, threshold: poor)) }
         if srtt > degraded / factor { return (.degraded, .roundTrip(measured: srtt, threshold: degraded)) }
         guard level <= .good, let first = tick.timeToFirstByte, first > poor else { return nil }

@@ -1,3 +1,5 @@
+package import Host
+
 /// What a link carries now, and what it can. Pure; fed with ticks in which some transfer had bytes to send from beginning to
 /// end and nothing of ours held it back, so that the figure is the link's and not the demand's. Silence says nothing: it is for
 /// ``LinkCircuitBreaker`` to judge, and after an outage the link is what it was until it shows otherwise.
@@ -8,8 +10,8 @@
 /// Two averages with half-lives of 2 s and 10 s, the lower counts: down fast, up slowly (shaka-player and hls.js do so). What
 /// leaves the band of 0.8 to 1.25 for a second is a change of the link, and both start there.
 package struct GoodputEstimator: Sendable {
-    private var fast = MovingAverage(halfLife: 2)
-    private var slow = MovingAverage(halfLife: 10)
+    private var fast = MovingAverage(halfLife: .seconds(2))
+    private var slow = MovingAverage(halfLife: .seconds(10))
     private var maximum = WindowedMaximum()
     /// Ticks outside the band in a row, on one side of it, and the last of them.
     private var outside = TimeWeightedMean()
@@ -18,13 +20,13 @@ package struct GoodputEstimator: Sendable {
     /// Ticks that become one value of the maximum.
     private var block = TimeWeightedMean()
     private var blockFlows = 0
-    /// Least round trip, in seconds, and when it was seen; forgotten after ten minutes.
-    private var base: (rtt: Double, at: Int64)?
+    /// Least round trip, and when it was seen; forgotten after ten minutes.
+    private var base: (rtt: Duration, at: MonotonicTime)?
 
     private static let band = 0.8...1.25
-    private static let changeTime = 1.0
-    private static let blockTime = 2.0
-    private static let baseWindow: Int64 = 600_000_000_000
+    private static let changeTime: Duration = .seconds(1)
+    private static let blockTime: Duration = .seconds(2)
+    private static let baseWindow: Duration = .seconds(600)
 
     package init() {}
 
@@ -35,21 +37,21 @@ package struct GoodputEstimator: Sendable {
     }
 
     /// What the link has just fallen to, before a second has made sure of it; nil where it has not.
-    package var fallen: Double? { outside.duration > 0 && !isAbove ? lastOutside : nil }
+    package var fallen: Double? { outside.duration > .zero && !isAbove ? lastOutside : nil }
 
     /// The most seen in ten minutes, less 5 % for each minute since: what the path can do.
-    package func reference(now: Int64) -> Double? { maximum.value(now: now) }
+    package func reference(now: MonotonicTime) -> Double? { maximum.value(now: now) }
 
     /// How few transfers it takes.
-    package func referenceFlows(now: Int64) -> Int { maximum.flows(now: now) }
+    package func referenceFlows(now: MonotonicTime) -> Int { maximum.flows(now: now) }
 
     /// What so many transfers should get of the reference.
-    package func expected(flows: Int, now: Int64) -> Double? { maximum.expected(flows: flows, now: now) }
+    package func expected(flows: Int, now: MonotonicTime) -> Double? { maximum.expected(flows: flows, now: now) }
 
-    /// The least round trip of ten minutes, in seconds.
-    package var baseRTT: Double? { base?.rtt }
+    /// The least round trip of ten minutes.
+    package var baseRTT: Duration? { base?.rtt }
 
-    package mutating func add(_ tick: LinkInterval, now: Int64) {
+    package mutating func add(_ tick: LinkInterval, now: MonotonicTime) {
         if let rtt = tick.minRTT, rtt <= base?.rtt ?? rtt || now - (base?.at ?? now) > Self.baseWindow {
             base = (rtt, now)
         }
@@ -57,21 +59,21 @@ package struct GoodputEstimator: Sendable {
         if let estimate, !Self.band.contains(tick.rate / max(estimate, 1)) {
             if isAbove != (tick.rate > estimate) { outside = TimeWeightedMean() }
             isAbove = tick.rate > estimate
-            outside.add(tick.rate, tick.duration)
+            outside.add(tick.rate, for: tick.duration)
             lastOutside = tick.rate
         } else {
             outside = TimeWeightedMean()
         }
-        fast.add(tick.rate, duration: tick.duration)
-        slow.add(tick.rate, duration: tick.duration)
+        fast.add(tick.rate, for: tick.duration)
+        slow.add(tick.rate, for: tick.duration)
         if outside.duration >= Self.changeTime {
             fast.reset(to: outside.mean)
             slow.reset(to: outside.mean)
             outside = TimeWeightedMean()
             block = TimeWeightedMean()
         }
-        blockFlows = block.duration == 0 ? tick.flowing : max(blockFlows, tick.flowing)
-        block.add(tick.rate, tick.duration)
+        blockFlows = block.duration == .zero ? tick.flowing : max(blockFlows, tick.flowing)
+        block.add(tick.rate, for: tick.duration)
         if block.duration >= Self.blockTime {
             maximum.add(block.mean, flows: blockFlows, now: now)
             block = TimeWeightedMean()
@@ -85,14 +87,14 @@ package struct GoodputEstimator: Sendable {
     }
 
     /// As another coordinator left it.
-    package mutating func restore(reference: Double, flows: Int, now: Int64) {
+    package mutating func restore(reference: Double, flows: Int, now: MonotonicTime) {
         maximum.add(reference, flows: flows, now: now)
     }
 
-    /// Seconds that a byte stands in queues: smoothed round trip less the least. A guard: it says that there is a queue, not
+    /// How long a byte stands in queues: smoothed round trip less the least. A guard: it says that there is a queue, not
     /// how many transfers are right (one cubic transfer fills it).
-    package func queueDelay(_ tick: LinkInterval) -> Double? {
+    package func queueDelay(_ tick: LinkInterval) -> Duration? {
         guard let srtt = tick.srtt, let base else { return nil }
-        return max(srtt - base.rtt, 0)
+        return max(srtt - base.rtt, .zero)
     }
 }

@@ -1,7 +1,6 @@
 /// One link over a quarter of a second, or two round trips where those last longer.
 package struct LinkInterval: Sendable, Equatable {
-    /// Seconds.
-    package var duration = 0.25
+    package var duration: Duration = .milliseconds(250)
     /// Bytes per second that peers acknowledged, all classes together.
     package var rate = 0.0
     /// Of these, high and low quality's.
@@ -24,13 +23,13 @@ package struct LinkInterval: Sendable, Equatable {
     package var isSteered = false
     /// A person's `maxRate` held a transfer back.
     package var isAtMaxRate = false
-    /// Median of the smoothed round trips and least round trip known, in seconds.
-    package var srtt: Double?
-    package var minRTT: Double?
+    /// Median of the smoothed round trips and least round trip known.
+    package var srtt: Duration?
+    package var minRTT: Duration?
     /// Share of the bytes that were sent again, half of it of the last half second.
     package var loss = 0.0
-    /// Median time to the first byte of the response, in seconds.
-    package var timeToFirstByte: Double?
+    /// Median time to the first byte of the response.
+    package var timeToFirstByte: Duration?
     package var completed = 0
     package var failed = 0
 
@@ -42,8 +41,8 @@ package struct LinkInterval: Sendable, Equatable {
     /// What holds the transfers back is loss, and no queue that would explain it. A cubic transfer of
     /// 50 ms gets 1.9 of 20 Mbit/s at 1 % and 0.7 at 5 %, sixteen get 19 and 13 (measured): so that many are right, and
     /// what single ones got before says nothing of the link.
-    package func isLossy(queueDelay: Double?) -> Bool {
-        hasLoss && queueDelay.map { $0 < max(0.02, 0.25 * (minRTT ?? 0)) } ?? false
+    package func isLossy(queueDelay: Duration?) -> Bool {
+        hasLoss && queueDelay.map { $0 < max(.milliseconds(20), (minRTT ?? .zero) / 4) } ?? false
     }
 
     /// The limit is what holds it back: as many as it allows at both ends; or, while others wait, nearly so, because between

@@ -1,4 +1,5 @@
 internal import Commands
+internal import Host
 
 /// Collects what workers report of one link until a tick is full. Workers report in their own rhythm, so a rate is the sum of
 /// each worker's bytes over the time that its own reports cover.
@@ -7,15 +8,15 @@ struct LinkIntervalBuilder: Sendable {
         var bytes = 0.0
         var high = 0.0
         var low = 0.0
-        var span = 0.0
+        var span = Duration.zero
     }
 
     private var parts: [Int64: Part] = [:]
-    private(set) var openedAt: Int64
+    private(set) var openedAt: MonotonicTime
     var completed = 0
     var failed = 0
     /// When bytes last came.
-    private(set) var lastBytes: Int64
+    private(set) var lastBytes: MonotonicTime
     private var inFlightBefore = 0
     private var sent = 0.0
     private var resent = 0.0
@@ -23,15 +24,15 @@ struct LinkIntervalBuilder: Sendable {
     private var sentRate = average
     private var resentRate = average
 
-    private static let longest = 4.0
-    private static let average = MovingAverage(halfLife: 0.5)
+    private static let maxDuration: Duration = .seconds(4)
+    private static let average = MovingAverage(halfLife: .milliseconds(500))
 
-    init(now: Int64) {
+    init(now: MonotonicTime) {
         openedAt = now
         lastBytes = now
     }
 
-    mutating func add(_ bytes: Int64, of serviceClass: ServiceClass, worker: Int64, now: Int64) {
+    mutating func add(_ bytes: Int64, of serviceClass: ServiceClass, worker: Int64, now: MonotonicTime) {
         guard bytes > 0 else { return }
         lastBytes = now
         parts[worker, default: Part()].bytes += Double(bytes)
@@ -47,32 +48,33 @@ struct LinkIntervalBuilder: Sendable {
         resent += Double(again)
     }
 
-    mutating func cover(_ span: Int64, worker: Int64) { parts[worker, default: Part()].span += span.seconds }
+    mutating func cover(_ span: Duration, worker: Int64) { parts[worker, default: Part()].span += span }
 
     /// Nothing is in flight: silence counts from the next transfer on, and what was lost is of another time.
-    mutating func idle(now: Int64) {
+    mutating func idle(now: MonotonicTime) {
         lastBytes = now
         sentRate = Self.average
         resentRate = Self.average
     }
 
     /// Closes the tick, if it is long enough and all workers with transfers have reported.
-    mutating func close(_ view: LinkSnapshot, isAwaited: Bool, baseRTT: Double?, now: Int64) -> LinkInterval? {
-        let length = min(max(2 * (baseRTT ?? 0), 0.25), 1) - 0.03
-        let elapsed = (now - openedAt).seconds
+    mutating func close(_ view: LinkSnapshot, isAwaited: Bool, baseRTT: Duration?, now: MonotonicTime) -> LinkInterval?
+    {
+        let length = min(max((baseRTT ?? .zero) * 2, .milliseconds(250)), .seconds(1)) - .milliseconds(30)
+        let elapsed = now - openedAt
         guard elapsed >= length else { return nil }
-        guard elapsed < Self.longest else {
+        guard elapsed < Self.maxDuration else {
             // Nobody used the link for long, or the caller stood still.
             self = LinkIntervalBuilder(now: now)
             inFlightBefore = view.inFlight
             return nil
         }
-        let isComplete = view.workers.allSatisfy { parts[$0]?.span ?? 0 > 0 }
-        guard isComplete || elapsed > 3 * length else { return nil }
+        let isComplete = view.workers.allSatisfy { parts[$0]?.span ?? .zero > .zero }
+        guard isComplete || elapsed > length * 3 else { return nil }
         var tick = LinkInterval()
         tick.duration = elapsed
-        for part in parts.values where part.span > 0 {
-            let span = max(part.span, 0.05)
+        for part in parts.values where part.span > .zero {
+            let span = max(part.span, .milliseconds(50)).seconds
             tick.rate += part.bytes / span
             tick.highRate += part.high / span
             tick.lowRate += part.low / span
@@ -89,8 +91,8 @@ struct LinkIntervalBuilder: Sendable {
         tick.srtt = Self.median(view.srtts)
         tick.minRTT = view.minRTT
         tick.timeToFirstByte = Self.median(view.firstBytes)
-        sentRate.add(sent / elapsed, duration: elapsed)
-        resentRate.add(resent / elapsed, duration: elapsed)
+        sentRate.add(sent / elapsed.seconds, for: elapsed)
+        resentRate.add(resent / elapsed.seconds, for: elapsed)
         if let sent = sentRate.value, let resent = resentRate.value { tick.loss = resent / max(sent + resent, 1) }
         tick.completed = completed
         tick.failed = failed
@@ -104,7 +106,7 @@ struct LinkIntervalBuilder: Sendable {
         return tick
     }
 
-    private static func median(_ values: [Int64]) -> Double? {
-        values.isEmpty ? nil : values.sorted()[values.count / 2].seconds
+    private static func median(_ values: [Duration]) -> Duration? {
+        values.isEmpty ? nil : values.sorted()[values.count / 2]
     }
 }

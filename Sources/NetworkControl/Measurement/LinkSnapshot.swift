@@ -1,4 +1,5 @@
 internal import Commands
+internal import Host
 
 /// The transfers of one link at one moment.
 struct LinkSnapshot: Sendable {
@@ -14,18 +15,18 @@ struct LinkSnapshot: Sendable {
     var isSteered = false
     var isAtMaxRate = false
     var heldByReceiver = 0
-    var srtts: [Int64] = []
-    var firstBytes: [Int64] = []
-    var minRTT: Double?
+    var srtts: [Duration] = []
+    var firstBytes: [Duration] = []
+    var minRTT: Duration?
     /// Transfers that have made progress for a second: the server has accepted them.
     var accepted: [CommandID] = []
-    private var flowingSince: [Int64] = []
+    private var flowingSince: [MonotonicTime] = []
 
-    private static let shortestStall: Int64 = 2_000_000_000
-    private static let acceptance: Int64 = 1_000_000_000
+    private static let minStall: Duration = .seconds(2)
+    private static let acceptance: Duration = .seconds(1)
 
     /// - Parameter isAtMaxRate: what paces it, where something does, is a person's `maxRate`.
-    mutating func add(_ transfer: TrackedTransfer, isAtMaxRate: Bool = false, now: Int64) {
+    mutating func add(_ transfer: TrackedTransfer, isAtMaxRate: Bool = false, now: MonotonicTime) {
         let sample = transfer.sample
         transfers.append(sample)
         workers.insert(transfer.worker)
@@ -40,14 +41,15 @@ struct LinkSnapshot: Sendable {
         if sample.isHeldByReceiver { heldByReceiver += 1 }
         if let since = transfer.flowingSince {
             flowingSince.append(since)
-            if now - transfer.progressAt > max(Self.shortestStall, 4 * (sample.srtt ?? 0)) { stalled += 1 }
+            let silence = now - transfer.progressAt
+            if silence > Self.minStall, silence > (sample.srtt ?? .zero) * 4 { stalled += 1 }
         }
         if let began = transfer.beganProgress, transfer.progressAt - began >= Self.acceptance {
             accepted.append(sample.id)
         }
         if let srtt = sample.srtt { srtts.append(srtt) }
         if let first = sample.timeToFirstByte { firstBytes.append(first) }
-        if let rtt = sample.minRTT?.seconds { minRTT = min(minRTT ?? rtt, rtt) }
+        if let rtt = sample.minRTT { minRTT = min(minRTT ?? rtt, rtt) }
     }
 
     /// Transfers of a class that share a rate: those that have bytes to send, and at least a quarter of all, because others
@@ -58,7 +60,7 @@ struct LinkSnapshot: Sendable {
     }
 
     /// Transfers that have had bytes to send since then.
-    func flowing(since: Int64) -> Int { flowingSince.count { $0 <= since } }
+    func flowing(since: MonotonicTime) -> Int { flowingSince.count { $0 <= since } }
     var hasFlow: Bool { !flowingSince.isEmpty }
-    var medianRTT: Int64? { srtts.isEmpty ? nil : srtts.sorted()[srtts.count / 2] }
+    var medianRTT: Duration? { srtts.isEmpty ? nil : srtts.sorted()[srtts.count / 2] }
 }

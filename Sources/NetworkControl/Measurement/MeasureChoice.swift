@@ -4,17 +4,16 @@
 /// change the measure. Pure.
 struct MeasureChoice: Sendable {
     private(set) var measure = WorkMeasure.bytes
-    private var flow = MovingAverage(halfLife: 2)
-    /// Seconds of ticks.
-    private var seen = 0.0
+    private var flow = MovingAverage(halfLife: .seconds(2))
+    private var seen = Duration.zero
 
     /// - Returns: whether it chose another one: what was measured before cannot be compared.
     mutating func add(_ tick: LinkInterval) -> Bool {
-        flow.add(tick.rate > 0 ? 1 : 0, duration: tick.duration)
+        flow.add(tick.rate > 0 ? 1 : 0, for: tick.duration)
         seen += tick.duration
         let share = flow.value ?? 1
         let before = measure
-        if share > 0.75 { measure = .bytes } else if share < 0.25, seen >= 1 { measure = .completions }
+        if share > 0.75 { measure = .bytes } else if share < 0.25, seen >= .seconds(1) { measure = .completions }
         return measure != before
     }
 }

@@ -1,3 +1,5 @@
+internal import Commands
+
 /// Measures as sentences carry them.
 enum MeasureText {
     /// Bytes per second as `1.9 Mbit/s`.
@@ -6,9 +8,10 @@ enum MeasureText {
         return bits < 999_500 ? "\(Int((bits / 1000).rounded())) kbit/s" : "\(tenths(bits / 1e6)) Mbit/s"
     }
 
-    /// Seconds as `350 ms` or `3.2 s`.
-    static func time(_ seconds: Double) -> String {
-        seconds < 0.9995 ? "\(Int((seconds * 1000).rounded())) ms" : "\(tenths(seconds)) s"
+    /// A time as `350 ms` or `3.2 s`.
+    static func time(_ time: Duration) -> String {
+        let seconds = time.seconds
+        return seconds < 0.9995 ? "\(Int((seconds * 1000).rounded())) ms" : "\(tenths(seconds)) s"
     }
 
     static func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }

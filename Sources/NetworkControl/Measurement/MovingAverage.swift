@@ -1,17 +1,19 @@
+internal import Commands
+
 /// An exponential average weighted by time. What is short of its half-life is not drawn towards zero (after shaka-player's
 /// `Ewma`, which divides by the weight it has seen).
 struct MovingAverage: Sendable {
-    /// Seconds.
-    let halfLife: Double
+    /// In seconds.
+    private let halfLife: Double
     private var sum = 0.0
     private var weight = 0.0
 
-    init(halfLife: Double) { self.halfLife = halfLife }
+    init(halfLife: Duration) { self.halfLife = halfLife.seconds }
 
     var value: Double? { weight > 0 ? sum / weight : nil }
 
-    mutating func add(_ value: Double, duration: Double) {
-        let kept = power(-duration / halfLife)
+    mutating func add(_ value: Double, for duration: Duration) {
+        let kept = power(-duration.seconds / halfLife)
         sum = sum * kept + value * (1 - kept)
         weight = weight * kept + (1 - kept)
     }

@@ -1,12 +1,14 @@
+internal import Commands
+
 /// A mean over time.
 struct TimeWeightedMean: Sendable {
-    private(set) var duration = 0.0
+    private(set) var duration = Duration.zero
     private var sum = 0.0
 
-    var mean: Double { duration > 0 ? sum / duration : 0 }
+    var mean: Double { duration > .zero ? sum / duration.seconds : 0 }
 
-    mutating func add(_ value: Double, _ duration: Double) {
-        sum += value * duration
+    mutating func add(_ value: Double, for duration: Duration) {
+        sum += value * duration.seconds
         self.duration += duration
     }
 }

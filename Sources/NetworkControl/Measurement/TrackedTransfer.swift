@@ -1,16 +1,17 @@
 internal import Commands
+internal import Host
 
 /// A transfer over several samples.
 struct TrackedTransfer: Sendable {
     private(set) var sample: TransferSample
     let worker: Int64
     /// Since when it has had bytes to send and was held back neither by this host nor by the receiver.
-    private(set) var flowingSince: Int64?
-    private(set) var progressAt: Int64
+    private(set) var flowingSince: MonotonicTime?
+    private(set) var progressAt: MonotonicTime
     /// When its first bytes were acknowledged.
-    private(set) var beganProgress: Int64?
+    private(set) var beganProgress: MonotonicTime?
 
-    init(_ sample: TransferSample, worker: Int64, now: Int64) {
+    init(_ sample: TransferSample, worker: Int64, now: MonotonicTime) {
         self.sample = sample
         self.worker = worker
         flowingSince = sample.isFlowing ? now : nil
@@ -19,7 +20,7 @@ struct TrackedTransfer: Sendable {
     }
 
     /// - Returns: bytes acknowledged and bytes sent again since the last sample.
-    mutating func update(_ sample: TransferSample, now: Int64) -> (gained: Int64, resent: Int64) {
+    mutating func update(_ sample: TransferSample, now: MonotonicTime) -> (gained: Int64, resent: Int64) {
         let resent = max(sample.retransmitted - self.sample.retransmitted, 0)
         let gained = max(sample.acknowledged - self.sample.acknowledged, 0)
         // What this host or the receiver held back makes progress from now on.

@@ -21,11 +21,11 @@ package struct TransferSample: Sendable, Equatable {
     package var retransmitted: Int64 = 0
     /// Bytes still to come; 0 while the response is awaited, nil where nobody knows.
     package var remaining: Int64?
-    /// Smoothed and least round trip of the connection, in nanoseconds; nil before the first.
-    package var srtt: Int64?
-    package var minRTT: Int64?
-    /// Nanoseconds from the request to the first byte of the response; nil before it came.
-    package var timeToFirstByte: Int64?
+    /// Smoothed and least round trip of the connection; nil before the first.
+    package var srtt: Duration?
+    package var minRTT: Duration?
+    /// From the request to the first byte of the response; nil before it came.
+    package var timeToFirstByte: Duration?
     /// The receiver has closed its TCP window, so that no byte may be sent (RFC 9293, section 3.8.6.1), and the receiver's
     /// host still answers probes of the window.
     package var isWindowClosed = false

@@ -1,3 +1,5 @@
+internal import Host
+
 /// The most that a link was seen to carry in ten minutes, and how few transfers that took. Loses 5 % a minute.
 ///
 /// The number of transfers matters because a connection may have a limit of its own: of ten that carry 10 Mbit/s each, one
@@ -9,15 +11,15 @@ struct WindowedMaximum: Sendable {
         var flows: Int
     }
 
-    private static let minute: Int64 = 60_000_000_000
+    private static let minute: Duration = .seconds(60)
     private static let window: Int64 = 10
     private var buckets: [Bucket] = []
 
     /// - Parameters:
     ///   - value: bytes per second.
     ///   - flows: transfers that carried them.
-    mutating func add(_ value: Double, flows: Int, now: Int64) {
-        let minute = now / Self.minute
+    mutating func add(_ value: Double, flows: Int, now: MonotonicTime) {
+        let minute = Self.minute(of: now)
         buckets.removeAll { $0.minute <= minute - Self.window }
         if buckets.last?.minute != minute { buckets.append(Bucket(minute: minute, value: value, flows: flows)) }
         let last = buckets.count - 1
@@ -29,24 +31,27 @@ struct WindowedMaximum: Sendable {
         }
     }
 
-    func value(now: Int64) -> Double? { recent(now).map { aged($0, now) }.max() }
+    func value(now: MonotonicTime) -> Double? { values(now: now).map(\.value).max() }
 
     /// What so many transfers should carry: all of it, or their part where it took more of them.
-    func expected(flows: Int, now: Int64) -> Double? {
+    func expected(flows: Int, now: MonotonicTime) -> Double? {
         value(now: now).map { $0 * min(Double(flows) / Double(self.flows(now: now)), 1) }
     }
 
     /// How few transfers carried it.
-    func flows(now: Int64) -> Int {
-        guard let value = value(now: now) else { return 1 }
-        return max(recent(now).filter { aged($0, now) > value * 0.9 }.map(\.flows).min() ?? 1, 1)
+    func flows(now: MonotonicTime) -> Int {
+        let values = values(now: now)
+        guard let highest = values.map(\.value).max() else { return 1 }
+        return max(values.filter { $0.value > highest * 0.9 }.map(\.flows).min() ?? 1, 1)
     }
 
-    private func recent(_ now: Int64) -> [Bucket] {
-        buckets.filter { $0.minute > now / Self.minute - Self.window }
+    /// The recent values, each less what it has lost by now.
+    private func values(now: MonotonicTime) -> [(value: Double, flows: Int)] {
+        let minute = Self.minute(of: now)
+        return buckets.filter { $0.minute > minute - Self.window }.map {
+            ($0.value * (1 - 0.05 * Double(max(minute - $0.minute, 0))), $0.flows)
+        }
     }
 
-    private func aged(_ bucket: Bucket, _ now: Int64) -> Double {
-        bucket.value * (1 - 0.05 * Double(max(now / Self.minute - bucket.minute, 0)))
-    }
+    private static func minute(of time: MonotonicTime) -> Int64 { time.nanoseconds / minute.nanoseconds }
 }

@@ -1,5 +1,5 @@
 package import Commands
-internal import Host
+package import Host
 
 /// Decides whether low quality makes way for high on one link, and who is cut. Pure.
 ///
@@ -45,16 +45,16 @@ package struct PreemptionPlanner: Sendable {
         package init() {}
     }
 
-    /// Since when high quality has its way, in nanoseconds of the monotonic clock; nil: nobody is held back.
-    package private(set) var since: Int64?
+    /// Since when high quality has its way; nil: nobody is held back.
+    package private(set) var since: MonotonicTime?
     /// The most that the link carried since then.
     private var maxCapacity = 0.0
     /// It has lost more than half of that, which began the head start anew.
     private var isNarrowed = false
-    private var highSeen: Int64 = 0
-    private var quietUntil: Int64 = 0
+    private var highSeen = MonotonicTime.zero
+    private var quietUntil = MonotonicTime.zero
     /// Since when low quality has taken more than its percent.
-    private var defiedSince: Int64?
+    private var defiedSince: MonotonicTime?
     /// Has the floor of a link that is poor: once cut ones have stayed out for their time, one may run beside high quality.
     private var spared: CommandID?
 
@@ -72,12 +72,12 @@ package struct PreemptionPlanner: Sendable {
     ///   - standstill: the longest that a low transfer may stand still; half of it is how long cut ones stay out.
     ///   - restarts: how often a transfer was cut already.
     package mutating func plan(
-        _ contest: PreemptionInput, rules: PreemptionRules, standstill: Duration, mayCut: Bool, now: Int64,
+        _ contest: PreemptionInput, rules: PreemptionRules, standstill: Duration, mayCut: Bool, now: MonotonicTime,
         restarts: (CommandID) -> Int
     ) -> PreemptionDecision {
         var plan = PreemptionDecision()
         if contest.highCount > 0 { highSeen = now }
-        if since != nil, now - highSeen >= rules.idleAfter.nanoseconds { since = nil }
+        if since != nil, now - highSeen >= rules.idleAfter { since = nil }
         if since == nil {
             guard contest.highCount > 0, contest.isSaturated, isLosing(contest, rules) else { return plan }
             since = now
@@ -97,10 +97,10 @@ package struct PreemptionPlanner: Sendable {
         }
         let age = now - (since ?? now)
         plan.isContended = true
-        plan.isHeadStart = age < rules.headStart.nanoseconds
+        plan.isHeadStart = age < rules.headStart
         if mayCut && contest.highCount > 0 {
             plan.cuts = cuts(contest, rules, isStart: plan.isHeadStart, now: now, restarts: restarts)
-            if !plan.cuts.isEmpty { quietUntil = now + standstill.nanoseconds / 2 }
+            if !plan.cuts.isEmpty { quietUntil = now + standstill / 2 }
         }
         plan.isLowClosed = plan.isHeadStart || now < quietUntil
         return plan
@@ -115,7 +115,8 @@ package struct PreemptionPlanner: Sendable {
     }
 
     private mutating func cuts(
-        _ contest: PreemptionInput, _ rules: PreemptionRules, isStart: Bool, now: Int64, restarts: (CommandID) -> Int
+        _ contest: PreemptionInput, _ rules: PreemptionRules, isStart: Bool, now: MonotonicTime,
+        restarts: (CommandID) -> Int
     ) -> [CommandID] {
         guard let capacity = contest.capacity.map({ max($0, 1) }) else { return [] }
         var low = contest.others.count { $0.qos.serviceClass == .low }
@@ -124,7 +125,7 @@ package struct PreemptionPlanner: Sendable {
         // Still in the way, though the pace was set a while ago.
         let isDefying = contest.highRate < 0.7 * capacity && contest.lowRate > 0.2 * capacity
         defiedSince = isDefying ? defiedSince ?? now : nil
-        let isDefied = defiedSince.map { now - $0 >= rules.escalateAfter.nanoseconds } ?? false
+        let isDefied = defiedSince.map { now - $0 >= rules.escalateAfter } ?? false
         var cuts: [CommandID] = []
         let victims = Self.victims(contest.others)
         if !victims.contains(where: { $0.id == spared }) {

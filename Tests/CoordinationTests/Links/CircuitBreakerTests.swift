@@ -1,4 +1,5 @@
 import Commands
+import Host
 import NetworkControl
 import Store
 import Testing
@@ -156,7 +157,7 @@ import Wire
         refuse(&dispatcher, ready(1, to: host), now: 0)
         let opened = Timestamp(milliseconds: 1_772_368_496_000)
         func setting() throws -> StoredLink {
-            let state = try #require(dispatcher.links.controller.state(of: key, now: 0))
+            let state = try #require(dispatcher.links.controller.state(of: key, now: .zero))
             let report = LinkReport(state, gates: [:], maxRate: nil) { opened + .nanoseconds($0) }
             return try #require(
                 StoredLink(setting: LinkReport.settingKey(key), value: report.setting(nil), now: opened))
@@ -167,8 +168,9 @@ import Wire
         var next = LinkAdmission()
         next.restore(stored, of: host, wall: opened + .seconds(100), now: 7 * Self.second)
         let circuitBreaker = try #require(next.controller.circuitBreakers[host])
-        #expect(circuitBreaker.outage?.since == -93 * Self.second)
-        #expect(circuitBreaker.isProbeDue(now: 7 * Self.second), "the first probe goes at once")
+        #expect(circuitBreaker.outage?.since == MonotonicTime(nanoseconds: -93 * Self.second))
+        #expect(
+            circuitBreaker.isProbeDue(now: MonotonicTime(nanoseconds: 7 * Self.second)), "the first probe goes at once")
 
         dispatcher.transition(report(ready(2, to: host), .success), now: 0)
         #expect(try setting().circuitBreaker == nil)

@@ -1,4 +1,5 @@
 import Commands
+import Host
 import NetworkControl
 import Store
 import Testing
@@ -129,16 +130,17 @@ import Wire
         governors.ended(StatusReport(event: event, fault: .link, isPushback: true), now: now)
         governors.tick(waiting: [:], minuteOfDay: 0, now: now)
         #expect(governors.load(host, .utility, now: now).allowance.pushback == 3, "four were in flight")
-        #expect(governors.controller.state(of: LinkKey(host, .up), now: now)?.level == .good)
+        #expect(
+            governors.controller.state(of: LinkKey(host, .up), now: MonotonicTime(nanoseconds: now))?.level == .good)
     }
 
     @Test func `what a setting keeps of an offline link comes back`() throws {
         var governors = LinkAdmission()
         let now = busy(&governors, [CommandID()], seconds: 8)
         let key = LinkKey(host, .up)
-        let state = try #require(governors.controller.state(of: key, now: now))
-        let memory = try #require(governors.controller.memory(of: key, now: now))
-        let gate = LinkWaitReason(sentence: "it is night", since: 1, remedy: "the sun")
+        let state = try #require(governors.controller.state(of: key, now: MonotonicTime(nanoseconds: now)))
+        let memory = try #require(governors.controller.memory(of: key, now: MonotonicTime(nanoseconds: now)))
+        let gate = LinkWaitReason(sentence: "it is night", since: MonotonicTime(nanoseconds: 1), remedy: "the sun")
         let report = LinkReport(state, gates: [.background: gate], maxRate: nil) { _ in Timestamp(milliseconds: 5) }
         #expect(
             JSONValue.object(report.members)["gates"]?["background"]?.string
@@ -154,7 +156,7 @@ import Wire
         var next = LinkAdmission()
         next.restore(stored.memory, of: key, now: 0)
         #expect(next.controller.level(of: key) == .good, "known before the first transfer")
-        #expect(next.controller.state(of: key, now: 0)?.reason == state.reason)
+        #expect(next.controller.state(of: key, now: .zero)?.reason == state.reason)
 
         var offline = state
         offline.level = .offline

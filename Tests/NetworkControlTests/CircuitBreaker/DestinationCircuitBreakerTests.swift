@@ -1,18 +1,19 @@
 import Commands
+import Host
 import TestSupport
 import Testing
 
 @testable import NetworkControl
 
 @Suite struct DestinationCircuitBreakerTests {
-    private static let interval = 60 * second
+    private static let interval: Duration = .seconds(60)
 
     private func closed() -> DestinationCircuitBreaker { DestinationCircuitBreaker(interval: Self.interval) }
 
     /// Opened at 0 by command 1.
     private func open() -> DestinationCircuitBreaker {
         var circuitBreaker = closed()
-        circuitBreaker.refused(id(1), .destination, reason: "507", now: 0)
+        circuitBreaker.refused(id(1), .destination, reason: "507", now: at(0))
         return circuitBreaker
     }
 
@@ -37,7 +38,7 @@ import Testing
     {
         var circuitBreaker = closed()
         for (position, refusal) in example.refused.enumerated() {
-            let now = Int64(position) * second
+            let now = at(Double(position))
             circuitBreaker.refused(id(refusal.command), refusal.cause, reason: "no \(position)", now: now)
             #expect(circuitBreaker.isClosed == (position < example.opensAt ?? .max))
             guard position == example.opensAt else { continue }
@@ -51,7 +52,7 @@ import Testing
     @Test func `an acceptance between refused credentials begins the count anew`() {
         var circuitBreaker = closed()
         for number in UInt64(1)...20 {
-            circuitBreaker.refused(id(number), .credential, reason: "401", now: 0)
+            circuitBreaker.refused(id(number), .credential, reason: "401", now: at(0))
             if number % 2 == 0 { circuitBreaker.accepted(id(99)) }
             #expect(circuitBreaker.isClosed)
         }
@@ -61,26 +62,26 @@ import Testing
         var testDescription: String
         var happens: @Sendable (inout DestinationCircuitBreaker) -> Void
         /// Of the next probe, after the end at 61 s; nil where it is closed, or the probe is still under way.
-        var nextProbe: Int64?
+        var nextProbe: MonotonicTime?
         var isClosed = false
     }
 
     private static let endings = [
         Ending(
-            testDescription: "refused", happens: { $0.refused(id(2), .destination, reason: "507", now: 61 * second) },
-            nextProbe: 121 * second),
+            testDescription: "refused", happens: { $0.refused(id(2), .destination, reason: "507", now: at(61)) },
+            nextProbe: at(121)),
         Ending(
-            testDescription: "a 500, or no connection", happens: { $0.undecided(id(2), now: 61 * second) },
-            nextProbe: 121 * second),
+            testDescription: "a 500, or no connection", happens: { $0.undecided(id(2), now: at(61)) },
+            nextProbe: at(121)),
         Ending(
-            testDescription: "cancelled or not taken", happens: { $0.withdrawn(id(2), now: 61 * second) },
-            nextProbe: 61 * second),
+            testDescription: "cancelled or not taken", happens: { $0.withdrawn(id(2), now: at(61)) },
+            nextProbe: at(61)),
         Ending(testDescription: "accepted", happens: { $0.accepted(id(2)) }, isClosed: true),
         Ending(
             testDescription: "another command refused",
-            happens: { $0.refused(id(9), .destination, reason: "507", now: 61 * second) }),
-        Ending(testDescription: "another command undecided", happens: { $0.undecided(id(9), now: 61 * second) }),
-        Ending(testDescription: "another command cancelled", happens: { $0.withdrawn(id(9), now: 61 * second) }),
+            happens: { $0.refused(id(9), .destination, reason: "507", now: at(61)) }),
+        Ending(testDescription: "another command undecided", happens: { $0.undecided(id(9), now: at(61)) }),
+        Ending(testDescription: "another command cancelled", happens: { $0.withdrawn(id(9), now: at(61)) }),
     ]
 
     @Test(arguments: endings)
@@ -88,22 +89,22 @@ import Testing
         _ ending: Ending
     ) {
         var circuitBreaker = open()
-        #expect(!circuitBreaker.isProbeDue(now: 60 * second - 1))
-        #expect(circuitBreaker.isProbeDue(now: 60 * second))
-        circuitBreaker.offered(id(2), now: 60 * second)
-        #expect(!circuitBreaker.isProbeDue(now: 60 * second) && circuitBreaker.nextProbe == nil)
+        #expect(!circuitBreaker.isProbeDue(now: at(60) - .nanoseconds(1)))
+        #expect(circuitBreaker.isProbeDue(now: at(60)))
+        circuitBreaker.offered(id(2), now: at(60))
+        #expect(!circuitBreaker.isProbeDue(now: at(60)) && circuitBreaker.nextProbe == nil)
         ending.happens(&circuitBreaker)
         #expect(circuitBreaker.nextProbe == ending.nextProbe)
         #expect(circuitBreaker.isClosed == ending.isClosed)
-        #expect(circuitBreaker.isProbeDue(now: 121 * second) == (ending.nextProbe != nil))
+        #expect(circuitBreaker.isProbeDue(now: at(121)) == (ending.nextProbe != nil))
     }
 
     @Test func `an open circuit breaker has the newest reason and the time of the first`() {
         var circuitBreaker = open()
-        circuitBreaker.refused(id(2), .credential, reason: "401", now: 5 * second)
+        circuitBreaker.refused(id(2), .credential, reason: "401", now: at(5))
         #expect(circuitBreaker.outage?.cause == .credential && circuitBreaker.outage?.reason == "401")
-        #expect(circuitBreaker.outage?.since == 0)
-        #expect(circuitBreaker.nextProbe == 60 * second, "a command that was sent before is not a probe")
+        #expect(circuitBreaker.outage?.since == at(0))
+        #expect(circuitBreaker.nextProbe == at(60), "a command that was sent before is not a probe")
     }
 
     /// Commands 1 and 2 failed and command 3 was accepted, which closed it.
@@ -115,67 +116,67 @@ import Testing
         _ refused: [UInt64], _ isClosed: Bool
     ) {
         var circuitBreaker = open()
-        circuitBreaker.refused(id(2), .destination, reason: "507", now: second)
-        circuitBreaker.offered(id(3), now: 60 * second)
+        circuitBreaker.refused(id(2), .destination, reason: "507", now: at(1))
+        circuitBreaker.offered(id(3), now: at(60))
         circuitBreaker.accepted(id(3))
         for number in refused {
-            circuitBreaker.refused(id(number), .destination, reason: "507", now: 100 * second)
+            circuitBreaker.refused(id(number), .destination, reason: "507", now: at(100))
         }
         #expect(circuitBreaker.isClosed == isClosed)
         // Once accepted, it is a command like any other.
         circuitBreaker.accepted(id(1))
         circuitBreaker.accepted(id(2))
-        circuitBreaker.refused(id(1), .destination, reason: "507", now: 200 * second)
+        circuitBreaker.refused(id(1), .destination, reason: "507", now: at(200))
         #expect(!circuitBreaker.isClosed)
     }
 
     @Test func `a probe whose end is lost holds up the next for ten intervals`() {
         var circuitBreaker = open()
-        circuitBreaker.offered(id(2), now: 60 * second)
-        #expect(!circuitBreaker.isProbeDue(now: 660 * second - 1))
-        #expect(circuitBreaker.isProbeDue(now: 660 * second))
-        circuitBreaker.offered(id(3), now: 660 * second)
-        circuitBreaker.withdrawn(id(2), now: 661 * second)
+        circuitBreaker.offered(id(2), now: at(60))
+        #expect(!circuitBreaker.isProbeDue(now: at(660) - .nanoseconds(1)))
+        #expect(circuitBreaker.isProbeDue(now: at(660)))
+        circuitBreaker.offered(id(3), now: at(660))
+        circuitBreaker.withdrawn(id(2), now: at(661))
         #expect(circuitBreaker.nextProbe == nil, "the former probe has no part in it")
     }
 
     @Test func `a restored circuit breaker lets a probe out at once`() {
         let circuitBreaker = DestinationCircuitBreaker(
-            openFor: .credential, reason: "401", since: -5 * second, interval: Self.interval, now: 7)
-        #expect(circuitBreaker.isProbeDue(now: 7))
-        #expect(circuitBreaker.outage?.since == -5 * second)
+            openFor: .credential, reason: "401", since: at(-5), interval: Self.interval, now: at(7))
+        #expect(circuitBreaker.isProbeDue(now: at(7)))
+        #expect(circuitBreaker.outage?.since == at(-5))
     }
 
     @Test func `a circuit breaker remembers when commands failed, the newest 1,024 of them`() {
         var circuitBreaker = open()
-        circuitBreaker.offered(id(2), now: 60 * second)
-        circuitBreaker.undecided(id(2), now: 61 * second)
-        #expect(circuitBreaker.lastFailure(of: id(1)) == 0)
-        #expect(circuitBreaker.lastFailure(of: id(2)) == 61 * second)
+        circuitBreaker.offered(id(2), now: at(60))
+        circuitBreaker.undecided(id(2), now: at(61))
+        #expect(circuitBreaker.lastFailure(of: id(1)) == at(0))
+        #expect(circuitBreaker.lastFailure(of: id(2)) == at(61))
         #expect(circuitBreaker.lastFailure(of: id(3)) == nil)
         for number in UInt64(3)...2000 {
-            circuitBreaker.refused(id(number), .destination, reason: "507", now: Int64(number) * second)
+            circuitBreaker.refused(id(number), .destination, reason: "507", now: at(Double(number)))
         }
         #expect(circuitBreaker.failed.count == DestinationCircuitBreaker.maxFailures)
         #expect(circuitBreaker.lastFailure(of: id(1)) == nil)
-        #expect(circuitBreaker.lastFailure(of: id(2000)) == 2000 * second)
+        #expect(circuitBreaker.lastFailure(of: id(2000)) == at(2000))
     }
 
     @Test func `at most one probe is under way, and the next goes at most an interval after its end`() {
         for seed in UInt64(1)...20 {
             var random = SeededRandom(seed: seed)
             var circuitBreaker = open()
-            var now: Int64 = 0
-            var free: Int64 = 60 * second
+            var now = at(0)
+            var free = at(60)
             for number in UInt64(2)...500 {
-                now += Int64(random.number(in: 1..<90)) * second
+                now += .seconds(random.number(in: 1..<90))
                 guard circuitBreaker.isProbeDue(now: now) else {
                     #expect(now < free, "seed \(seed)")
                     continue
                 }
                 circuitBreaker.offered(id(number), now: now)
                 #expect(!circuitBreaker.isProbeDue(now: now), "seed \(seed)")
-                now += Int64(random.number(in: 0..<30)) * second
+                now += .seconds(random.number(in: 0..<30))
                 switch random.number(in: 0..<3) {
                 case 0: circuitBreaker.refused(id(number), .destination, reason: "507", now: now)
                 case 1: circuitBreaker.undecided(id(number), now: now)
@@ -208,70 +209,71 @@ import Testing
     ])
     func `only an answer that accepts closes a circuit breaker`(_ example: Outcome) {
         var network = NetworkController(seed: 1)
-        network.ended(id(1), to: key("a"), outcome: .refused(.destination, reason: "507"), now: 0)
+        network.ended(id(1), to: key("a"), outcome: .refused(.destination, reason: "507"), now: at(0))
         #expect(network.level(of: key("a")) == .unknown, "the link can be used")
-        #expect(!network.admits(.userInteractive, to: key("a"), now: 60 * second), "only a probe may go")
-        #expect(!network.admits(.utility, to: key("a"), asProbe: true, now: 60 * second - 1))
-        #expect(network.admits(.utility, to: key("a"), asProbe: true, now: 60 * second))
+        #expect(!network.admits(.userInteractive, to: key("a"), now: at(60)), "only a probe may go")
+        #expect(!network.admits(.utility, to: key("a"), asProbe: true, now: at(60) - .nanoseconds(1)))
+        #expect(network.admits(.utility, to: key("a"), asProbe: true, now: at(60)))
         #expect(network.takeChangedCircuitBreakers() == [destination("a")])
         let answers = network.links[key("a")]?.meter.completed ?? 0
-        network.offered(id(2), to: key("a"), now: 60 * second)
-        network.ended(id(2), to: key("a"), outcome: example.outcome, now: 61 * second)
-        #expect(network.admits(.utility, to: key("a"), now: 61 * second) == example.closes)
+        network.offered(id(2), to: key("a"), now: at(60))
+        network.ended(id(2), to: key("a"), outcome: example.outcome, now: at(61))
+        #expect(network.admits(.utility, to: key("a"), now: at(61)) == example.closes)
         #expect(network.takeChangedCircuitBreakers() == (example.closes ? [destination("a")] : []))
         #expect(network.links[key("a")]?.meter.completed == answers + (example.isAnswer ? 1 : 0))
-        #expect(network.admits(.utility, to: key("b"), now: 0), "another destination has its own")
+        #expect(network.admits(.utility, to: key("b"), now: at(0)), "another destination has its own")
     }
 
     @Test func `the link up has the reason, the age and the next probe of the circuit breaker`() {
         var network = NetworkController(seed: 1)
         for number in UInt64(1)...3 {
-            network.ended(id(number), to: key("a"), outcome: .refused(.credential, reason: "401"), now: 5)
+            network.ended(id(number), to: key("a"), outcome: .refused(.credential, reason: "401"), now: at(5))
         }
-        let state = network.state(of: key("a"), now: 9)?.circuitBreaker
+        let state = network.state(of: key("a"), now: at(9))?.circuitBreaker
         #expect(
             state
                 == CircuitBreakerState(
-                    cause: .credential, reason: "401", since: 5, isProbing: false, nextProbe: 60 * second + 5))
-        let gate = network.gate(of: .utility, to: key("a"), now: 9)
-        #expect(gate?.sentence == "the circuit breaker of http://a:80 is open: 401" && gate?.since == 5)
+                    cause: .credential, reason: "401", since: at(5), isProbing: false, nextProbe: at(65)))
+        let gate = network.gate(of: .utility, to: key("a"), now: at(9))
+        #expect(gate?.sentence == "the circuit breaker of http://a:80 is open: 401" && gate?.since == at(5))
         let down = LinkKey(destination("a"), .down)
-        network.setWaiting([.utility: 1], for: down, now: 9)
-        #expect(network.state(of: down, now: 9) != nil && network.state(of: down, now: 9)?.circuitBreaker == nil)
+        network.setWaiting([.utility: 1], for: down, now: at(9))
+        #expect(
+            network.state(of: down, now: at(9)) != nil && network.state(of: down, now: at(9))?.circuitBreaker == nil)
     }
 
     @Test func `a probe waits for the link and for the circuit breaker, where both hold commands back`() {
         var network = NetworkController(seed: 1)
-        network.setWaiting([.utility: 1], for: key("a"), now: 0)
+        network.setWaiting([.utility: 1], for: key("a"), now: at(0))
         for number in UInt64(1)...3 {
-            network.ended(id(number), to: key("a"), outcome: .unreachable(reason: "refused"), now: 0)
+            network.ended(id(number), to: key("a"), outcome: .unreachable(reason: "refused"), now: at(0))
         }
         network.ended(
-            id(4), to: key("a"), outcome: .refused(.credential, reason: "no file", isAnswer: false), now: 0)
+            id(4), to: key("a"), outcome: .refused(.credential, reason: "no file", isAnswer: false), now: at(0))
         network.ended(
-            id(4), to: key("a"), outcome: .refused(.destination, reason: "507", isAnswer: false), now: 0)
+            id(4), to: key("a"), outcome: .refused(.destination, reason: "507", isAnswer: false), now: at(0))
         #expect(network.level(of: key("a")) == .offline)
-        #expect(network.nextProbe == 60 * second)
-        #expect(network.circuitBreakers[destination("a")]?.isProbeDue(now: 60 * second) == true)
-        #expect(network.gate(of: .utility, to: key("a"), now: 0)?.sentence.contains("is offline") == true)
+        #expect(network.nextProbe == at(60))
+        #expect(network.circuitBreakers[destination("a")]?.isProbeDue(now: at(60)) == true)
+        #expect(network.gate(of: .utility, to: key("a"), now: at(0))?.sentence.contains("is offline") == true)
     }
 
     @Test func `a destination that is no longer held offline is probed at once`() {
         var network = NetworkController(seed: 1)
-        network.setWaiting([.utility: 1], for: key("a"), now: 0)
-        network.ended(id(1), to: key("a"), outcome: .refused(.destination, reason: "507"), now: 0)
-        network.override(destination("a"), LinkOverride(isOffline: true), now: second)
-        #expect(!network.admits(.utility, to: key("a"), asProbe: true, now: 90 * second))
-        #expect(network.state(of: key("a"), now: second)?.circuitBreaker?.nextProbe == nil)
-        network.override(destination("a"), LinkOverride(), now: 2 * second)
-        #expect(network.admits(.utility, to: key("a"), asProbe: true, now: 2 * second))
+        network.setWaiting([.utility: 1], for: key("a"), now: at(0))
+        network.ended(id(1), to: key("a"), outcome: .refused(.destination, reason: "507"), now: at(0))
+        network.override(destination("a"), LinkOverride(isOffline: true), now: at(1))
+        #expect(!network.admits(.utility, to: key("a"), asProbe: true, now: at(90)))
+        #expect(network.state(of: key("a"), now: at(1))?.circuitBreaker?.nextProbe == nil)
+        network.override(destination("a"), LinkOverride(), now: at(2))
+        #expect(network.admits(.utility, to: key("a"), asProbe: true, now: at(2)))
     }
 
     @Test func `a circuit breaker is forgotten with its destination`() {
         var network = NetworkController(seed: 1)
-        network.ended(id(1), to: key("a"), outcome: .refused(.destination, reason: "507"), now: 0)
+        network.ended(id(1), to: key("a"), outcome: .refused(.destination, reason: "507"), now: at(0))
         network.forget(destination("a"))
         #expect(network.circuitBreakers.isEmpty)
-        #expect(network.admits(.utility, to: key("a"), now: 0))
+        #expect(network.admits(.utility, to: key("a"), now: at(0)))
     }
 }

@@ -1,4 +1,5 @@
 import Commands
+import Host
 import TestSupport
 import Testing
 
@@ -9,12 +10,12 @@ import Testing
         -> LinkCircuitBreaker
         .Event?
     {
-        circuitBreaker.failed(id(number), reason: "connection refused", chance: 0.5, now: Int64(seconds * 1e9))
+        circuitBreaker.failed(id(number), reason: "connection refused", chance: 0.5, now: at(seconds))
     }
 
     private func open() -> LinkCircuitBreaker {
         var circuitBreaker = LinkCircuitBreaker()
-        _ = circuitBreaker.silent(for: 3 * second, srtt: nil, chance: 0.5, now: 0)
+        _ = circuitBreaker.silent(for: .seconds(3), srtt: nil, chance: 0.5, now: at(0))
         return circuitBreaker
     }
 
@@ -26,7 +27,7 @@ import Testing
         #expect(failed(&circuitBreaker, 2, at: pause) == nil && circuitBreaker.isFailing)
         #expect(failed(&circuitBreaker, 3, at: 2 * pause) == .opened)
         #expect(circuitBreaker.reason == "connection refused (3 commands, with no answer between)")
-        #expect(circuitBreaker.since == Int64(2 * pause) * second)
+        #expect(circuitBreaker.since == at(2 * pause))
     }
 
     @Test func `one command that fails again and again does not open the circuit breaker`() {
@@ -40,7 +41,7 @@ import Testing
         var circuitBreaker = LinkCircuitBreaker()
         for number in 0..<20 {
             #expect(failed(&circuitBreaker, UInt64(number), at: Double(number)) == nil)
-            if number % 2 == 1 { _ = circuitBreaker.answered(id(99), now: 0) }
+            if number % 2 == 1 { _ = circuitBreaker.answered(id(99), now: at(0)) }
         }
         #expect(!circuitBreaker.isFailing)
     }
@@ -49,74 +50,75 @@ import Testing
         var circuitBreaker = LinkCircuitBreaker()
         for number in 0..<20 {
             #expect(failed(&circuitBreaker, UInt64(number), at: Double(number)) == nil)
-            _ = circuitBreaker.progressed(1000, now: Int64(number) * second)
+            _ = circuitBreaker.progressed(1000, now: at(Double(number)))
         }
     }
 
     @Test func `silence opens the circuit breaker after three seconds or eight round trips`() {
         var circuitBreaker = LinkCircuitBreaker()
-        #expect(value(circuitBreaker.silent(for: 3 * second - 1, srtt: nil, chance: 0, now: 0)) == nil)
-        #expect(value(circuitBreaker.silent(for: 7 * second, srtt: second, chance: 0, now: 0)) == nil)
-        #expect(value(circuitBreaker.silent(for: 8 * second, srtt: second, chance: 0, now: 0)) == .opened)
+        #expect(
+            value(circuitBreaker.silent(for: .seconds(3) - .nanoseconds(1), srtt: nil, chance: 0, now: at(0))) == nil)
+        #expect(value(circuitBreaker.silent(for: .seconds(7), srtt: .seconds(1), chance: 0, now: at(0))) == nil)
+        #expect(value(circuitBreaker.silent(for: .seconds(8), srtt: .seconds(1), chance: 0, now: at(0))) == .opened)
         #expect(circuitBreaker.reason == "no byte was acknowledged for 8.0 s with transfers in flight")
     }
 
     @Test func `an open circuit breaker lets exactly one probe out at a time`() {
         var circuitBreaker = open()
-        #expect(!circuitBreaker.isProbeDue(now: second - 1))
-        #expect(circuitBreaker.isProbeDue(now: second))
-        circuitBreaker.offered(id(1), now: second)
-        #expect(!circuitBreaker.isProbeDue(now: 20 * second))
+        #expect(!circuitBreaker.isProbeDue(now: at(1) - .nanoseconds(1)))
+        #expect(circuitBreaker.isProbeDue(now: at(1)))
+        circuitBreaker.offered(id(1), now: at(1))
+        #expect(!circuitBreaker.isProbeDue(now: at(20)))
         #expect(circuitBreaker.nextProbe == nil)
         _ = failed(&circuitBreaker, 1, at: 3)
-        #expect(circuitBreaker.isProbeDue(now: 3 * second))
+        #expect(circuitBreaker.isProbeDue(now: at(3)))
     }
 
     @Test func `a cancelled probe gives its permit back`() {
         var circuitBreaker = open()
-        circuitBreaker.offered(id(1), now: second)
-        circuitBreaker.withdrawn(id(2), now: 2 * second)
-        #expect(!circuitBreaker.isProbeDue(now: 2 * second), "another command holds the permit")
-        circuitBreaker.withdrawn(id(1), now: 2 * second)
-        #expect(circuitBreaker.isProbeDue(now: 2 * second))
+        circuitBreaker.offered(id(1), now: at(1))
+        circuitBreaker.withdrawn(id(2), now: at(2))
+        #expect(!circuitBreaker.isProbeDue(now: at(2)), "another command holds the permit")
+        circuitBreaker.withdrawn(id(1), now: at(2))
+        #expect(circuitBreaker.isProbeDue(now: at(2)))
         // Half-open too.
-        circuitBreaker.offered(id(3), now: 2 * second)
-        _ = circuitBreaker.progressed(1000, now: 2 * second)
-        circuitBreaker.withdrawn(id(3), now: 3 * second)
+        circuitBreaker.offered(id(3), now: at(2))
+        _ = circuitBreaker.progressed(1000, now: at(2))
+        circuitBreaker.withdrawn(id(3), now: at(3))
         #expect(circuitBreaker.state == .open)
-        #expect(circuitBreaker.isProbeDue(now: 3 * second))
+        #expect(circuitBreaker.isProbeDue(now: at(3)))
     }
 
     @Test
     func `the next probe goes after two seconds without a word, and either of the two may close the circuit breaker`() {
         var circuitBreaker = open()
-        circuitBreaker.offered(id(1), now: 10 * second)
-        _ = circuitBreaker.tick(chance: 0.5, now: 11 * second)
-        #expect(!circuitBreaker.isProbeDue(now: 11 * second))
-        _ = circuitBreaker.tick(chance: 0.5, now: 12 * second)
-        #expect(circuitBreaker.isProbeDue(now: 12 * second))
-        circuitBreaker.offered(id(2), now: 12 * second)
+        circuitBreaker.offered(id(1), now: at(10))
+        _ = circuitBreaker.tick(chance: 0.5, now: at(11))
+        #expect(!circuitBreaker.isProbeDue(now: at(11)))
+        _ = circuitBreaker.tick(chance: 0.5, now: at(12))
+        #expect(circuitBreaker.isProbeDue(now: at(12)))
+        circuitBreaker.offered(id(2), now: at(12))
         // The first probe still waits for its connect, and is not cut.
         #expect(circuitBreaker.isProbe(id(1)) && circuitBreaker.isProbe(id(2)))
-        #expect(circuitBreaker.failed(id(1), reason: "timed out", chance: 0.5, now: 20 * second) == nil)
+        #expect(circuitBreaker.failed(id(1), reason: "timed out", chance: 0.5, now: at(20)) == nil)
         #expect(!circuitBreaker.isProbe(id(1)) && circuitBreaker.isProbe(id(2)))
-        _ = circuitBreaker.progressed(100, now: 20 * second)
+        _ = circuitBreaker.progressed(100, now: at(20))
         #expect(circuitBreaker.state == .halfOpen)
-        #expect(circuitBreaker.answered(id(2), now: 20 * second) == .closed)
+        #expect(circuitBreaker.answered(id(2), now: at(20)) == .closed)
     }
 
     @Test func `a probe whose end is not reported loses its permit after thirty seconds`() {
         var circuitBreaker = open()
-        circuitBreaker.offered(id(1), now: second)
-        #expect(!circuitBreaker.isProbeDue(now: 31 * second - 1))
-        #expect(circuitBreaker.isProbeDue(now: 31 * second))
+        circuitBreaker.offered(id(1), now: at(1))
+        #expect(!circuitBreaker.isProbeDue(now: at(31) - .nanoseconds(1)))
+        #expect(circuitBreaker.isProbeDue(now: at(31)))
     }
 
     @Test
     func `the interval between probes is a twentieth of the outage, from one second to thirty, give or take a fifth`() {
         for (age, plain) in [(0, 1.0), (20, 1), (40, 2), (300, 15), (600, 30), (86_400, 30)] {
-            let shortest = LinkCircuitBreaker.interval(age: Int64(age) * second, chance: 0).seconds
-            let longest = LinkCircuitBreaker.interval(age: Int64(age) * second, chance: 0.999_999).seconds
+            let shortest = LinkCircuitBreaker.interval(age: .seconds(age), chance: 0).seconds
+            let longest = LinkCircuitBreaker.interval(age: .seconds(age), chance: 0.999_999).seconds
             #expect(abs(shortest - 0.8 * plain) < 0.001)
             #expect(abs(longest - min(1.2 * plain, 30)) < 0.001)
         }
@@ -126,13 +128,13 @@ import Testing
         for seed in UInt64(1)...20 {
             var random = SeededRandom(seed: seed)
             var circuitBreaker = open()
-            var last: Int64 = 0
-            var now: Int64 = 0
+            var last = at(0)
+            var now = at(0)
             var number: UInt64 = 0
-            while now < 3600 * second {
-                now += Int64(random.number(in: 1..<1000)) * 1_000_000
+            while now < at(3600) {
+                now += .milliseconds(random.number(in: 1..<1000))
                 guard circuitBreaker.isProbeDue(now: now) else {
-                    #expect(now - last <= 31 * second, "seed \(seed)")
+                    #expect(now - last <= .seconds(31), "seed \(seed)")
                     continue
                 }
                 number += 1
@@ -141,7 +143,7 @@ import Testing
                 switch random.number(in: 0..<4) {
                 case 0: _ = circuitBreaker.failed(id(number), reason: "refused", chance: random.fraction(), now: now)
                 case 1:
-                    now += 2 * second
+                    now += .seconds(2)
                     _ = circuitBreaker.failed(id(number), reason: "timed out", chance: random.fraction(), now: now)
                 case 2: circuitBreaker.withdrawn(id(number), now: now)
                 default: break
@@ -152,56 +154,56 @@ import Testing
 
     @Test func `64 kB, an answer or five seconds of progress close the circuit breaker`() {
         var circuitBreaker = open()
-        circuitBreaker.offered(id(1), now: second)
-        #expect(value(circuitBreaker.progressed(1000, now: second)) == nil)
+        circuitBreaker.offered(id(1), now: at(1))
+        #expect(value(circuitBreaker.progressed(1000, now: at(1))) == nil)
         #expect(circuitBreaker.state == .halfOpen)
-        #expect(!circuitBreaker.isProbeDue(now: second), "one at a time")
-        #expect(value(circuitBreaker.progressed(63_000, now: 2 * second)) == .closed)
+        #expect(!circuitBreaker.isProbeDue(now: at(1)), "one at a time")
+        #expect(value(circuitBreaker.progressed(63_000, now: at(2))) == .closed)
         #expect(circuitBreaker == LinkCircuitBreaker())
 
         circuitBreaker = open()
-        circuitBreaker.offered(id(1), now: second)
-        #expect(value(circuitBreaker.answered(id(1), now: second)) == .closed)
+        circuitBreaker.offered(id(1), now: at(1))
+        #expect(value(circuitBreaker.answered(id(1), now: at(1))) == .closed)
 
         circuitBreaker = open()
-        _ = circuitBreaker.progressed(100, now: second)
-        _ = circuitBreaker.progressed(100, now: 5 * second)
-        #expect(value(circuitBreaker.tick(chance: 0.5, now: 6 * second)) == .closed)
+        _ = circuitBreaker.progressed(100, now: at(1))
+        _ = circuitBreaker.progressed(100, now: at(5))
+        #expect(value(circuitBreaker.tick(chance: 0.5, now: at(6))) == .closed)
 
         circuitBreaker = open()
-        _ = circuitBreaker.progressed(100, now: second)
-        #expect(value(circuitBreaker.tick(chance: 0.5, now: 6 * second)) == nil)
+        _ = circuitBreaker.progressed(100, now: at(1))
+        #expect(value(circuitBreaker.tick(chance: 0.5, now: at(6))) == nil)
         #expect(circuitBreaker.state == .open)
     }
 
     @Test func `a route that the kernel reports lost opens the circuit breaker at once`() {
         var circuitBreaker = LinkCircuitBreaker()
-        #expect(value(circuitBreaker.routeLost("network is unreachable", chance: 0.5, now: 0)) == .opened)
+        #expect(value(circuitBreaker.routeLost("network is unreachable", chance: 0.5, now: at(0))) == .opened)
         #expect(circuitBreaker.reason == "network is unreachable")
-        #expect(!circuitBreaker.isProbeDue(now: 100_000_000))
-        circuitBreaker.routeFound(now: 100_000_000)
-        #expect(circuitBreaker.isProbeDue(now: 100_000_000))
+        #expect(!circuitBreaker.isProbeDue(now: at(0.1)))
+        circuitBreaker.routeFound(now: at(0.1))
+        #expect(circuitBreaker.isProbeDue(now: at(0.1)))
     }
 
     @Test func `a report about the time before the route was lost does not close the circuit breaker`() {
         var circuitBreaker = LinkCircuitBreaker()
-        _ = circuitBreaker.routeLost("there is no default route", chance: 0.5, now: 0)
-        #expect(value(circuitBreaker.progressed(1_000_000, now: second / 4)) == nil)
-        #expect(value(circuitBreaker.answered(id(1), now: second / 4)) == nil)
+        _ = circuitBreaker.routeLost("there is no default route", chance: 0.5, now: at(0))
+        #expect(value(circuitBreaker.progressed(1_000_000, now: at(0.25))) == nil)
+        #expect(value(circuitBreaker.answered(id(1), now: at(0.25))) == nil)
         #expect(circuitBreaker.state == .open)
         // After the delay of reports, bytes outweigh the kernel.
-        #expect(value(circuitBreaker.progressed(1_000_000, now: 2 * second)) == .closed)
+        #expect(value(circuitBreaker.progressed(1_000_000, now: at(2))) == .closed)
     }
 
     @Test func `the reason that the kernel gives outlives the probes that fail without a route`() {
         var circuitBreaker = LinkCircuitBreaker()
-        _ = circuitBreaker.routeLost("there is no default route", chance: 0.5, now: 0)
-        circuitBreaker.offered(id(1), now: 2 * second)
-        _ = circuitBreaker.failed(id(1), reason: "Network is unreachable", chance: 0.5, now: 2 * second)
+        _ = circuitBreaker.routeLost("there is no default route", chance: 0.5, now: at(0))
+        circuitBreaker.offered(id(1), now: at(2))
+        _ = circuitBreaker.failed(id(1), reason: "Network is unreachable", chance: 0.5, now: at(2))
         #expect(circuitBreaker.reason == "there is no default route")
-        circuitBreaker.routeFound(now: 3 * second)
-        circuitBreaker.offered(id(1), now: 3 * second)
-        _ = circuitBreaker.failed(id(1), reason: "connection refused", chance: 0.5, now: 4 * second)
+        circuitBreaker.routeFound(now: at(3))
+        circuitBreaker.offered(id(1), now: at(3))
+        _ = circuitBreaker.failed(id(1), reason: "connection refused", chance: 0.5, now: at(4))
         #expect(circuitBreaker.reason == "connection refused")
     }
 }

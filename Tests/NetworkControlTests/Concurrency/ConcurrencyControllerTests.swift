@@ -1,3 +1,4 @@
+import Host
 import Testing
 
 @testable import NetworkControl
@@ -49,7 +50,8 @@ import Testing
         for step in 0..<24 {
             // Three are allowed for a second, as after a refusal.
             let one = tick(Double(controller.limit) * 10, transfers: controller.limit)
-            controller.add(one, highest: (1..<5).contains(step) ? 3 : 32, baseRTT: 0.05, now: Int64(step) * quarter)
+            controller.add(
+                one, highest: (1..<5).contains(step) ? 3 : 32, baseRTT: .milliseconds(50), now: at(Double(step) / 4))
         }
         #expect(controller.limit >= 8, "\(controller.limit) after 6 s")
     }
@@ -60,7 +62,7 @@ import Testing
         for step in 0..<Int(row.seconds * 4) {
             let time = Double(step) / 4
             let one = tick(row.goodput(controller.limit, time), transfers: controller.limit)
-            controller.add(one, highest: row.highest, baseRTT: 0.05, now: Int64(step) * quarter)
+            controller.add(one, highest: row.highest, baseRTT: .milliseconds(50), now: at(Double(step) / 4))
             if time > row.seconds / 3 { limits.append(controller.limit) }
         }
         let mean = Double(limits.reduce(0, +)) / Double(limits.count)
@@ -81,7 +83,7 @@ import Testing
         var controller = ConcurrencyController()
         for step in 1..<Int64(600 * max(duration, 1)) {
             let tick = completed(controller.limit, duration: duration, at: Double(step) / 4)
-            controller.add(tick, highest: 32, baseRTT: 0.05, now: step * quarter)
+            controller.add(tick, highest: 32, baseRTT: .milliseconds(50), now: at(Double(step) / 4))
         }
         #expect(controller.limit >= 24)
     }
@@ -94,7 +96,7 @@ import Testing
             done += Double(min(controller.limit, 10)) / 0.4 / 4
             tick.completed = Int(done)
             done -= Double(tick.completed)
-            controller.add(tick, highest: 64, baseRTT: 0.05, now: step * quarter)
+            controller.add(tick, highest: 64, baseRTT: .milliseconds(50), now: at(Double(step) / 4))
             if step > 160 { limits.append(controller.limit) }
         }
         #expect((7...10).contains(limits.min() ?? 0) && (10...17).contains(limits.max() ?? 0), "\(limits)")
@@ -106,7 +108,7 @@ import Testing
         for step in 1..<Int64(960) {
             var tick = completed(controller.limit, duration: 0.4, at: Double(step) / 4)
             if step % 40 < 4 { tick.rate = 500_000 }
-            controller.add(tick, highest: 32, baseRTT: 0.05, now: step * quarter)
+            controller.add(tick, highest: 32, baseRTT: .milliseconds(50), now: at(Double(step) / 4))
             if step > 160 { limits.append(controller.limit) }
         }
         #expect(limits.min() ?? 0 >= 16)
@@ -129,8 +131,9 @@ import Testing
         for step in 1...Int64(120) {
             let limit = controller.limit
             controller.add(
-                files(limit, bytes: 1_000_000, perSecond: 12.5 / Double(limit), step), highest: 64, baseRTT: 0.05,
-                now: step * quarter)
+                files(limit, bytes: 1_000_000, perSecond: 12.5 / Double(limit), step), highest: 64,
+                baseRTT: .milliseconds(50),
+                now: at(Double(step) / 4))
         }
         return controller
     }
@@ -144,7 +147,7 @@ import Testing
         for step in Int64(121)...240 {
             let rate = min(12_500_000, bytes * 2.2 * Double(controller.limit))
             let tick = files(controller.limit, bytes: bytes, perSecond: rate / bytes / Double(controller.limit), step)
-            controller.add(tick, highest: 64, baseRTT: 0.05, now: step * quarter)
+            controller.add(tick, highest: 64, baseRTT: .milliseconds(50), now: at(Double(step) / 4))
             lowest = min(lowest, controller.limit)
         }
         #expect(lowest == before)
@@ -153,7 +156,7 @@ import Testing
             return
         }
         #expect(measured < 0.5 * usual && turns > 3 * usualTurns)
-        #expect(controller.lastChange?.at ?? 0 <= 32 * second)
+        #expect(controller.lastChange?.at ?? .distantFuture <= at(32))
     }
 
     @Test func `a link that gets slower completes less as well, and the limit falls`() {
@@ -161,7 +164,7 @@ import Testing
         let before = controller.limit
         for step in Int64(121)...125 {
             let tick = files(before, bytes: 1_000_000, perSecond: 0.25 / Double(before), step, flowing: before)
-            controller.add(tick, highest: 64, baseRTT: 0.05, now: step * quarter)
+            controller.add(tick, highest: 64, baseRTT: .milliseconds(50), now: at(Double(step) / 4))
         }
         #expect(controller.limit <= before / 2)
         guard case .capacity = controller.lastChange?.change else {
@@ -179,7 +182,7 @@ import Testing
             var tick = files(before, bytes: 10, perSecond: 12.5 / Double(before), step, flowing: before)
             if step > 126 { tick.completed = 0 }
             tick.rate = 30_000
-            controller.add(tick, highest: 64, baseRTT: 0.05, now: step * quarter)
+            controller.add(tick, highest: 64, baseRTT: .milliseconds(50), now: at(Double(step) / 4))
             if controller.limit < before { fell = step }
         }
         #expect((fell ?? .max) <= 121 + 16)
@@ -190,13 +193,13 @@ import Testing
         for step in 1...Int64(120) {
             controller.add(
                 files(controller.limit, bytes: 1000, perSecond: 16 / Double(controller.limit), step), highest: 64,
-                baseRTT: 0.05, now: step * quarter)
+                baseRTT: .milliseconds(50), now: at(Double(step) / 4))
         }
         let before = controller.limit
         for step in Int64(121)...128 {
             controller.add(
                 files(before, bytes: 3_000_000, perSecond: 4 / Double(before), step, flowing: before), highest: 64,
-                baseRTT: 0.05, now: step * quarter)
+                baseRTT: .milliseconds(50), now: at(Double(step) / 4))
             #expect(controller.limit == before)
         }
         guard case .demand = controller.lastChange?.change else {
@@ -211,7 +214,7 @@ import Testing
         for step in Int64(121)...128 {
             var tick = files(before, bytes: 1_000_000, perSecond: 1 / Double(before), step)
             tick.isAtMaxRate = true
-            controller.add(tick, highest: 64, baseRTT: 0.05, now: step * quarter)
+            controller.add(tick, highest: 64, baseRTT: .milliseconds(50), now: at(Double(step) / 4))
             #expect(controller.limit == before)
         }
         guard case .steering = controller.lastChange?.change else {
@@ -226,7 +229,7 @@ import Testing
         for step in Int64(121)...132 {
             var tick = tick(0, transfers: before, flowing: 0)
             tick.heldByReceiver = before
-            controller.add(tick, highest: 64, baseRTT: 0.05, now: step * quarter)
+            controller.add(tick, highest: 64, baseRTT: .milliseconds(50), now: at(Double(step) / 4))
             #expect(controller.limit == before)
         }
         guard case .receiver(before, before) = controller.lastChange?.change else {
@@ -240,8 +243,8 @@ import Testing
         _ one: (Int) -> LinkInterval
     ) {
         for step in 0..<Int64(seconds * 4) {
-            let now = Int64(from * 1e9) + step * quarter
-            controller.add(one(controller.limit), highest: highest, baseRTT: 0.05, now: now)
+            let now = at(from + Double(step) / 4)
+            controller.add(one(controller.limit), highest: highest, baseRTT: .milliseconds(50), now: now)
         }
     }
 
@@ -308,11 +311,13 @@ import Testing
         var controller = ConcurrencyController()
         run(&controller, seconds: 2, highest: 4) { tick(10, transfers: $0) }
         for step in 0..<Int64(120) where controller.limit == 4 {
-            controller.add(tick(10, transfers: 4), highest: 4, baseRTT: 0.05, now: 2 * second + step * quarter)
+            controller.add(
+                tick(10, transfers: 4), highest: 4, baseRTT: .milliseconds(50), now: at(2 + Double(step) / 4))
         }
         #expect(controller.limit < 4)
         for step in 1...Int64(4) {
-            controller.add(tick(100, transfers: 4), highest: 4, baseRTT: 0.05, now: 40 * second + step * quarter)
+            controller.add(
+                tick(100, transfers: 4), highest: 4, baseRTT: .milliseconds(50), now: at(40 + Double(step) / 4))
         }
         #expect(controller.limit == 4)
     }
@@ -325,7 +330,7 @@ import Testing
         for step in 0..<Int64(120) {
             var one = tick(Double(controller.limit), transfers: controller.limit)
             one.loss = 0.05
-            controller.add(one, highest: 32, baseRTT: 0.05, isLossy: true, now: 20 * second + step * quarter)
+            controller.add(one, highest: 32, baseRTT: .milliseconds(50), isLossy: true, now: at(20 + Double(step) / 4))
             #expect(controller.limit >= before / 2)
             most = max(most, controller.limit)
         }
@@ -338,7 +343,7 @@ import Testing
             return (0..<Int64(480)).map { step in
                 var one = tick(rate(controller.limit), transfers: controller.limit)
                 one.loss = loss
-                controller.add(one, highest: 32, baseRTT: 0.05, now: step * quarter)
+                controller.add(one, highest: 32, baseRTT: .milliseconds(50), now: at(Double(step) / 4))
                 return controller.limit
             }
         }
@@ -456,7 +461,7 @@ import Testing
         var controller = ConcurrencyController()
         for step in 0..<Int64(200) {
             let one = tick(Double(controller.limit) * 10, transfers: controller.limit)
-            controller.add(one, highest: 32, baseRTT: 0.05, mayRise: false, now: step * quarter)
+            controller.add(one, highest: 32, baseRTT: .milliseconds(50), mayRise: false, now: at(Double(step) / 4))
             #expect(controller.limit <= 4)
         }
     }

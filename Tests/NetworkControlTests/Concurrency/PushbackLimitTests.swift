@@ -1,4 +1,5 @@
 import Commands
+import Host
 import TestSupport
 import Testing
 
@@ -7,63 +8,65 @@ import Testing
 @Suite struct PushbackLimitTests {
     @Test func `requests that are not refused within a second let more go, while none was refused`() {
         var pushback = PushbackLimit()
-        for number in UInt64(1)...4 { pushback.sent(id(number), now: 0) }
-        pushback.outlast(now: second - 1)
+        for number in UInt64(1)...4 { pushback.sent(id(number), now: at(0)) }
+        pushback.outlast(now: at(1) - .nanoseconds(1))
         #expect(pushback.limit == 4)
-        for _ in 0..<3 { pushback.outlast(now: second) }
+        for _ in 0..<3 { pushback.outlast(now: at(1)) }
         #expect(pushback.limit == 8, "each once")
-        for number in UInt64(5)...8 { pushback.sent(id(number), now: second) }
-        pushback.outlast(now: 2 * second)
+        for number in UInt64(5)...8 { pushback.sent(id(number), now: at(1)) }
+        pushback.outlast(now: at(2))
         #expect(pushback.limit == 12)
-        pushback.refused(id(8), inFlight: 8, now: 2 * second)
-        pushback.outlast(now: 9 * second)
+        pushback.refused(id(8), inFlight: 8, now: at(2))
+        pushback.outlast(now: at(9))
         #expect(pushback.limit == 7)
     }
 
     /// Sends requests and has them accepted one after another, each after a tenth of a second.
-    private func accept(_ limit: inout PushbackLimit, _ numbers: ClosedRange<UInt64>, inFlight: Int, from now: Int64) {
+    private func accept(
+        _ limit: inout PushbackLimit, _ numbers: ClosedRange<UInt64>, inFlight: Int, from now: MonotonicTime
+    ) {
         for number in numbers { limit.sent(id(number), now: now) }
-        for number in numbers { limit.accepted(id(number), inFlight: inFlight, now: now + second / 10) }
+        for number in numbers { limit.accepted(id(number), inFlight: inFlight, now: now + .milliseconds(100)) }
     }
 
     @Test func `the limit doubles in a round for as long as everything is accepted`() {
         var limit = PushbackLimit()
         #expect(limit.limit == 4)
-        accept(&limit, 1...4, inFlight: 4, from: 0)
+        accept(&limit, 1...4, inFlight: 4, from: at(0))
         #expect(limit.limit == 8)
-        accept(&limit, 5...12, inFlight: 8, from: second)
+        accept(&limit, 5...12, inFlight: 8, from: at(1))
         #expect(limit.limit == 16)
         #expect(!limit.isBarred)
     }
 
     @Test func `the limit does not grow beyond twice what was in flight`() {
         var limit = PushbackLimit()
-        for number in UInt64(1)...100 { accept(&limit, number...number, inFlight: 3, from: Int64(number) * second) }
+        for number in UInt64(1)...100 { accept(&limit, number...number, inFlight: 3, from: at(Double(number))) }
         #expect(limit.limit == 6)
     }
 
     @Test func `a request that makes progress counts once`() {
         var limit = PushbackLimit()
-        limit.sent(id(1), now: 0)
-        for step in Int64(1)...10 { limit.accepted(id(1), inFlight: 4, hasEnded: false, now: step * second) }
+        limit.sent(id(1), now: at(0))
+        for step in Int64(1)...10 { limit.accepted(id(1), inFlight: 4, hasEnded: false, now: at(Double(step))) }
         #expect(limit.limit == 5)
-        limit.accepted(id(1), inFlight: 4, now: 11 * second)
+        limit.accepted(id(1), inFlight: 4, now: at(11))
         #expect(limit.limit == 5)
     }
 
     @Test func `a refusal lowers the limit to what was accepted beside it, and a second one pauses the destination`() {
         var limit = PushbackLimit()
-        accept(&limit, 1...4, inFlight: 4, from: 0)
-        for number in UInt64(5)...12 { limit.sent(id(number), now: second) }
-        limit.refused(id(12), inFlight: 8, now: second + 1)
-        limit.refused(id(11), inFlight: 7, now: second + 2)
+        accept(&limit, 1...4, inFlight: 4, from: at(0))
+        for number in UInt64(5)...12 { limit.sent(id(number), now: at(1)) }
+        limit.refused(id(12), inFlight: 8, now: at(1.1))
+        limit.refused(id(11), inFlight: 7, now: at(1.2))
         #expect(limit.limit == 6 && limit.isBarred && !limit.isConfirmed)
-        #expect(!limit.isPausing(now: second + 3), "one refusal may be the doing of one URL")
-        limit.sent(id(20), now: second + 4)
-        limit.refused(id(20), inFlight: 7, now: second + 5)
+        #expect(!limit.isPausing(now: at(1.3)), "one refusal may be the doing of one URL")
+        limit.sent(id(20), now: at(1.4))
+        limit.refused(id(20), inFlight: 7, now: at(1.5))
         #expect(limit.limit == 6 && limit.isConfirmed)
-        #expect(limit.isPausing(now: second + 6) && limit.isPausing(now: second + 4 + quarter))
-        #expect(!limit.isPausing(now: second + 5 + quarter))
+        #expect(limit.isPausing(now: at(1.6)) && limit.isPausing(now: at(1.74)))
+        #expect(!limit.isPausing(now: at(1.75)))
     }
 
     @Test func `a number that was refused is tried at once, and then after 1, 4, 15, 60 and 120 s`() {
@@ -71,69 +74,69 @@ import Testing
         limit.restore(limit: 7)
         var number: UInt64 = 0
         var tries: [Int64] = []
-        var refusedAt: Int64?
+        var refusedAt: MonotonicTime?
         for step in Int64(1)...6000 {
-            let now = step * second / 10
+            let now = at(Double(step) / 10)
             guard !limit.isPausing(now: now) else { continue }
             // Six take half of that each; a seventh is refused.
             var ids = (0..<limit.limit).map { id(number + UInt64($0)) }
             number += UInt64(ids.count)
             for id in ids { limit.sent(id, now: now) }
             if ids.count > 6, let last = ids.popLast() {
-                if let refusedAt { tries.append((now - refusedAt) / second) }
+                if let refusedAt { tries.append((now - refusedAt).components.seconds) }
                 refusedAt = now
-                limit.refused(last, inFlight: 7, now: now + second / 100)
+                limit.refused(last, inFlight: 7, now: now + .milliseconds(10))
             }
-            for id in ids { limit.accepted(id, inFlight: 6, now: now + second / 20) }
+            for id in ids { limit.accepted(id, inFlight: 6, now: now + .milliseconds(50)) }
         }
         #expect(tries == [0, 1, 4, 15, 60, 120, 120, 120, 120])
     }
 
     @Test func `a command that is refused again lowers nothing`() {
         var limit = PushbackLimit()
-        accept(&limit, 1...4, inFlight: 4, from: 0)
-        limit.sent(id(100), now: second)
-        limit.refused(id(100), inFlight: 5, now: second + 1)
+        accept(&limit, 1...4, inFlight: 4, from: at(0))
+        limit.sent(id(100), now: at(1))
+        limit.refused(id(100), inFlight: 5, now: at(1.001))
         #expect(limit.limit == 4)
-        accept(&limit, 5...12, inFlight: 5, from: second)
+        accept(&limit, 5...12, inFlight: 5, from: at(1))
         let before = limit.limit
         for number in Int64(2)..<100 {
-            limit.sent(id(100), now: number * second)
-            limit.refused(id(100), inFlight: 5, now: number * second + 1)
-            #expect(limit.limit == before && !limit.isPausing(now: number * second + 2))
+            limit.sent(id(100), now: at(Double(number)))
+            limit.refused(id(100), inFlight: 5, now: at(Double(number) + 0.001))
+            #expect(limit.limit == before && !limit.isPausing(now: at(Double(number) + 0.002)))
             // One is accepted between.
-            accept(&limit, UInt64(number) + 1000...UInt64(number) + 1000, inFlight: 2, from: number * second)
+            accept(&limit, UInt64(number) + 1000...UInt64(number) + 1000, inFlight: 2, from: at(Double(number)))
         }
     }
 
     @Test func `few refusals among many acceptances lower nothing`() {
         var limit = PushbackLimit()
-        accept(&limit, 1...200, inFlight: 8, from: 0)
+        accept(&limit, 1...200, inFlight: 8, from: at(0))
         #expect(limit.limit == 16)
-        limit.sent(id(1000), now: second)
-        limit.refused(id(1000), inFlight: 8, now: second + 1)
+        limit.sent(id(1000), now: at(1))
+        limit.refused(id(1000), inFlight: 8, now: at(1.001))
         #expect(limit.limit == 16 && !limit.isBarred)
         // Half of it is forgotten in 30 s.
-        limit.sent(id(1001), now: 200 * second)
-        limit.refused(id(1001), inFlight: 8, now: 200 * second + 1)
+        limit.sent(id(1001), now: at(200))
+        limit.refused(id(1001), inFlight: 8, now: at(200.001))
         #expect(limit.limit == 7 && limit.isBarred)
     }
 
     @Test func `three refusals in a row mean that the server takes fewer than before`() {
         var limit = PushbackLimit()
-        accept(&limit, 1...4, inFlight: 4, from: 0)
-        accept(&limit, 5...12, inFlight: 8, from: second)
-        accept(&limit, 13...28, inFlight: 16, from: 2 * second)
+        accept(&limit, 1...4, inFlight: 4, from: at(0))
+        accept(&limit, 5...12, inFlight: 8, from: at(1))
+        accept(&limit, 13...28, inFlight: 16, from: at(2))
         for number in UInt64(40)...43 {
-            limit.sent(id(number), now: 3 * second)
-            limit.refused(id(number), inFlight: 7 - Int(number - 40), now: 3 * second + 1)
+            limit.sent(id(number), now: at(3))
+            limit.refused(id(number), inFlight: 7 - Int(number - 40), now: at(3.001))
         }
         #expect(limit.limit == 3, "the third had five in flight, the fourth four")
     }
 
     @Test func `a request that is refused alone says nothing of the number`() {
         var limit = PushbackLimit()
-        for number in UInt64(1)...20 { limit.refused(id(number), inFlight: 1, now: Int64(number) * second) }
+        for number in UInt64(1)...20 { limit.refused(id(number), inFlight: 1, now: at(Double(number))) }
         #expect(limit.limit == 4)
         #expect(!limit.isBarred)
     }
@@ -142,7 +145,7 @@ import Testing
         var limit = PushbackLimit()
         limit.restore(limit: 20)
         #expect(limit.limit == 20)
-        limit.refused(id(1), inFlight: 9, now: 0)
+        limit.refused(id(1), inFlight: 9, now: at(0))
         limit.restart()
         #expect(limit == PushbackLimit())
     }
@@ -166,7 +169,7 @@ import Testing
         /// Requests of the healthy kind, times their seconds.
         var inFlight = 0.0
 
-        var clock: Int64 { Int64(now * 1e9) }
+        var clock: MonotonicTime { at(now) }
 
         init(seed: UInt64) { random = SeededRandom(seed: seed) }
 

@@ -1,13 +1,14 @@
 import Commands
+import Host
 import Testing
 
 @testable import NetworkControl
 
 struct LinkControllerTests {
     /// Eight transfers at 50 Mbit/s, and then 5 for all: the limit falls with them.
-    private func fallen() -> (link: LinkController, now: Int64) {
-        var link = LinkController(key: LinkKey(destination("a"), .up), policy: NetworkPolicy(), now: 0)
-        var now: Int64 = 0
+    private func fallen() -> (link: LinkController, now: MonotonicTime) {
+        var link = LinkController(key: LinkKey(destination("a"), .up), policy: NetworkPolicy(), now: at(0))
+        var now = at(0)
         for _ in 0..<40 {
             now += quarter
             link.observe(waiting(50 * megabit, transfers: 8), highest: 8, now: now)

@@ -1,4 +1,5 @@
 import Commands
+import Host
 import Testing
 
 @testable import NetworkControl
@@ -168,10 +169,10 @@ import Testing
             gate?.sentence
                 == "http://a:80 is poor: goodput 200 kbit/s is below 256 kbit/s; utility has “preempt” there")
         #expect(gate?.remedy == "333 kbit/s for 3.0 s")
-        #expect(gate?.since ?? 0 > 5 * second)
+        #expect(gate?.since ?? at(0) > at(5))
         #expect(rig.network.gate(of: .userInitiated, to: key("a"), now: rig.now) == nil)
         let state = rig.network.state(of: key("a"), now: rig.now)
-        #expect(state?.since ?? 0 > 5 * second && state?.inFlight == 2 && state?.highInFlight == 0)
+        #expect(state?.since ?? at(0) > at(5) && state?.inFlight == 2 && state?.highInFlight == 0)
     }
 
     @Test func `beside high quality on a poor link one low transfer goes on after half of the longest standstill`() {
@@ -204,8 +205,8 @@ import Testing
         var policy = NetworkPolicy()
         policy.destinations[destination("a")] = DestinationLimits(maxConcurrency: 2)
         var rig = NetworkRig(policy: policy)
-        if isLocal { rig.network.routeChanged(destination("a"), to: .local, now: 0) }
-        rig.network.setWaiting([.utility: 100], for: key("a"), now: 0)
+        if isLocal { rig.network.routeChanged(destination("a"), to: .local, now: at(0)) }
+        rig.network.setWaiting([.utility: 100], for: key("a"), now: at(0))
         for _ in 0..<8 { #expect(rig.run(0.25, [:]).allowances[key("a")]?.limit == 2) }
     }
 
@@ -225,7 +226,7 @@ import Testing
         }
         rig.transfers = []
         let since = rig.now
-        while rig.now < since + 1000 * second { rig.run(1, [:]) }
+        while rig.now < since + .seconds(1000) { rig.run(1, [:]) }
         #expect(rig.network.links.isEmpty && rig.network.rulings.isEmpty && rig.network.published.isEmpty)
         #expect(rig.network.waves.isEmpty && rig.network.pausedSince.isEmpty)
         for number in 1...50 { rig.network.forget(destination("d\(number)")) }
@@ -235,12 +236,12 @@ import Testing
     @Test func `a destination that was never reached and that nobody asks for is forgotten`() {
         var network = NetworkController(seed: 1)
         for number in 1...3 {
-            network.ended(id(UInt64(number)), to: key("a"), outcome: .unreachable(reason: "no such name"), now: 0)
+            network.ended(id(UInt64(number)), to: key("a"), outcome: .unreachable(reason: "no such name"), now: at(0))
         }
         #expect(network.level(of: key("a")) == .offline)
-        for step in 1...890 { _ = network.tick(now: Int64(step) * second) }
+        for step in 1...890 { _ = network.tick(now: at(Double(step))) }
         #expect(network.links[key("a")] != nil)
-        for step in 891...910 { _ = network.tick(now: Int64(step) * second) }
+        for step in 891...910 { _ = network.tick(now: at(Double(step))) }
         #expect(network.links[key("a")] == nil)
     }
 
@@ -270,13 +271,13 @@ import Testing
     @Test func `low transfers to another destination make way on a shared uplink`() {
         var rig = NetworkRig()
         rig.transfers = (1...4).map { sample($0, to: "b") }
-        for index in rig.transfers.indices { rig.transfers[index].srtt = 150_000_000 }
+        for index in rig.transfers.indices { rig.transfers[index].srtt = .milliseconds(150) }
         rig.run(5, ["b": 20 * megabit])
         let decisions = rig.network.arrived(id(9), to: key("a"), qos: .userInteractive, bytes: 2_500_000, now: rig.now)
         #expect(decisions.map { rig.pace($0, .utility, key: key("b")) } == 0)
         // But not where it takes another way.
         var other = NetworkRig()
-        other.network.routeChanged(destination("a"), to: .uplink("lte"), now: 0)
+        other.network.routeChanged(destination("a"), to: .uplink("lte"), now: at(0))
         other.transfers = (1...4).map { sample($0, to: "b") }
         other.run(5, ["b": 20 * megabit])
         #expect(
@@ -287,7 +288,7 @@ import Testing
 
     @Test func `a rate is kept, by the lowest first`() {
         var rig = NetworkRig()
-        rig.network.override(destination("a"), LinkOverride(maxRate: 1_000_000), now: 0)
+        rig.network.override(destination("a"), LinkOverride(maxRate: 1_000_000), now: at(0))
         rig.transfers = [sample(2, .default), sample(3, .utility)]
         let decisions = rig.run(2, ["a": 900_000])
         #expect(rig.pace(decisions, .userInitiated) == 1_000_000)
@@ -299,7 +300,7 @@ import Testing
 
     @Test func `transfers that wait for their answers leave their share of a rate to the others`() {
         var rig = NetworkRig()
-        rig.network.override(destination("a"), LinkOverride(maxRate: 1_000_000), now: 0)
+        rig.network.override(destination("a"), LinkOverride(maxRate: 1_000_000), now: at(0))
         rig.transfers = (1...4).map { sample(UInt64($0), .default) }
         #expect(rig.pace(rig.run(2, ["a": 900_000]), .default) == 250_000)
         for index in 0..<3 { rig.transfers[index].remaining = 0 }
@@ -310,8 +311,8 @@ import Testing
         var policy = NetworkPolicy()
         policy.destinations[destination("b")] = DestinationLimits(maxRate: 300_000)
         var network = NetworkController(policy: policy, seed: 1)
-        network.override(destination("a"), LinkOverride(maxRate: 200_000), now: 0)
-        let pacing = network.tick(now: 0).pacing
+        network.override(destination("a"), LinkOverride(maxRate: 200_000), now: at(0))
+        let pacing = network.tick(now: at(0)).pacing
         for (name, rate) in [("a", 200_000), ("b", 300_000)] as [(String, Int64)] {
             let own = pacing.filter { $0.key == LinkKey(destination(name), .up) }
             #expect(Set(own.map(\.qos)) == Set(QualityOfService.allCases), "\(own)")
@@ -322,7 +323,7 @@ import Testing
     @Test func `another main uplink begins from nothing, and by itself`() {
         var rig = NetworkRig()
         rig.transfers = [sample(1), sample(2, to: "b")]
-        rig.network.routeChanged(destination("b"), to: .uplink("wg0"), now: 0)
+        rig.network.routeChanged(destination("b"), to: .uplink("wg0"), now: at(0))
         rig.run(5, ["a": 100 * megabit, "b": 10 * megabit])
         #expect(rig.network.level(of: key("a")) == .good && rig.network.level(of: key("b")) == .good)
         rig.network.uplinkReplaced("", now: rig.now)

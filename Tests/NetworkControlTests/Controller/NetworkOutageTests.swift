@@ -1,4 +1,5 @@
 import Commands
+import Host
 import Testing
 
 @testable import NetworkControl
@@ -35,8 +36,8 @@ import Testing
         }
         rig.network.setWaiting([.utility: 5], for: key("a"), now: rig.now)
         #expect(rig.network.level(of: key("a")) == .offline)
-        let probeAt = rig.network.nextProbe ?? 0
-        #expect((800_000_000...1_200_000_000).contains(probeAt))
+        let probeAt = rig.network.nextProbe ?? at(0)
+        #expect((at(0.8)...at(1.2)).contains(probeAt))
         #expect(rig.network.state(of: key("a"), now: rig.now)?.nextProbe == probeAt)
         // Held offline by a person it has no probe, and none is promised.
         var held = rig.network
@@ -70,7 +71,7 @@ import Testing
         let decisions = rig.run(0.25, ["a": 100 * megabit])
         #expect(decisions.orders.map(\.id) == [id(1)])
         #expect(rig.network.state(of: key("a"), now: rig.now)?.isForced == true)
-        #expect(!rig.network.admits(.userInteractive, to: key("a"), now: rig.now + 3600 * second))
+        #expect(!rig.network.admits(.userInteractive, to: key("a"), now: rig.now + .seconds(3600)))
         rig.network.override(destination("a"), LinkOverride(), now: rig.now)
         #expect(rig.network.level(of: key("a")) == .good)
         // It also holds for a link that nobody has used yet.
@@ -82,7 +83,7 @@ import Testing
     @Test func `503 at a limit of one is a destination that is not there`() {
         var rig = NetworkRig()
         for number in UInt64(1)...20 {
-            rig.now += second
+            rig.now += .seconds(1)
             rig.network.ended(id(number), to: key("a"), outcome: .pushedBack(reason: "503"), now: rig.now)
         }
         #expect(rig.network.level(of: key("a")) == .offline)
@@ -123,8 +124,8 @@ import Testing
 
     @Test func `bytes that flow outweigh a route that the kernel does not have`() {
         var rig = NetworkRig()
-        rig.network.uplinkLost("", reason: "no default route", now: 0)
-        rig.network.setWaiting([.utility: 1], for: key("a"), now: 0)
+        rig.network.uplinkLost("", reason: "no default route", now: at(0))
+        rig.network.setWaiting([.utility: 1], for: key("a"), now: at(0))
         rig.run(1.5, [:])
         #expect(rig.network.level(of: key("a")) == .offline)
         rig.network.offered(id(1), to: key("a"), now: rig.now)
@@ -142,7 +143,7 @@ import Testing
 
     @Test func `another word of the kernel counts once nothing has come through for three seconds`() {
         var rig = NetworkRig()
-        rig.network.uplinkLost("", reason: "no default route", now: 0)
+        rig.network.uplinkLost("", reason: "no default route", now: at(0))
         rig.transfers = [sample(1, acknowledged: 0)]
         rig.run(3, ["a": 10 * megabit])
         #expect(rig.network.level(of: key("a")) <= .good)
@@ -163,9 +164,9 @@ import Testing
     @Test func `files are local and begin at the limit, others at four`() {
         var rig = NetworkRig()
         let file = LinkKey(.file, .up)
-        rig.network.setWaiting([.utility: 9], for: file, now: 0)
-        rig.network.setWaiting([.utility: 9], for: key("a"), now: 0)
-        let allowances = rig.network.tick(now: quarter).allowances
+        rig.network.setWaiting([.utility: 9], for: file, now: at(0))
+        rig.network.setWaiting([.utility: 9], for: key("a"), now: at(0))
+        let allowances = rig.network.tick(now: at(0.25)).allowances
         #expect(allowances[file]?.limit == 64)
         #expect(allowances[key("a")]?.limit == 4)
         #expect(rig.network.uplink(of: file) == nil)
@@ -175,7 +176,7 @@ import Testing
         var rig = NetworkRig()
         rig.transfers = [sample(1)]
         rig.run(3, ["a": 100 * megabit])
-        for step in 1...20 { _ = rig.network.tick(now: rig.now + Int64(step) * quarter) }
+        for step in 1...20 { _ = rig.network.tick(now: rig.now + quarter * step) }
         #expect(rig.network.level(of: key("a")) == .good)
         rig.network.workerLost(1)
         #expect(rig.network.transfers.isEmpty)
@@ -188,7 +189,7 @@ import Testing
         let memory = rig.network.memory(of: key("a"), now: rig.now)
         #expect(memory?.flows == 1)
         var next = NetworkRig()
-        if let memory { next.network.restore(memory, of: key("a"), now: 0) }
+        if let memory { next.network.restore(memory, of: key("a"), now: at(0)) }
         next.transfers = rig.transfers
         #expect(next.run(2, ["a": 10 * megabit]).allowances[key("a")]?.level == .degraded)
         var forgetful = NetworkRig()
@@ -198,16 +199,16 @@ import Testing
 
     @Test func `an offline link is still offline for the next coordinator, which probes at once`() {
         var network = NetworkController(seed: 1)
-        network.restore(LinkHistory(reference: 0, flows: 1, limit: 8, offline: "refused"), of: key("a"), now: 0)
+        network.restore(LinkHistory(reference: 0, flows: 1, limit: 8, offline: "refused"), of: key("a"), now: at(0))
         #expect(network.level(of: key("a")) == .offline)
-        #expect(network.admits(.utility, to: key("a"), now: 0))
+        #expect(network.admits(.utility, to: key("a"), now: at(0)))
     }
 
     @Test func `what happened while the caller stood still is not the link's doing`() {
         var rig = NetworkRig()
         rig.transfers = [sample(1)]
         rig.run(5, ["a": 100 * megabit])
-        rig.now += 30 * second
+        rig.now += .seconds(30)
         #expect(rig.run(2, ["a": 100 * megabit]).allowances[key("a")]?.level == .good)
         #expect(rig.network.links[key("a")]?.circuitBreaker.isClosed == true)
     }

@@ -1,5 +1,6 @@
 import Commands
 import Glibc
+import Host
 import Testing
 
 @testable import NetworkControl
@@ -12,7 +13,7 @@ import Testing
     private func full() -> NetworkRig {
         var rig = NetworkRig()
         rig.transfers = (1...4).map { sample($0, to: "b") }
-        for index in rig.transfers.indices { rig.transfers[index].srtt = 150_000_000 }
+        for index in rig.transfers.indices { rig.transfers[index].srtt = .milliseconds(150) }
         rig.run(5, ["b": 100 * megabit])
         return rig
     }
@@ -24,7 +25,7 @@ import Testing
         _ = rig.network.arrived(id(9), to: key("a"), qos: .userInitiated, bytes: nil, now: rig.now)
         // They make way, and their queue is gone.
         for index in 0..<4 {
-            rig.transfers[index].srtt = 60_000_000
+            rig.transfers[index].srtt = .milliseconds(60)
             rig.transfers[index].state = .throttled
         }
         let decisions = rig.run(10, ["a": 1 * megabit, "b": 100 * megabit])
@@ -55,7 +56,7 @@ import Testing
     @Test func `that an uplink was offline for the last coordinator says nothing to this one`() {
         var rig = NetworkRig()
         let memory = LinkHistory(reference: 0, flows: 1, limit: 4, offline: "no default route")
-        rig.network.restore(memory, of: Self.uplink, now: 0)
+        rig.network.restore(memory, of: Self.uplink, now: at(0))
         rig.transfers = [sample(1)]
         #expect(rig.run(3, ["a": 100 * megabit]).orders.isEmpty)
         #expect(rig.network.level(of: key("a")) == .good)
@@ -67,10 +68,10 @@ import Testing
     @Test func `the cost of a tick grows with the destinations, and not with their square`() {
         func shortestTick(destinations: Int) -> Double {
             var network = NetworkController(seed: 1)
-            for number in 0..<destinations { network.setWaiting([.utility: 1], for: key("h\(number)"), now: 0) }
+            for number in 0..<destinations { network.setWaiting([.utility: 1], for: key("h\(number)"), now: at(0)) }
             let ticks = (1...15).map { step in
                 let began = processorTime()
-                _ = network.tick(now: Int64(step) * quarter)
+                _ = network.tick(now: at(Double(step) / 4))
                 return processorTime() - began
             }
             #expect(network.links.count == destinations + 1)

@@ -1,3 +1,4 @@
+import Host
 import Testing
 
 @testable import NetworkControl
@@ -9,12 +10,12 @@ import Testing
     /// Feeds seconds of one tick. - Returns: levels entered and the seconds after which they were.
     @discardableResult private func feed(
         _ judge: inout LevelJudge, _ seconds: Double, _ one: LinkInterval, expected: Double? = capacity,
-        queueDelay: Double? = nil, from: Double = 0
+        queueDelay: Duration? = nil, from: Double = 0
     ) -> [(LinkLevel, Double)] {
         var entered: [(LinkLevel, Double)] = []
         for step in 1...Int(seconds * 4) {
             let before = judge.level
-            let now = Int64(from * 1e9) + Int64(step) * quarter
+            let now = at(from + Double(step) / 4)
             judge.add(one, estimate: one.rate, expected: expected, queueDelay: queueDelay, now: now)
             if judge.level != before { entered.append((judge.level, Double(step) / 4)) }
         }
@@ -22,7 +23,7 @@ import Testing
     }
 
     private func judge(at level: LinkLevel) -> LevelJudge {
-        var judge = LevelJudge(now: 0)
+        var judge = LevelJudge(now: at(0))
         feed(&judge, 1, tick(Self.capacity))
         switch level {
         case .unknown, .good: break
@@ -57,11 +58,11 @@ import Testing
     @Test func `an uplink that is left alone for a minute is unknown, and good as soon as something flows`() {
         var judge = judge(at: .poor)
         let idle = tick(0, transfers: 0, flowing: 0)
-        judge.presume(idle, now: 30 * second)
+        judge.presume(idle, now: at(30))
         #expect(judge.level == .poor)
-        judge.presume(idle, now: 90 * second)
+        judge.presume(idle, now: at(90))
         #expect(judge.level == .unknown)
-        judge.presume(tick(megabit), now: 91 * second)
+        judge.presume(tick(megabit), now: at(91))
         #expect(judge.level == .good)
     }
 
@@ -91,14 +92,14 @@ import Testing
     }
 
     @Test func `few transfers that are slow without a queue are their servers' doing`() {
-        var unqueued = LevelJudge(now: 0)
-        feed(&unqueued, 5, tick(1.6 * megabit), expected: nil, queueDelay: 0.005)
+        var unqueued = LevelJudge(now: at(0))
+        feed(&unqueued, 5, tick(1.6 * megabit), expected: nil, queueDelay: .milliseconds(5))
         #expect(unqueued.level == .good)
-        var queued = LevelJudge(now: 0)
-        feed(&queued, 5, tick(1.6 * megabit), expected: nil, queueDelay: 0.05)
+        var queued = LevelJudge(now: at(0))
+        feed(&queued, 5, tick(1.6 * megabit), expected: nil, queueDelay: .milliseconds(50))
         #expect(queued.level == .degraded)
         // That the queue is short for a while makes a slow link no better.
-        feed(&queued, 5, tick(1.6 * megabit), expected: nil, queueDelay: 0.005, from: 5)
+        feed(&queued, 5, tick(1.6 * megabit), expected: nil, queueDelay: .milliseconds(5), from: 5)
         #expect(queued.level == .degraded)
     }
 
@@ -166,39 +167,39 @@ import Testing
     }
 
     @Test func `a late first byte with a flat round trip is the server`() {
-        var judge = LevelJudge(now: 0)
-        var one = tick(20_000, flowing: 0, srtt: 0.05)
-        one.timeToFirstByte = 3
+        var judge = LevelJudge(now: at(0))
+        var one = tick(20_000, flowing: 0, srtt: .milliseconds(50))
+        one.timeToFirstByte = .seconds(3)
         feed(&judge, 10, one)
         #expect(judge.level == .good)
-        #expect(judge.evidence == .slowServer(timeToFirstByte: 3, srtt: 0.05))
+        #expect(judge.evidence == .slowServer(timeToFirstByte: .seconds(3), srtt: .milliseconds(50)))
         #expect(judge.evidence.sentence.contains("the server takes 3.0 s"))
     }
 
     @Test func `small requests with long round trips are the network`() {
         var judge = judge(at: .good)
-        feed(&judge, 2, tick(20_000, flowing: 0, srtt: 0.8), from: 3)
+        feed(&judge, 2, tick(20_000, flowing: 0, srtt: .milliseconds(800)), from: 3)
         #expect(judge.level == .degraded)
-        feed(&judge, 2, tick(20_000, flowing: 0, srtt: 1.6), from: 5)
+        feed(&judge, 2, tick(20_000, flowing: 0, srtt: .milliseconds(1600)), from: 5)
         #expect(judge.level == .poor)
     }
 
     @Test func `loss alone is no worse level`() {
         var judge = judge(at: .good)
-        var one = tick(5 * megabit, srtt: 0.051)
+        var one = tick(5 * megabit, srtt: .milliseconds(51))
         one.loss = 0.05
-        feed(&judge, 10, one, queueDelay: 0.001, from: 3)
+        feed(&judge, 10, one, queueDelay: .milliseconds(1), from: 3)
         #expect(judge.level == .good)
         // With a queue it is a link that has become slow.
-        feed(&judge, 2, one, queueDelay: 0.3, from: 13)
+        feed(&judge, 2, one, queueDelay: .milliseconds(300), from: 13)
         #expect(judge.level == .degraded)
     }
 
     @Test func `a queue is degraded only where goodput fell too`() {
         var judge = judge(at: .good)
-        feed(&judge, 5, tick(Self.capacity), queueDelay: 1, from: 3)
+        feed(&judge, 5, tick(Self.capacity), queueDelay: .milliseconds(1000), from: 3)
         #expect(judge.level == .good)
-        feed(&judge, 1, tick(0.7 * Self.capacity), queueDelay: 1, from: 8)
+        feed(&judge, 1, tick(0.7 * Self.capacity), queueDelay: .milliseconds(1000), from: 8)
         #expect(judge.level == .degraded)
     }
 
@@ -231,6 +232,6 @@ import Testing
         #expect(
             judge.evidence.sentence == "goodput 10.0 Mbit/s is below 50.0 Mbit/s, where 100 Mbit/s was usual")
         #expect(judge.remedy == "65.0 Mbit/s for 3.0 s")
-        #expect(judge.since == 2 * second)
+        #expect(judge.since == at(2))
     }
 }

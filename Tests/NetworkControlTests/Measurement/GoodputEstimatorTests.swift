@@ -1,17 +1,18 @@
+import Host
 import Testing
 
 @testable import NetworkControl
 
 @Suite struct GoodputEstimatorTests {
     /// Feeds seconds of a rate.
-    private func feed(_ estimator: inout GoodputEstimator, _ seconds: Int, _ one: LinkInterval, from: Int64 = 0) {
-        for step in 0..<Int64(seconds * 4) { estimator.add(one, now: from * second + step * quarter) }
+    private func feed(_ estimator: inout GoodputEstimator, _ seconds: Int, _ one: LinkInterval, from: Double = 0) {
+        for step in 0..<seconds * 4 { estimator.add(one, now: at(from + Double(step) / 4)) }
     }
 
     @Test func `is exact from the first tick on`() {
         var estimator = GoodputEstimator()
         #expect(estimator.estimate == nil)
-        estimator.add(tick(1_000_000), now: 0)
+        estimator.add(tick(1_000_000), now: at(0))
         #expect(abs((estimator.estimate ?? 0) - 1_000_000) < 1)
     }
 
@@ -38,11 +39,11 @@ import Testing
     @Test func `what it carried is worth less each minute, and nothing after ten`() {
         var estimator = GoodputEstimator()
         feed(&estimator, 10, tick(1_000_000))
-        #expect(abs((estimator.reference(now: 500 * second) ?? 0) - 600_000) < 1)
-        for minutes in [11, 21, 1000] as [Int64] {
-            #expect(estimator.reference(now: minutes * 60 * second) == nil)
-            #expect(estimator.expected(flows: 4, now: minutes * 60 * second) == nil)
-            #expect(estimator.referenceFlows(now: minutes * 60 * second) == 1)
+        #expect(abs((estimator.reference(now: at(500)) ?? 0) - 600_000) < 1)
+        for minutes in [11.0, 21, 1000] {
+            #expect(estimator.reference(now: at(60 * minutes)) == nil)
+            #expect(estimator.expected(flows: 4, now: at(60 * minutes)) == nil)
+            #expect(estimator.referenceFlows(now: at(60 * minutes)) == 1)
         }
     }
 
@@ -56,36 +57,36 @@ import Testing
     @Test func `the reference is the most of ten minutes and loses five percent a minute`() {
         var estimator = GoodputEstimator()
         feed(&estimator, 10, tick(1_000_000))
-        #expect(estimator.reference(now: 10 * second) == 1_000_000)
+        #expect(estimator.reference(now: at(10)) == 1_000_000)
         feed(&estimator, 10, tick(200_000), from: 10)
-        #expect(estimator.reference(now: 20 * second) == 1_000_000)
-        #expect(abs((estimator.reference(now: 300 * second) ?? 0) - 750_000) < 1)
+        #expect(estimator.reference(now: at(20)) == 1_000_000)
+        #expect(abs((estimator.reference(now: at(300)) ?? 0) - 750_000) < 1)
         feed(&estimator, 10, tick(200_000), from: 660)
-        #expect(estimator.reference(now: 670 * second) == 200_000)
+        #expect(estimator.reference(now: at(670)) == 200_000)
     }
 
     @Test func `fewer transfers than the reference took are expected to carry less`() {
         var estimator = GoodputEstimator()
         feed(&estimator, 10, tick(10_000_000, transfers: 10))
-        #expect(abs((estimator.expected(flows: 1, now: 10 * second) ?? 0) - 1_000_000) < 1)
-        #expect(abs((estimator.expected(flows: 20, now: 10 * second) ?? 0) - 10_000_000) < 1)
+        #expect(abs((estimator.expected(flows: 1, now: at(10)) ?? 0) - 1_000_000) < 1)
+        #expect(abs((estimator.expected(flows: 20, now: at(10)) ?? 0) - 10_000_000) < 1)
         // Two carry as much: so two are enough.
         feed(&estimator, 10, tick(9_800_000, transfers: 2), from: 10)
-        #expect(abs((estimator.expected(flows: 2, now: 20 * second) ?? 0) - 10_000_000) < 1)
+        #expect(abs((estimator.expected(flows: 2, now: at(20)) ?? 0) - 10_000_000) < 1)
     }
 
     @Test func `the queue is what the round trip has grown by`() {
         var estimator = GoodputEstimator()
-        let full = tick(1_000_000, srtt: 0.15)
-        estimator.add(full, now: 0)
-        #expect(abs((estimator.queueDelay(full) ?? 0) - 0.1) < 1e-9)
+        let full = tick(1_000_000, srtt: .milliseconds(150))
+        estimator.add(full, now: at(0))
+        #expect(estimator.queueDelay(full) == .milliseconds(100))
         #expect(estimator.queueDelay(tick(1, srtt: nil)) == nil)
     }
 
     @Test func `a restored reference counts before anything is measured`() {
         var estimator = GoodputEstimator()
-        estimator.restore(reference: 5_000_000, flows: 4, now: 0)
+        estimator.restore(reference: 5_000_000, flows: 4, now: at(0))
         #expect(estimator.estimate == nil)
-        #expect(estimator.expected(flows: 4, now: second) == 5_000_000)
+        #expect(estimator.expected(flows: 4, now: at(1)) == 5_000_000)
     }
 }

@@ -1,4 +1,5 @@
 import Commands
+import Host
 import Testing
 
 @testable import NetworkControl
@@ -24,7 +25,7 @@ import Testing
 
     private func plan(
         _ planner: inout PreemptionPlanner, _ contest: PreemptionPlanner.PreemptionInput, mayCut: Bool = true,
-        now: Int64 = 0,
+        now: MonotonicTime = at(0),
         restarts: Int = 0
     ) -> PreemptionPlanner.PreemptionDecision {
         planner.plan(
@@ -75,8 +76,8 @@ import Testing
         var planner = PreemptionPlanner()
         let short = contest(megabits: 100, low: 8, highBytes: 10_000)
         #expect(plan(&planner, short) == PreemptionPlanner.PreemptionDecision())
-        #expect(plan(&planner, contest(megabits: 100, low: 8, highBytes: 2_500_000), now: second).isContended)
-        #expect(plan(&planner, short, now: 2 * second).isContended)
+        #expect(plan(&planner, contest(megabits: 100, low: 8, highBytes: 2_500_000), now: at(1)).isContended)
+        #expect(plan(&planner, short, now: at(2)).isContended)
     }
 
     @Test func `an idle link needs no room`() {
@@ -127,29 +128,29 @@ import Testing
     @Test func `the head start lasts two seconds, and high quality is over after one of idleness`() {
         var planner = PreemptionPlanner()
         var contest = contest(megabits: 20, low: 4, highBytes: 25_000_000)
-        #expect(plan(&planner, contest, now: 0).isHeadStart)
-        #expect(plan(&planner, contest, now: 2 * second - 1).isHeadStart)
-        #expect(!plan(&planner, contest, now: 2 * second).isHeadStart)
+        #expect(plan(&planner, contest, now: at(0)).isHeadStart)
+        #expect(plan(&planner, contest, now: at(2) - .nanoseconds(1)).isHeadStart)
+        #expect(!plan(&planner, contest, now: at(2)).isHeadStart)
         contest.highCount = 0
-        #expect(plan(&planner, contest, now: 3 * second - 1).isContended)
-        #expect(!plan(&planner, contest, now: 3 * second).isContended)
+        #expect(plan(&planner, contest, now: at(3) - .nanoseconds(1)).isContended)
+        #expect(!plan(&planner, contest, now: at(3)).isContended)
     }
 
     @Test func `the head start begins anew where the link loses more than half of what it carried`() {
         var planner = PreemptionPlanner()
         let wide = contest(megabits: 50, low: 4, highBytes: 90_000_000)
         #expect(plan(&planner, wide).isHeadStart)
-        #expect(!plan(&planner, wide, now: 3 * second).isHeadStart)
+        #expect(!plan(&planner, wide, now: at(3)).isHeadStart)
         let less = contest(megabits: 30, low: 4, highBytes: 90_000_000)
-        #expect(!plan(&planner, less, now: 4 * second).isHeadStart)
+        #expect(!plan(&planner, less, now: at(4)).isHeadStart)
         var narrow = contest(megabits: 2, low: 4, highBytes: 90_000_000) { $0.isResumable = false }
         narrow.level = .degraded
         for index in 0..<2 { narrow.others[index].isResumable = true }
-        let anew = plan(&planner, narrow, now: 5 * second)
+        let anew = plan(&planner, narrow, now: at(5))
         #expect(anew.isHeadStart)
         #expect(Set(anew.cuts) == Set(narrow.others.prefix(2).map(\.id)), "what can be resumed, and nothing else")
-        #expect(plan(&planner, narrow, now: 6 * second).isHeadStart)
-        #expect(!plan(&planner, narrow, now: 7 * second).isHeadStart)
+        #expect(plan(&planner, narrow, now: at(6)).isHeadStart)
+        #expect(!plan(&planner, narrow, now: at(7)).isHeadStart)
     }
 
     @Test func `cut ones stay out for half of the longest standstill`() {
@@ -158,9 +159,9 @@ import Testing
         #expect(!plan(&planner, contest).cuts.isEmpty)
         var alone = contest
         alone.others = []
-        #expect(plan(&planner, alone, now: 30 * second - 1).isLowClosed)
-        #expect(!plan(&planner, alone, now: 30 * second).isLowClosed)
-        #expect(plan(&planner, alone, now: 30 * second).isContended)
+        #expect(plan(&planner, alone, now: at(30) - .nanoseconds(1)).isLowClosed)
+        #expect(!plan(&planner, alone, now: at(30)).isLowClosed)
+        #expect(plan(&planner, alone, now: at(30)).isContended)
     }
 
     @Test func `a short high transfer says nothing of who defied the one before`() {
@@ -170,8 +171,8 @@ import Testing
         #expect(plan(&planner, first).cuts.isEmpty)
         var none = first
         none.highCount = 0
-        #expect(!plan(&planner, none, now: 2 * second).isContended)
-        let second = plan(&planner, first, now: 10 * second)
+        #expect(!plan(&planner, none, now: at(2)).isContended)
+        let second = plan(&planner, first, now: at(10))
         #expect(second.isContended && second.cuts.isEmpty)
     }
 
@@ -186,10 +187,10 @@ import Testing
         var contest = contest(megabits: 20, low: 4, highBytes: 25_000_000)
         _ = plan(&planner, contest)
         contest.highRate = 5 * megabit
-        #expect(plan(&planner, contest, now: 3 * second).cuts.isEmpty, "it is slow by itself")
+        #expect(plan(&planner, contest, now: at(3)).cuts.isEmpty, "it is slow by itself")
         contest.lowRate = 10 * megabit
-        #expect(plan(&planner, contest, now: 3 * second).cuts.isEmpty)
-        #expect(plan(&planner, contest, now: 5 * second).cuts.count == 4)
+        #expect(plan(&planner, contest, now: at(3)).cuts.isEmpty)
+        #expect(plan(&planner, contest, now: at(5)).cuts.count == 4)
     }
 
 }

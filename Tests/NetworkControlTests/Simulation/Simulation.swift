@@ -1,4 +1,5 @@
 import Commands
+import Host
 import TestSupport
 import Testing
 
@@ -144,7 +145,7 @@ struct Simulation {
         return simulation.figures
     }
 
-    var clock: Int64 { Int64(now * 1e9) }
+    var clock: MonotonicTime { at(now) }
 
     mutating func advance(_ step: Int) {
         now = Double(step) * FluidNetwork.step
@@ -229,8 +230,8 @@ struct Simulation {
             sample.retransmitted = Int64(flow.sent * weather.loss)
             sample.remaining = Int64(max(flow.remaining, 0))
             if case .responding = flow.phase { sample.remaining = 0 }
-            sample.srtt = Int64((weather.rtt + queue) * 1e9)
-            sample.minRTT = Int64(weather.rtt * 1e9)
+            sample.srtt = .seconds(weather.rtt + queue)
+            sample.minRTT = .seconds(weather.rtt)
             sample.isResumable = scenario.servers[flow.server].isResumable
             if let pace = flow.pace { sample.state = pace == 0 ? .paused : .throttled }
             return sample
