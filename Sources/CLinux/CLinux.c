@@ -30,10 +30,10 @@ int clinux_pidfd_send_signal(int pidfd, int signal) {
 
 int clinux_reflink(int source, int destination) { return ioctl(destination, FICLONE, source); }
 
-int clinux_raise_descriptor_limit(unsigned long most) {
+int clinux_raise_descriptor_limit(unsigned long max) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return -1;
-    rlim_t wanted = limit.rlim_max < most ? limit.rlim_max : most;
+    rlim_t wanted = limit.rlim_max < max ? limit.rlim_max : max;
     if (limit.rlim_cur >= wanted) return 0;
     limit.rlim_cur = wanted;
     return setrlimit(RLIMIT_NOFILE, &limit);
@@ -91,7 +91,7 @@ long clinux_file_system_type(int descriptor) {
 void clinux_prepare_process(void) {
     struct stat facts;
     for (int descriptor = 0; descriptor <= 2; descriptor++) {
-        // open(2) takes the lowest free number, which is this one: those below it are open by now.
+        // open(2) takes the lowest free number. That is this one, because those below it are open by now.
         if (fstat(descriptor, &facts) != 0 && errno == EBADF) (void)!open("/dev/null", O_RDWR);
     }
     struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -133,7 +133,7 @@ int clinux_start_thread(const char *name, void (*body)(void *), void *context) {
 int clinux_route_socket(void) {
     int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
     if (descriptor < 0) return -1;
-    // Bursts of a thousand events are lost in the 208 KiB of the default.
+    // The default of 208 KiB loses bursts of a thousand events.
     int size = 1 << 20;
     setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
     struct sockaddr_nl address = {
@@ -160,7 +160,7 @@ ssize_t clinux_route_receive(int descriptor, void *buffer, size_t count) {
     }
 }
 
-// Weak, so that what uses CLinux without SQLite links.
+// Weak, so that a program without SQLite links.
 extern int sqlite3_db_config(void *connection, int option, ...) __attribute__((weak));
 extern int sqlite3_config(int option, ...) __attribute__((weak));
 

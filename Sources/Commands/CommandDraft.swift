@@ -1,4 +1,4 @@
-/// What a producer submits: the fields of a command that are its to choose.
+/// A command that is about to be submitted: the fields that the producer chooses.
 public struct CommandDraft: Sendable, Equatable {
     public var type: String
     /// JSON for the operation, at most 1 MiB.
@@ -6,37 +6,37 @@ public struct CommandDraft: Sendable, Equatable {
     public var destination: Destination
     public var qos: QualityOfService
     public var idempotent: Bool
-    /// Failures charged before it is given up, 0…``Command/largestRetryLimit``.
-    public var retryLimit: Int
-    public var notBefore: Timestamp
+    /// Failures charged before the command is given up, 0…``Command/maxRetryLimit``.
+    public var retryLimit = Command.defaultRetryLimit
+    /// The command is not offered before this time; zero: at once.
+    public var notBefore = Timestamp.zero
+    /// The command is cancelled at this time, even while it runs.
     public var deadline: Timestamp?
-    /// While a command holds this key, 1 to 512 bytes, an equal draft of the same type makes no second
-    /// command, and one with another payload or destination is refused.
+    /// 1 to 512 bytes. While a command holds this key, an equal draft of the same type makes no second
+    /// command, and a draft with another payload or destination is refused.
     public var uniqueKey: String?
-    /// How long the command will hold the key. Where an existing command is found, its own period stays as it
-    /// is.
+    /// How long the command will hold the key. A draft that finds an existing command does not change that
+    /// command's period.
     public var uniqueFor = UniquePeriod.kept
-    /// Bytes in all, where known.
-    public var total: Int64
-    /// Bytes that tell whether a draft with the same unique key is an equal one, in place of the payload: for
-    /// a payload that names something made anew at each submit. Nil: the bytes of the payload tell.
+    /// Bytes in all; 0 where not known.
+    public var total: Int64 = 0
+    /// Bytes that are compared instead of the payload where two drafts have the same unique key: for a
+    /// payload that names something made anew at each submit. Nil: the payload is compared.
     package var identity: [UInt8]?
 
+    /// Makes a draft whose other fields have their defaults.
+    /// - Parameters:
+    ///   - type: of the operation: 1 to 64 of a-z, 0-9, “.” and “-”.
+    ///   - payload: JSON for the operation, at most 1 MiB.
+    ///   - idempotent: whether the command may be executed again after an ambiguous end.
     public init(
-        type: String, payload: [UInt8], destination: Destination, qos: QualityOfService = .default, idempotent: Bool,
-        retryLimit: Int = Command.defaultRetryLimit, notBefore: Timestamp = .zero, deadline: Timestamp? = nil,
-        uniqueKey: String? = nil, total: Int64 = 0
+        type: String, payload: [UInt8], destination: Destination, qos: QualityOfService = .default, idempotent: Bool
     ) {
         self.type = type
         self.payload = payload
         self.destination = destination
         self.qos = qos
         self.idempotent = idempotent
-        self.retryLimit = retryLimit
-        self.notBefore = notBefore
-        self.deadline = deadline
-        self.uniqueKey = uniqueKey
-        self.total = total
     }
 
     /// Whether `type` has the form of a command type.

@@ -1,5 +1,5 @@
-/// The name of a command: a UUID of version 7 (RFC 9562), so that ids sort by the time they were made and inserts stay
-/// at the end of a B-tree. The last byte names the shard, see ``shard(of:)``.
+/// The id of a command: a UUID of version 7 (RFC 9562). Such ids sort by the time they were made, so that
+/// inserts go to the end of a B-tree. The last byte names the shard, see ``shard(of:)``.
 public struct CommandID: Hashable, Sendable {
     /// Bytes 0–7, big-endian: 48 bits of Unix milliseconds, the version, 12 random bits.
     public let high: UInt64
@@ -14,7 +14,7 @@ public struct CommandID: Hashable, Sendable {
     /// Draws a new id.
     /// - Parameters:
     ///   - now: the time that the id carries.
-    ///   - shardByte: the last byte; random when nil. Kin (same unique key, ordering key or flow) share it.
+    ///   - shardByte: the last byte; random when nil. Commands of one unique key share it, and so a shard.
     public init(now: Timestamp = .now, shardByte: UInt8? = nil) {
         var random = SystemRandomNumberGenerator()
         self.init(now: now, shardByte: shardByte, using: &random)
@@ -58,7 +58,7 @@ public struct CommandID: Hashable, Sendable {
         self.init(high: words.0, low: words.1)
     }
 
-    /// The 16 bytes in network order, as they stand in the store.
+    /// The 16 bytes in network order, as the store has them.
     package var bytes: [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 16) { buffer, count in
             for index in 0..<8 {
@@ -73,7 +73,7 @@ public struct CommandID: Hashable, Sendable {
     /// - Parameter count: shards of the store, a power of two from 1 to 256.
     public func shard(of count: Int) -> Int { Int(low & 0xFF) & (count - 1) }
 
-    /// When the id was made, in the maker's clock.
+    /// When the id was made, by the clock of the machine that made it.
     public var madeAt: Timestamp { Timestamp(milliseconds: Int64(high >> 16)) }
 
     private static func nibble(_ character: UInt8) -> UInt64? {
@@ -87,11 +87,11 @@ public struct CommandID: Hashable, Sendable {
 }
 
 extension CommandID {
-    /// The last eight bytes are random: half the work of hashing all.
+    /// Hashes only the last eight bytes, which are random.
     public func hash(into hasher: inout Hasher) { hasher.combine(low) }
 
-    /// A multiplication scatters what is random already. The standard hash took 8 % of a worker's time, where each command
-    /// is looked up a dozen times.
+    /// One multiplication is enough to scatter bits that are random already. With the standard hash a worker
+    /// spent 8 % of its time hashing, because it looks each command up a dozen times.
     public func _rawHashValue(seed: Int) -> Int {
         let product = (low ^ UInt64(bitPattern: Int64(seed))) &* 0x9E37_79B9_7F4A_7C15
         return Int(truncatingIfNeeded: product ^ product >> 32)
@@ -124,8 +124,8 @@ extension CommandID: CustomStringConvertible {
         for dash in [8, 13, 18, 23] { bytes[dash] = UInt8(ascii: "-") }
     }
 
-    /// The low half of a word as eight hexadecimal digits in the order in which they stand in memory, made all at once:
-    /// two ids stand in each event.
+    /// The low half of a word as eight hexadecimal digits in memory order, computed in parallel: each event
+    /// has two ids.
     private static func digits(_ word: UInt64) -> UInt64 {
         var digits = UInt64(UInt32(truncatingIfNeeded: word).byteSwapped)
         digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF

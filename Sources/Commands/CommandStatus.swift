@@ -1,26 +1,27 @@
-/// Where a command stands. The raw values are part of the contract: they are in the store and in other people's queries.
+/// The status of a command. The raw values are part of the contract: they are in the store and in queries of
+/// other programs.
 public enum CommandStatus: Int, Sendable, CaseIterable, Codable {
-    /// Durable, waiting for its turn.
+    /// Durable, and waits for its turn.
     case new = 0
     /// Claimed by a worker.
     case queued = 1
     /// Bytes may have left.
     case sent = 2
-    /// An execution failed; waits for its backoff.
+    /// An execution failed; the command waits for its backoff.
     case error = 3
-    /// Done.
+    /// Executed successfully.
     case success = 4
-    /// Ended by a person, a deadline, a failed parent, or a `cancel` policy of the network; or its destination could
-    /// not be reached for 7 days.
+    /// Ended by a person, a deadline, a failed parent, or a `cancel` policy of the network; or its
+    /// destination could not be reached for 7 days.
     case cancelled = 5
     /// Waits for commands that it depends on.
     case blocked = 6
-    /// Not idempotent, and nobody knows whether it was delivered. Waits for a person.
+    /// The command is not idempotent, and it is not known whether it was delivered. It waits for a person.
     case inDoubt = 7
-    /// Given up: retries or crashes used up, or a failure that no retry can mend. The dead letters.
+    /// A dead letter: its retries or crashes are used up, or no retry can repair its failure.
     case tooManyTimes = 10
 
-    /// The word in events, output and flags.
+    /// The word in events, output and options.
     public var name: String {
         switch self {
         case .new: "new"
@@ -35,13 +36,14 @@ public enum CommandStatus: Int, Sendable, CaseIterable, Codable {
         }
     }
 
-    /// The status of that name, nil for any other word.
+    /// The status with that name; nil for any other word.
     public init?(name: String) {
         guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = match
     }
 
-    /// Whether a row may go from this status to `next`. The one table of legal transitions: the store refuses all others.
+    /// Whether a command may move from this status to `next`. This is the table of legal transitions; the
+    /// store refuses all others.
     public func mayBecome(_ next: CommandStatus) -> Bool {
         switch self {
         case .new: next == .queued || next == .cancelled
@@ -56,7 +58,7 @@ public enum CommandStatus: Int, Sendable, CaseIterable, Codable {
         }
     }
 
-    /// Ended: nothing but a person changes it again.
+    /// Whether the command has ended: only a person can change its status again.
     public var isFinal: Bool {
         switch self {
         case .success, .cancelled, .tooManyTimes, .inDoubt: true
@@ -64,7 +66,7 @@ public enum CommandStatus: Int, Sendable, CaseIterable, Codable {
         }
     }
 
-    /// In the hands of a worker.
+    /// Whether a worker has claimed the command.
     public var isClaimed: Bool { self == .queued || self == .sent }
 }
 

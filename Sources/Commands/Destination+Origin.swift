@@ -1,5 +1,6 @@
 extension Destination {
-    /// Reads an origin as a person configures it: scheme, host and port, and nothing else but a slash at the end.
+    /// Reads an origin as a person configures it: scheme, host and port, and nothing else but a slash at the
+    /// end.
     /// - Returns: nil for files, and for a URL with a user, a path, a query or a fragment.
     package init?(origin text: String) {
         guard let range = text.firstRange(of: "//"), let destination = Destination(text), !destination.isFile else {

@@ -1,19 +1,21 @@
-/// Scheme, host and port that a command talks to: the unit of network control. Empty for commands that talk to nobody.
+/// Scheme, host and port that a command talks to: the unit of network control. Empty for a command that uses
+/// no network.
 public struct Destination: Hashable, Sendable {
-    /// `scheme://host:port`, lower case, the port always there; `file://localhost` and a mount point for files; or the empty
-    /// string.
+    /// `scheme://host:port` in lower case, always with a port; `file://localhost` and a mount point for
+    /// files; or empty.
     public let text: String
 
     package init(unchecked text: String) { self.text = text }
 
-    /// The destination of commands that talk to nobody, such as `noop`.
+    /// The destination of a command that uses no network, as `noop` is.
     public static let none = Destination(unchecked: "")
 
-    /// Local files: those of the root file system, and `file:` URLs of which nothing more is known.
+    /// Local files of the root file system, and `file:` URLs whose file system is not known.
     public static let file = Destination(unchecked: "file://localhost")
 
-    /// Local files of one file system, each of which may be slow or hang by itself.
-    /// - Parameter mountPoint: an absolute path; every byte of it that a URL may not hold is percent-encoded.
+    /// Local files of one file system. Each file system is a destination of its own, because it can be slow
+    /// or hang alone.
+    /// - Parameter mountPoint: an absolute path. Bytes that a URL may not hold are percent-encoded.
     package static func file(mountPoint: String) -> Destination {
         let path = mountPoint.utf8.map { byte in
             byte.isPathCharacter ? String(Unicode.Scalar(byte)) : (byte < 16 ? "%0" : "%") + String(byte, radix: 16)
@@ -22,22 +24,23 @@ public struct Destination: Hashable, Sendable {
         return text == "/" ? .file : Destination(unchecked: file.text + text)
     }
 
-    /// Whether it is a file system of this host, and no network lies between.
+    /// Whether the destination is a file system of this host.
     package var isFile: Bool { text.hasPrefix(Self.file.text) }
 
-    /// Joins the parts as they are, in lower case; ``init(_:)`` reads and checks a text. For files there is ``file``.
+    /// Joins the parts in lower case, without checks; ``init(_:)`` reads and checks a text. For files there
+    /// is ``file``.
     /// - Parameters:
-    ///   - scheme: such as `https`, without a colon.
-    ///   - host: a name or an address; one of IPv6 may have its brackets and gets them where they are missing.
-    ///   - port: 1…65535, also where it is the scheme's own.
+    ///   - scheme: `https`, for example, without a colon.
+    ///   - host: a name or an address; an IPv6 address may lack its brackets.
+    ///   - port: 1…65535, also where it is the default of the scheme.
     public init(scheme: String, host: String, port: Int) {
         let host = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
         self.init(unchecked: "\(scheme.lowercased())://\(host.lowercased()):\(port)")
     }
 
-    /// Reads an origin or a URL and keeps scheme, host and port. The port may be left out for http and https.
-    /// Files have no port; `file://localhost` keeps its path, which is a mount point, and any other `file:` URL is ``file``.
-    /// - Returns: nil where there is no scheme, no host, or no port to be known.
+    /// Reads an origin or a URL and takes scheme, host and port of it. The port may be missing for http and
+    /// https. `file://localhost` keeps its path, which is a mount point; any other `file:` URL is ``file``.
+    /// - Returns: nil where the scheme, the host or the port is missing.
     public init?(_ text: some StringProtocol) {
         let text = String(text)
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text[..<colon].utf8.allSatisfy({ $0 < 0x80 })

@@ -1,9 +1,9 @@
-/// The way that the bytes of a transfer go, seen from this host. Names are the words in events.
+/// The direction of a transfer, seen from this host. The raw values are the words in events.
 package enum Direction: String, Sendable, CaseIterable {
     case up
     case down
 
-    /// As it stands in frames.
+    /// The byte in frames.
     package var code: UInt8 { self == .up ? 0 : 1 }
 
     package init?(code: UInt8) {

@@ -1,4 +1,5 @@
-/// How urgent a command is, in Foundation's words. Lower raw values run first; they are in the store.
+/// How urgent a command is, with the names of Foundation. Lower raw values run first; the store has the raw
+/// values.
 public enum QualityOfService: Int, Sendable, CaseIterable, Codable {
     case userInteractive = 0
     case userInitiated = 1
@@ -6,7 +7,7 @@ public enum QualityOfService: Int, Sendable, CaseIterable, Codable {
     case utility = 3
     case background = 4
 
-    /// The word in events, output and flags.
+    /// The word in events, output and options.
     public var name: String {
         switch self {
         case .userInteractive: "userInteractive"
@@ -17,14 +18,14 @@ public enum QualityOfService: Int, Sendable, CaseIterable, Codable {
         }
     }
 
-    /// The quality of that name, nil for any other word.
+    /// The quality of service with that name; nil for any other word.
     public init?(name: String) {
         guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = match
     }
 
-    /// Classes are strict among themselves; within one, waiting counts: a minute of it as one step, unless the policy says
-    /// otherwise.
+    /// A class always goes before the next. Within a class, waiting raises a command: a minute counts as one
+    /// step, unless the policy says otherwise.
     public var serviceClass: ServiceClass {
         switch self {
         case .userInteractive, .userInitiated: .high
@@ -33,7 +34,7 @@ public enum QualityOfService: Int, Sendable, CaseIterable, Codable {
         }
     }
 
-    /// How far this quality stands behind the first of its class.
+    /// The number of steps behind the most urgent quality of service of the class.
     package var stepsBehind: Int64 {
         switch self {
         case .userInteractive, .default, .utility: 0

@@ -1,4 +1,4 @@
-/// What the ready queue needs to know of a command.
+/// A command as the ready queue needs it.
 package struct ReadyCommand: Sendable, Equatable {
     package var id: CommandID
     package var type: String
@@ -6,13 +6,13 @@ package struct ReadyCommand: Sendable, Equatable {
     package var destination: Destination
     package var turn: Int64
     package var createdAt: Timestamp
-    package var suspect: Bool
-    /// Bytes that it has to send; nil where nobody knows.
+    package var suspect = false
+    /// Bytes that it has to send; nil where not known.
     package var remaining: Int64?
 
+    /// Makes a command that is not suspect, and whose remaining bytes are not known.
     package init(
-        id: CommandID, type: String, qos: QualityOfService, destination: Destination, turn: Int64,
-        createdAt: Timestamp, suspect: Bool, remaining: Int64? = nil
+        id: CommandID, type: String, qos: QualityOfService, destination: Destination, turn: Int64, createdAt: Timestamp
     ) {
         self.id = id
         self.type = type
@@ -20,11 +20,10 @@ package struct ReadyCommand: Sendable, Equatable {
         self.destination = destination
         self.turn = turn
         self.createdAt = createdAt
-        self.suspect = suspect
-        self.remaining = remaining
     }
 
-    /// Bytes from an offset to the end, with a total of which 0 means that it is not known.
+    /// Bytes from an offset to the end; nil where the total is not known.
+    /// - Parameter total: 0 where not known.
     package static func remaining(from offset: Int64 = 0, of total: Int64) -> Int64? {
         total > 0 ? max(total - max(offset, 0), 0) : nil
     }

@@ -1,4 +1,4 @@
-/// A transition with what an event says of its command besides.
+/// A transition with the fields of its command that an event carries.
 package struct StatusEvent: Sendable, Equatable {
     package var transition: Transition
     package var type: String

@@ -1,9 +1,10 @@
-/// The command that a submit made, or found.
+/// The command that a submit made or found.
 public struct Submission: Sendable, Equatable {
     public var id: CommandID
-    /// The unique key is held by an equal command: `id` is that command's, and nothing was inserted.
+    /// Whether an equal command held the unique key. Then `id` is the id of that command, and nothing was
+    /// inserted.
     public var isExisting: Bool
-    /// The row's number in its shard; 0 for an existing command.
+    /// The turn of the new command; 0 for an existing one.
     package var turn: Int64
 
     package init(id: CommandID, isExisting: Bool, turn: Int64 = 0) {

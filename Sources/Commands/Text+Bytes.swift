@@ -1,9 +1,10 @@
-/// Text cut and compared by its bytes of UTF-8, as the kernel does it with paths.
+/// Comparing and dividing text by its UTF-8 bytes, as the kernel does it with paths.
 ///
-/// `==`, `hasPrefix`, `firstIndex(of:)` and `split` of a string go by characters (Unicode's canonical equivalence): a slash
-/// before a combining mark is not a slash to them, and two names of different bytes can be equal.
+/// `==`, `hasPrefix`, `firstIndex(of:)` and `split` of a string compare characters (Unicode's canonical
+/// equivalence). For them a slash before a combining mark is not a slash, and two names of different bytes
+/// can be equal.
 extension StringProtocol where UTF8View: BidirectionalCollection {
-    /// Whether both have the same bytes.
+    /// Whether both texts have the same bytes.
     package func hasSameBytes(as other: some StringProtocol) -> Bool { utf8.elementsEqual(other.utf8) }
 
     package func beginsWithBytes(of prefix: some StringProtocol) -> Bool { utf8.starts(with: prefix.utf8) }
@@ -12,7 +13,7 @@ extension StringProtocol where UTF8View: BidirectionalCollection {
         utf8.reversed().starts(with: suffix.utf8.reversed())
     }
 
-    /// The last name of a path; empty where there is none. Slashes at the end do not count.
+    /// The last name of a path, without slashes at the end; empty where there is none.
     package var lastPathName: SubSequence {
         guard let last = utf8.lastIndex(where: { $0 != .slash }) else { return self[endIndex...] }
         let end = utf8.index(after: last)
@@ -20,7 +21,7 @@ extension StringProtocol where UTF8View: BidirectionalCollection {
         return self[start..<end]
     }
 
-    /// The path without its last slash and what follows it: `/` for a name in the root, empty without a slash.
+    /// The path up to its last slash, without it: `/` for a name in the root, empty where there is no slash.
     package var parentPath: String {
         guard let slash = utf8.lastIndex(of: .slash) else { return "" }
         return slash == startIndex ? "/" : String(self[..<slash])
@@ -28,7 +29,7 @@ extension StringProtocol where UTF8View: BidirectionalCollection {
 }
 
 extension String {
-    /// Bytes as a shell takes them, in ASCII: `$'n\xff.txt'`.
+    /// Quotes bytes for a shell, in ASCII: `$'n\xff.txt'`.
     package init(shellQuoting bytes: some Sequence<UInt8>) {
         var text = "$'"
         for byte in bytes {

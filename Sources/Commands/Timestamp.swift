@@ -4,7 +4,7 @@
     internal import Darwin
 #endif
 
-/// A point of wall-clock time in Unix milliseconds: the store's unit. Prints as RFC 3339 in UTC with milliseconds.
+/// A point of wall-clock time in Unix milliseconds. Prints as RFC 3339 in UTC with milliseconds.
 public struct Timestamp: Hashable, Sendable {
     public var milliseconds: Int64
 
@@ -17,7 +17,7 @@ public struct Timestamp: Hashable, Sendable {
         return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 
-    /// "Not before" of a command that may run at once.
+    /// The `notBefore` of a command that may run at once.
     public static let zero = Timestamp(milliseconds: 0)
 
     public static func + (time: Timestamp, duration: Duration) -> Timestamp {
@@ -36,12 +36,13 @@ extension Timestamp: Comparable {
 }
 
 extension Timestamp: CustomStringConvertible {
-    /// `2026-03-01T12:34:56.789Z`. Days to civil date after Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
+    /// `2026-03-01T12:34:56.789Z`. The civil date follows Howard Hinnant, “chrono-Compatible Low-Level Date
+    /// Algorithms”.
     public var description: String { String(unsafeUninitializedCapacity: 24) { write(into: $0) } }
 
     /// Writes the 24 characters at the start of `buffer` and returns their number.
     package func write(into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
-        // The years 0 to 9999 have this form; anything outside is shown at the nearest edge.
+        // The form exists for the years 0 to 9999; other times are clamped.
         let clamped = min(max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
         let days = clamped >= 0 ? clamped / 86_400_000 : (clamped - 86_399_999) / 86_400_000
         let rest = clamped - days * 86_400_000
@@ -81,7 +82,7 @@ extension Timestamp: CustomStringConvertible {
 }
 
 extension Duration {
-    /// Whole milliseconds, towards zero; clamped to what 64 bits hold.
+    /// Whole milliseconds, rounded towards zero and clamped to `Int64`.
     package var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)

@@ -1,18 +1,18 @@
 /// How long a command holds its unique key: the field `uniqueFor`.
 ///
-/// `cancelled` and `tooManyTimes` give the key up in every case, as the unique jobs of Oban and River do by
-/// default, so that what was never delivered can be submitted again. `inDoubt` holds the key like a waiting
-/// command, because the command may yet run. A command that was pruned holds nothing.
+/// A command in `cancelled` or `tooManyTimes` always gives the key up, as unique jobs of Oban and River do by
+/// default, so that an undelivered command can be submitted again. A command in `inDoubt` holds the key,
+/// because it may run again. A pruned command holds nothing.
 public enum UniquePeriod: Sendable, Hashable {
-    /// While the command is kept: after a success until it is pruned, by default 7 days after its end.
+    /// As long as the command is kept: after a success until it is pruned, by default 7 days after its end.
     case kept
-    /// Only until the command has ended, so that the same key may be submitted again after each success.
+    /// Until the command has ended, so that the same key can be submitted again after each success.
     case running
-    /// For this long from the submit on, at least 1 ms, in whole milliseconds. `notBefore`, retries and a
-    /// success change nothing; a command that waits or runs for longer no longer keeps another one out.
+    /// For this long from the submit on: at least 1 ms, in whole milliseconds. `notBefore`, retries and a
+    /// success do not change the end. A command that waits or runs for longer does not keep another one out.
     case duration(Duration)
 
-    /// Whether a command that comes to `status` gives its key up.
+    /// Whether a command that moves to `status` gives its key up.
     package func isGivenUp(in status: CommandStatus) -> Bool {
         switch status {
         case .cancelled, .tooManyTimes: true
@@ -21,13 +21,13 @@ public enum UniquePeriod: Sendable, Hashable {
         }
     }
 
-    /// Whether the period of a command that was submitted at `start` is over, whatever its status.
+    /// Whether the period of a command that was submitted at `start` is over, in whatever status.
     package func hasLapsed(since start: Timestamp, at now: Timestamp) -> Bool {
         guard case .duration(let duration) = self else { return false }
         return now >= start + duration
     }
 
-    /// Until when a command that was submitted at `start` holds its key, in words that follow “held”.
+    /// Until when a command that was submitted at `start` holds its key, as words that follow “held”.
     package func end(since start: Timestamp) -> String {
         switch self {
         case .kept:
@@ -39,7 +39,7 @@ public enum UniquePeriod: Sendable, Hashable {
 }
 
 extension UniquePeriod: CustomStringConvertible {
-    /// `kept`, `running`, or the time in its largest whole unit: `10m`, `1d`, `1500ms`. The command line
+    /// `kept`, `running`, or the duration in its largest whole unit: `10m`, `1d`, `1500ms`. The command line
     /// reads it back.
     public var description: String {
         switch self {

@@ -3,7 +3,7 @@ internal import Dispatch
 internal import Glibc
 internal import Synchronization
 
-/// Runs `body` on a thread of its own: for what blocks, and so must not run on the cooperative pool.
+/// Runs `body` on a new thread: for work that blocks, and so must not run on the cooperative pool.
 package func startThread(named name: String, _ body: @escaping @Sendable () -> Void) {
     final class Start {
         let name: String
@@ -29,7 +29,7 @@ package func startThread(named name: String, _ body: @escaping @Sendable () -> V
     pthread_detach(thread)
 }
 
-/// Runs what blocks on a thread of its own.
+/// Runs `body`, which blocks, on a new thread, and waits for its result without blocking.
 package func onThread<Value: Sendable, Failure: Error>(
     _ name: String, _ body: @escaping @Sendable () throws(Failure) -> Value
 ) async throws(Failure) -> Value {
@@ -41,7 +41,7 @@ package func onThread<Value: Sendable, Failure: Error>(
     return try result.get()
 }
 
-/// A thread that runs what blocks, one after the other.
+/// A thread that runs blocking work, one body after the other.
 package final class BlockingThread: Sendable {
     private struct Queue {
         var bodies: [@Sendable () -> Void] = []
@@ -56,7 +56,7 @@ package final class BlockingThread: Sendable {
         startThread(named: name) { [self] in run() }
     }
 
-    /// Runs `body` behind what was handed in before.
+    /// Runs `body` after those that were handed in before.
     package func perform(_ body: @escaping @Sendable () -> Void) {
         let wakes = queue.withLock { queue in
             queue.bodies.append(body)
@@ -66,7 +66,7 @@ package final class BlockingThread: Sendable {
         if wakes { wake.signal() }
     }
 
-    /// Runs what was handed in so far; then the thread ends.
+    /// Ends the thread after the bodies that were handed in so far.
     package func close() {
         perform { [self] in queue.withLock { $0.isClosed = true } }
     }

@@ -1,5 +1,5 @@
 extension Duration {
-    /// Whole nanoseconds, towards zero; the ends of `Int64` for what is longer (292 years).
+    /// Whole nanoseconds, rounded towards zero; a longer duration than 292 years is clamped to `Int64`.
     package var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

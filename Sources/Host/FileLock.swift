@@ -4,8 +4,8 @@
     internal import Darwin
 #endif
 
-/// An exclusive flock(2) on a file of its own. It is held until this object goes away or its process ends, in whatever
-/// way. Two locks on one file exclude each other, in two processes as in one.
+/// An exclusive flock(2) on a file of its own. It is held until this object goes away or its process ends, in
+/// whatever way. Two locks on one file exclude each other, in two processes as in one.
 package final class FileLock: Sendable {
     private let descriptor: CInt
 

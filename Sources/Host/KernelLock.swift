@@ -7,8 +7,8 @@
 /// A file lock as the kernel lists it in /proc/locks. Locks of processes in other containers are not listed.
 ///
 /// The list names a file by device and inode, and some file systems (btrfs) give their files another device
-/// than the list shows. So only the inode is compared, and a lock on a file of the same number on another device is taken
-/// for one on this file.
+/// than the list shows. So only the inode is compared, and a lock on a file of the same number on another
+/// device is taken for one on this file.
 package struct KernelLock {
     /// `FLOCK` or `POSIX`.
     package var kind: String
@@ -25,7 +25,8 @@ package struct KernelLock {
         return lines.compactMap { KernelLock($0, inode: UInt64(facts.st_ino)) }
     }
 
-    /// Reads `3: POSIX  ADVISORY  READ 1234 fe:00:131 124 124`. A lock that is waited for has `->` behind the number.
+    /// Reads `3: POSIX  ADVISORY  READ 1234 fe:00:131 124 124`. A lock that is waited for has `->` behind the
+    /// number.
     private init?(_ line: Substring, inode: UInt64) {
         let fields = line.split(separator: " ")
         guard fields.count >= 8, fields[1] != "->", let pid = Int32(fields[4]), let start = Int(fields[6]),

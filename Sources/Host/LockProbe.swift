@@ -9,7 +9,8 @@ internal import CLinux
 /// Whether a ``FileLock`` is held, and by which process.
 package struct LockProbe: Sendable, Equatable {
     package var isHeld: Bool
-    /// The process that holds the lock. Nil where the kernel does not tell: the process is in another container.
+    /// The process that holds the lock. Nil where the kernel does not tell: the process is in another
+    /// container.
     package var pid: Int32?
 
     /// Looks at the lock file at `path`. A lock without a file is not held.

@@ -1,8 +1,8 @@
 internal import CLinux
 
-/// A point on the monotonic clock of this boot (`CLOCK_MONOTONIC`): it stands still while the machine sleeps, and no
-/// change of the wall clock moves it. Arithmetic that overflows stops at the ends of the clock, so that
-/// ``distantFuture`` plus a wait is still ``distantFuture``.
+/// A point on the monotonic clock of this boot (`CLOCK_MONOTONIC`): it stands still while the machine sleeps,
+/// and no change of the wall clock moves it. Arithmetic that overflows stops at the ends of the clock, so
+/// that ``distantFuture`` plus a wait is still ``distantFuture``.
 package struct MonotonicTime: Hashable, Sendable {
     /// Nanoseconds since the boot, for messages, files and C.
     package let nanoseconds: Int64

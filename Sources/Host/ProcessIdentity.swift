@@ -1,7 +1,7 @@
-/// What tells a process from a later one with the same number: its start time and the boot.
+/// The start time of a process and the boot: they tell it from a later process with the same number.
 package enum ProcessIdentity {
-    /// Field 22 of /proc/PID/stat: clock ticks from the boot to the start of the process; nil where there is no such
-    /// process.
+    /// Field 22 of /proc/PID/stat: clock ticks from the boot to the start of the process; nil where there is
+    /// no such process.
     package static func startTime(of pid: Int32) -> Int64? {
         let fields = fields(of: pid)
         return fields.count > 19 ? Int64(fields[19]) : nil
@@ -20,8 +20,8 @@ package enum ProcessIdentity {
         return text[text.index(after: end)...].split(separator: " ")
     }
 
-    /// /proc/sys/kernel/random/boot_id, which changes with each boot; empty where it cannot be read. What the page cache
-    /// holds is lost in between.
+    /// /proc/sys/kernel/random/boot_id, which changes with each boot; empty where it cannot be read. A file
+    /// that was written and not synced before a reboot may be lost.
     package static let bootID: String =
         (TextFile.read("/proc/sys/kernel/random/boot_id") ?? "").filter { !$0.isWhitespace }
 }

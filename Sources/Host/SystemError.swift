@@ -4,11 +4,11 @@
     internal import Darwin
 #endif
 
-/// A system call that failed: its error number, and what it was to do.
+/// A system call that failed: its error number, and the action that failed.
 package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     /// `errno`, see errno(3).
     package let code: CInt
-    /// What was tried, to what: “open “/x””, as it follows “cannot”. Nil where the caller says it.
+    /// The action and its object, as they follow “cannot”: “open “/x””. Nil where the caller says them.
     package let attempt: String?
 
     /// - Parameter code: as `errno` or as a function of pthreads returns it.
@@ -34,7 +34,7 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
         self.attempt = attempt
     }
 
-    /// The words of the system: “permission denied”.
+    /// The system's words for the number: “permission denied”.
     package var words: String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
             guard let base = buffer.baseAddress, strerror_r(code, base, buffer.count) == 0 else {
@@ -47,8 +47,8 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
         }
     }
 
-    /// Why it failed, with what to do where that follows from the number: “permission denied; run as the user that owns
-    /// it”.
+    /// Why it failed, with what to do where that follows from the number: “permission denied; run as the user
+    /// that owns it”.
     package var reason: String {
         switch code {
         case EFBIG: "it would be larger than this process may write (ulimit -f) or its file system can hold"
@@ -60,7 +60,7 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
         }
     }
 
-    /// “cannot open “/x”: permission denied; run as the user that owns it”, or only ``words`` where the caller says what
-    /// was tried.
+    /// “cannot open “/x”: permission denied; run as the user that owns it”, or only ``words`` where the
+    /// caller says what was tried.
     package var description: String { attempt.map { "cannot \($0): \(reason)" } ?? words }
 }

@@ -8,7 +8,8 @@ internal import CLinux
 
 /// Small text files, as /proc and `run/` have them.
 package enum TextFile {
-    /// The text of a file; nil where it cannot be read, or is empty. Bytes that are not valid UTF-8 are replaced.
+    /// The text of a file; nil where it cannot be read, or is empty. Bytes that are not valid UTF-8 are
+    /// replaced.
     package static func read(_ path: String) -> String? {
         let descriptor = clinux_open(path, O_RDONLY | O_CLOEXEC, 0)
         guard descriptor >= 0 else { return nil }

@@ -5,7 +5,8 @@ internal import Glibc
 package struct WatchedProcess: ~Copyable {
     package let descriptor: CInt
 
-    /// - Returns: nil where the process is not the one that was meant, or cannot be seen from here (another container).
+    /// - Returns: nil where the process is not the one that was meant, or cannot be seen from here (another
+    ///   container).
     package init?(pid: Int32, startTime: Int64, bootID: String) {
         guard bootID == ProcessIdentity.bootID else { return nil }
         let descriptor = clinux_pidfd_open(pid)

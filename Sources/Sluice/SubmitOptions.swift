@@ -3,7 +3,7 @@ public struct SubmitOptions: Sendable, Equatable {
     public var qos: QualityOfService = .default
     /// May it be executed again after an ambiguous end? Nil: as its operation says, and no where that is not known.
     public var idempotent: Bool?
-    /// Failures charged before it is given up, 0…``largestRetryLimit``.
+    /// Failures charged before it is given up, 0…``maxRetryLimit``.
     public var retryLimit = Command.defaultRetryLimit
     /// Not earlier than; zero: at once.
     public var notBefore: Timestamp = .zero
@@ -21,7 +21,7 @@ public struct SubmitOptions: Sendable, Equatable {
     public init() {}
 
     /// The most failures that a command may be allowed.
-    public static let largestRetryLimit = Command.largestRetryLimit
+    public static let maxRetryLimit = Command.maxRetryLimit
 }
 
 extension CommandDraft {
@@ -40,10 +40,10 @@ extension CommandDraft {
         guard CommandDraft.isType(type) else {
             throw PayloadError(.data, "“\(type)” is no command type: use 1 to 64 of a-z, 0-9, “.” and “-”")
         }
-        guard (0...SubmitOptions.largestRetryLimit).contains(options.retryLimit) else {
+        guard (0...SubmitOptions.maxRetryLimit).contains(options.retryLimit) else {
             throw PayloadError(
                 .data,
-                "retryLimit is \(options.retryLimit) and must be from 0 to \(SubmitOptions.largestRetryLimit)")
+                "retryLimit is \(options.retryLimit) and must be from 0 to \(SubmitOptions.maxRetryLimit)")
         }
         let facts =
             try registry[type]?.inspect(payload)
@@ -56,8 +56,12 @@ extension CommandDraft {
         }
         self.init(
             type: type, payload: bytes, destination: options.destination ?? facts.destination, qos: options.qos,
-            idempotent: options.idempotent ?? facts.idempotent, retryLimit: options.retryLimit,
-            notBefore: options.notBefore, deadline: options.deadline, uniqueKey: options.uniqueKey, total: facts.total)
+            idempotent: options.idempotent ?? facts.idempotent)
+        retryLimit = options.retryLimit
+        notBefore = options.notBefore
+        deadline = options.deadline
+        uniqueKey = options.uniqueKey
+        total = facts.total
         uniqueFor = options.uniqueFor
         if uniqueKey != nil { identity = facts.identity?.bytes }
     }

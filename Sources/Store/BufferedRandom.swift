@@ -4,7 +4,8 @@
     internal import Darwin
 #endif
 
-/// The system's random numbers, 32 for each system call: one call for each would cost more than the id it is for.
+/// The random numbers of the system, 32 with each system call: a call for each number would cost more than
+/// the id that needs it.
 struct BufferedRandom: RandomNumberGenerator {
     private var words: [UInt64] = []
 
@@ -17,7 +18,7 @@ struct BufferedRandom: RandomNumberGenerator {
         words = [UInt64](unsafeUninitializedCapacity: 32) { buffer, count in
             count = 32
             if let start = buffer.baseAddress, getentropy(start, 256) == 0 { return }
-            // A kernel without getentropy: Swift's own generator knows another way.
+            // A kernel without getentropy(3): the generator of the standard library knows another way.
             var system = SystemRandomNumberGenerator()
             for index in 0..<32 { buffer.initializeElement(at: index, to: system.next()) }
         }

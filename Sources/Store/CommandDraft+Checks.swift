@@ -1,25 +1,25 @@
 internal import Commands
 
 extension CommandDraft {
-    /// Why no store takes this draft; nil where one does.
+    /// Why every store refuses this draft; nil where it is valid.
     var problem: StoreError? {
         guard CommandDraft.isType(type) else {
-            return StoreError(.invalid, "“\(type)” is no command type: 1 to 64 of a-z, 0-9, “.” and “-”.")
+            return StoreError(.invalid, "“\(type)” is not a command type: 1 to 64 of a-z, 0-9, “.” and “-”.")
         }
         guard payload.count <= Command.payloadLimit else {
             return StoreError(
                 .invalid, "The payload has \(payload.count) bytes; at most \(Command.payloadLimit) are allowed.")
         }
-        guard (0...Command.largestRetryLimit).contains(retryLimit) else {
+        guard (0...Command.maxRetryLimit).contains(retryLimit) else {
             return StoreError(
-                .invalid, "The retry limit \(retryLimit) is not between 0 and \(Command.largestRetryLimit).")
+                .invalid, "The retry limit \(retryLimit) is not between 0 and \(Command.maxRetryLimit).")
         }
         guard total >= 0, notBefore.milliseconds >= 0 else {
             return StoreError(.invalid, "A command has a negative size or time.")
         }
-        if let uniqueKey, uniqueKey.isEmpty || uniqueKey.utf8.count > UniqueKey.limit {
+        if let uniqueKey, uniqueKey.isEmpty || uniqueKey.utf8.count > UniqueKey.maxLength {
             return StoreError(
-                .invalid, "A unique key has 1 to \(UniqueKey.limit) bytes, and this one \(uniqueKey.utf8.count).")
+                .invalid, "A unique key has 1 to \(UniqueKey.maxLength) bytes, and this one \(uniqueKey.utf8.count).")
         }
         if case .duration(let duration) = uniqueFor, duration < .milliseconds(1) {
             return StoreError(.invalid, "A unique key is held for at least 1 ms, not for \(duration).")
@@ -27,14 +27,15 @@ extension CommandDraft {
         return nil
     }
 
-    /// What tells an equal submit; nil without a unique key.
+    /// Equal for drafts that submit the same command (``UniqueKey/fingerprint(of:)``); nil without a unique
+    /// key.
     var fingerprint: [UInt8]? { uniqueKey == nil ? nil : UniqueKey.fingerprint(of: self) }
 
     var unique: UniqueKey? { uniqueKey.map { UniqueKey(type: type, orderingKey: "", key: $0) } }
 }
 
 extension StoreError {
-    /// Why a type is refused that nobody can run.
+    /// Refuses a type that no worker has ever been able to run.
     static func unknownType(_ type: String, known: Set<String>) -> StoreError {
         StoreError(.invalid, "No worker runs “\(type)”; known types are \(known.sorted().joined(separator: ", ")).")
     }

@@ -1,153 +1,180 @@
 package import Commands
 
-/// Where commands live. The store is the truth; every message between processes is a hint.
+/// Keeps the commands. The store is the truth; every message between processes is a hint.
 ///
-/// All calls block, those that write up to the busy deadline of 10 s: call them from a thread of your own, never from the
-/// cooperative pool. Calls on different shards do not wait for each other; writes to one shard take turns, and nobody
-/// waits for them to read.
-/// Two implementations, one conformance suite: ``SQLiteStore`` and ``MemoryStore``.
+/// All calls block, and a write waits up to 10 s for other writes (``WriteTimeout``): call them from a thread
+/// of your own, never from the cooperative pool. Writes to one shard take turns. Reads, and calls on
+/// different shards, do not wait for each other.
+///
+/// Two implementations share one conformance suite: ``SQLiteStore`` and ``MemoryStore``.
 package protocol CommandStore: Sendable {
-    /// Shards of the store: a power of two from 1 to 256, fixed when it was created.
+    /// The number of shards: a power of two from 1 to 256, fixed when the store was created.
     var shardCount: Int { get }
 
     // MARK: Producers
 
     /// Makes commands durable. When this returns, every `.success` is on disk (`synchronous=FULL`).
     ///
-    /// Drafts of one shard share a transaction; the shards commit one after the other or side by side, and a shard that
-    /// fails fails its own drafts only.
+    /// The drafts of one shard share a transaction. The shards commit one after the other or in parallel, and
+    /// a shard that fails affects only its own drafts.
     ///
     /// A draft whose unique key is held returns the command that holds the key, or `conflict` where that
     /// command has another payload or destination. A key whose period has lapsed at `now` goes to the draft
-    /// in the transaction of the insert. A key is unique in its shard because its shard follows from it.
-    /// - Parameter allowUnknownTypes: accept types that no worker has ever been able to run.
+    /// in the transaction of the insert. The shard of a command follows from its unique key, so a key that is
+    /// unique in its shard is unique.
+    /// - Parameter allowUnknownTypes: accepts types that no worker has ever been able to run.
     /// - Returns: one result for each draft, in order.
     func submit(
         _ drafts: [CommandDraft], allowUnknownTypes: Bool, now: Timestamp
     ) -> [Result<Submission, StoreError>]
 
-    /// Types that somebody can run or could once; see ``record(types:)``.
+    /// The known types: those that a worker can run, or once could. See ``record(types:)``.
     func types() throws(StoreError) -> Set<String>
-    /// Adds to the known types. Called by whoever greets a worker.
+    /// Adds known types. The coordinator calls it when a worker registers.
     func record(types: Set<String>) throws(StoreError)
 
     // MARK: Readers
 
+    /// Nil where there is no such command.
     func command(_ id: CommandID) throws(StoreError) -> Command?
     func payload(_ id: CommandID) throws(StoreError) -> [UInt8]?
-    /// What the operation left, as JSON.
+    /// The JSON that a successful execution returned; nil where there is none.
     func result(_ id: CommandID) throws(StoreError) -> [UInt8]?
     /// The transitions of one command, oldest first.
     func timeline(_ id: CommandID) throws(StoreError) -> [Transition]
-    /// Commands in the order of their ids. Reads at most `limit` (≤ 1,000) rows in one closed transaction per shard.
+    /// Commands in the order of their ids, at most `limit` (≤ 1,000). Each shard is read in one closed
+    /// transaction.
     func list(_ filter: CommandFilter, after: CommandID?, limit: Int) throws(StoreError) -> [Command]
-    /// How many commands stand where. Kept by triggers of every write, so that it costs nothing.
-    func counts() throws(StoreError) -> Counts
+    /// The number of commands by status and quality of service. Every write updates stored counts, so that
+    /// this read is cheap.
+    func counts() throws(StoreError) -> CommandCounts
 
     // MARK: The coordinator's queue
 
-    /// Ready commands (`new` or `error`, due, not waiting) of one destination and quality in the order of their turns.
+    /// Ready commands (`new` or `error`, and due) of one destination and quality of service, in the order of
+    /// their turns.
     /// - Parameter afterTurn: exclusive; 0 starts at the oldest.
     func ready(
         shard: Int, destination: Destination, qos: QualityOfService, afterTurn: Int64, limit: Int
     ) throws(StoreError) -> [ReadyCommand]
-    /// Which destinations have ready work, and of which quality; costs one index seek for each pair.
+    /// The pairs of destination and quality of service that have ready commands. Costs one index seek for
+    /// each pair.
     func readyKeys(shard: Int) throws(StoreError) -> Set<ReadyKey>
-    /// The ready ones among `ids`, all of one shard: what a hint is turned into.
+    /// The ready commands among `ids`, which are all of one shard. The coordinator looks up hints with it.
     func ready(shard: Int, ids: [CommandID]) throws(StoreError) -> [ReadyCommand]
-    /// Makes due what `notBefore` held back.
-    /// - Returns: those commands, and the earliest moment at which another will be due.
+    /// Makes commands ready whose `notBefore` has come.
+    /// - Returns: these commands, and the next `notBefore`.
     func promoteDue(
         shard: Int, now: Timestamp, limit: Int
     ) throws(StoreError) -> (ready: [ReadyCommand], next: Timestamp?)
-    /// Moves the ends of backoffs after the wall clock has jumped, so that they last as long as they were meant to. What a
-    /// producer asked for (`notBefore` of a `new` command) is a time of day, and stays.
-    /// - Parameter writtenBefore: what was written at that moment or later stands in the new time already, and stays; nil
-    ///   moves all.
+    /// Shifts the ends of backoffs after the wall clock has jumped, so that they last as long as intended.
+    /// The `notBefore` that a producer chose is a time of day, and is not shifted.
+    /// - Parameter writtenBefore: rows updated at this time or later already use the new time and are not
+    ///   shifted; nil shifts all.
     func shiftBackoffs(shard: Int, by jump: Duration, writtenBefore: Timestamp?) throws(StoreError)
-    /// Cancels what its deadline has passed: waiting ones at once; for running ones the wish is recorded.
-    /// - Returns: the transitions made, the claimed commands whose owners must be told, and the next deadline.
+    /// Cancels commands whose deadline has passed. A waiting command is cancelled at once; a running one gets
+    /// a cancellation request.
+    /// - Returns: the transitions made, the claimed commands whose workers must be told, and the next
+    ///   deadline.
     func expire(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Expiry
-    /// Transitions of a shard with a greater `seq`, each with what an event needs of its command, oldest first.
+    /// Transitions of a shard with a `seq` greater than `seq`, as events, oldest first.
     func events(shard: Int, after seq: Int64, limit: Int) throws(StoreError) -> [StatusEvent]
-    /// The oldest and newest `seq` kept; nil where the shard has none.
+    /// The oldest and newest `seq` of the shard; nil where it has no transitions.
     func transitionRange(shard: Int) throws(StoreError) -> ClosedRange<Int64>?
-    /// Commands that are `queued` or `sent`, for snapshots and after a restart.
-    func claimed(shard: Int) throws(StoreError) -> [ClaimedRow]
-    /// Commands whose cancellation is wished and which somebody holds.
-    func cancellationRequests(shard: Int) throws(StoreError) -> [ClaimedRow]
+    /// Commands that are `queued` or `sent`. For snapshots, and for a coordinator that starts.
+    func claimed(shard: Int) throws(StoreError) -> [ClaimedCommand]
+    /// Claimed commands that have a cancellation request.
+    func cancellationRequests(shard: Int) throws(StoreError) -> [ClaimedCommand]
 
     // MARK: Executions
 
-    /// Records in a shard that a worker sits in a seat. Claims of a (seat, epoch) without a session are refused.
+    /// Records in a shard that a worker has a seat. Claims of a (seat, epoch) without a session are refused.
     func open(_ session: Session, shard: Int) throws(StoreError)
-    /// Ends the session of a worker that drained, once nothing is claimed by it. Where a shard is locked it is left to
-    /// whoever reaps the seat.
+    /// Ends the session of a worker that has drained, in each shard where it has no claimed command. In a
+    /// locked shard the session stays until the coordinator reaps the seat.
     func close(seat: Int, epoch: Int64) throws(StoreError)
     func sessions() throws(StoreError) -> [Session]
     /// One group commit: all writes in one transaction, in order, durable when this returns.
     ///
-    /// A write whose fence finds no row is `.replaced` (or `.refused`, for a claim) and fails nobody else's.
-    /// - Parameter timeout: how long another process's turn is waited for before it is an error, `busy`.
-    /// No writes are a question whether the shard can be written to.
+    /// A write whose fence finds no row is `.replaced` (or `.refused`, for a claim) and does not affect the
+    /// others.
+    /// - Parameters:
+    ///   - writes: an empty array tests whether the shard can be written to.
+    ///   - timeout: how long to wait for the write lock that another process holds.
     /// - Returns: one outcome for each write, in order.
+    /// - Throws: `busy` after `timeout`.
     func apply(
         _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp, timeout: Duration
     ) throws(StoreError) -> [ExecutionOutcome]
-    /// After a worker's proven death: deletes its session and releases its commands, one transaction for each shard.
+    /// Deletes the session of a worker that is proven dead and releases its commands, in one transaction a
+    /// shard.
     ///
-    /// Convicts the suspects that it was executing, or where there was none suspects all that it was executing. Runs to
-    /// the end or can be run again: the shard in which a suspect of the dead worker was executing comes after those with
-    /// other commands, so that a repeated call decides alike.
+    /// A suspect that the worker was executing is charged with the death. Where there was no suspect, all
+    /// commands that it was executing become suspects. A call that was interrupted can be repeated and
+    /// decides alike: the shard in which the worker was executing a suspect comes after the shards with other
+    /// commands.
     /// - Parameters:
-    ///   - counts: false where the death was ordered or came with a reboot; then nobody is charged or suspected.
-    ///   - released: called with the transitions of each shard as soon as they are committed, and with what may run
-    ///     again at once.
-    ///   - started: what it had begun; nil where nobody knows, and all may have been. See ``StartedExecutions``.
+    ///   - counts: false where the death was intentional or came with a reboot; then no command is charged or
+    ///     suspected.
+    ///   - started: the executions that the worker had started; nil where they are not known, and all may
+    ///     have been started. See ``StartedExecutions``.
+    ///   - reason: why the commands are released, in a sentence.
+    ///   - released: called after the commit of each shard, with its transitions and the commands that may
+    ///     run again at once.
     func reap(
         seat: Int, epoch: Int64, counts: Bool, started: StartedExecutions.Reading?, reason: String, now: Timestamp,
         released: ([StatusEvent], [ReadyCommand]) -> Void
     ) throws(StoreError)
 
-    // MARK: Wishes of people
+    // MARK: Requests of people
 
+    /// Cancels a waiting command at once; records a cancellation request for a claimed one.
+    /// - Throws: `notFound`.
     func cancel(_ id: CommandID, reason: String, now: Timestamp) throws(StoreError) -> CancelOutcome
-    /// A person's retry: resets retries, crashes, notBefore, the wish and a passed deadline; keeps the
-    /// offset. A unique key that the command gave up is taken back, unless its period has lapsed.
-    /// - Returns: the transition, or nil where the status does not allow it.
-    /// - Throws: `conflict` where another command holds that key.
+    /// Makes an ended or failed command run again, as a person asks. Resets retries, crashes, `notBefore`,
+    /// the cancellation request and a passed deadline; keeps the offset. The command takes back a unique key
+    /// that it gave up, unless the key's period has lapsed.
+    /// - Returns: the transition; nil where the status does not allow it.
+    /// - Throws: `conflict` where another command holds the key; `notFound`.
     func retry(_ id: CommandID, now: Timestamp) throws(StoreError) -> StatusEvent?
-    /// Settles a command that is in doubt as success, new or cancelled.
+    /// Settles a command that is in doubt as `success`, `new` or `cancelled`.
+    /// - Returns: the transition; nil where the command is not in doubt.
+    /// - Throws: `notFound`.
     func resolve(_ id: CommandID, as status: CommandStatus, now: Timestamp) throws(StoreError) -> StatusEvent?
-    /// Changes the quality of a command that is not final. - Returns: whether there was such a command.
+    /// Changes the quality of service of a command that has not ended.
+    /// - Returns: false where there is no such command.
     func requalify(_ id: CommandID, qos: QualityOfService, now: Timestamp) throws(StoreError) -> Bool
 
     // MARK: Settings and upkeep
 
-    /// Settings are kept in shard 0: pauses, forced levels, rates. A nil value removes the key.
-    /// - Parameter timeout: how long another process's turn is waited for before it is an error, `busy`.
+    /// Writes settings, which shard 0 keeps; see ``SettingKey``. A nil value removes the key.
+    /// - Parameter timeout: how long to wait for the write lock that another process holds.
+    /// - Throws: `busy` after `timeout`.
     func set(_ settings: [(key: String, value: String?)], timeout: Duration) throws(StoreError)
     /// Settings whose key starts with `prefix`.
     func settings(prefix: String) throws(StoreError) -> [String: String]
-    /// Deletes commands that ended before `before`, with their payloads, results and transitions, and old transitions
-    /// of deleted ones. `tooManyTimes` and `inDoubt` only when they are among `statuses`.
-    /// - Returns: what was deleted in this batch; call again until it is nothing.
-    func prune(shard: Int, before: Timestamp, statuses: Set<CommandStatus>, limit: Int) throws(StoreError) -> Pruned
-    /// Copies WAL frames into the database under the write lock, so that nobody starts the WAL over meanwhile. Does
-    /// nothing in memory.
+    /// Deletes commands that ended before `before` in one of `statuses`, with their payloads, results and
+    /// transitions.
+    /// - Parameter limit: commands in one batch. Call again until a batch is empty.
+    func prune(shard: Int, before: Timestamp, statuses: Set<CommandStatus>, limit: Int) throws(StoreError)
+        -> PruneResult
+    /// Copies WAL frames into the database under the write lock, so that no process starts the WAL over
+    /// meanwhile. Does nothing in memory.
     /// - Returns: bytes of WAL that remain to be copied.
     func checkpoint(shard: Int) throws(StoreError) -> Int64
-    /// Bytes of the WAL of a shard as it stands.
+    /// Bytes of the WAL of a shard.
     func walSize(shard: Int) -> Int64
-    /// A consistent copy of every shard in `directory`, made while others write; checked with `integrity_check`.
+    /// Makes a consistent copy of every shard in `directory` while other processes write, and checks each
+    /// copy with `integrity_check`.
     func backup(to directory: String, progress: (_ shard: Int) -> Void) throws(StoreError)
-    /// `PRAGMA integrity_check` of one shard: empty when it is sound, else what SQLite says.
+    /// Runs `PRAGMA integrity_check` on one shard.
+    /// - Returns: the problems that SQLite reports; empty where there are none.
     func integrityCheck(shard: Int) throws(StoreError) -> [String]
 }
 
 extension CommandStore {
-    /// As a person sets it: another process's turn is waited for as long as anywhere.
+    /// Writes one setting. Waits for other writes as long as a submit does.
     package func set(_ key: String, to value: String?) throws(StoreError) {
-        try set([(key, value)], timeout: longTimeout)
+        try set([(key, value)], timeout: WriteTimeout.foreground)
     }
 }

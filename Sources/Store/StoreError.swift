@@ -1,15 +1,15 @@
 package import Commands
 
-/// What a store could not do: a code to decide by, and a sentence to read.
+/// Why a store could not do something: a code for the program, and a sentence for a person.
 package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Code: Sendable, Equatable {
         /// There is no store in the directory, or a shard of it is missing.
         case missing
-        /// The file is no Sluice store, or of a newer version.
+        /// The file is not a Sluice store, or has a newer version than this program knows.
         case foreign
-        /// A wrong owner or mode, or the operating system refused.
+        /// A wrong owner or mode, or any other refusal of the operating system.
         case permission
-        /// Somebody held the lock for longer than the deadline. Try again.
+        /// Another process held the lock for longer than the timeout. Try again.
         case busy
         /// The file system is full, or a write failed.
         case full
@@ -17,19 +17,19 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         case corrupt
         /// The process or the machine has no descriptors or memory left. Try again.
         case exhausted
-        /// The WAL has outgrown its limit because somebody holds it. Try again.
+        /// The WAL is larger than its limit because a process keeps it from being started over. Try again.
         case overloaded
         /// The unique key is held by a command with another payload or destination.
         case conflict
-        /// A value that the contract does not allow: payload, type, limit.
+        /// A value that a store does not take: payload, type, limit.
         case invalid
-        /// There is no command of that id.
+        /// There is no command with that id.
         case notFound
         /// Anything else that SQLite reports.
         case failed
 
-        /// The shard concerned is of no use, whatever is asked of it, until a person mends it.
-        package var spoilsShard: Bool {
+        /// Whether the shard cannot be used for anything until a person repairs it.
+        package var makesShardUnusable: Bool {
             switch self {
             case .corrupt, .foreign, .missing: true
             case .permission, .busy, .full, .exhausted, .overloaded, .conflict, .invalid, .notFound, .failed: false
@@ -39,9 +39,9 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
 
     package var code: Code
     package var message: String
-    /// The shard concerned, where one is.
+    /// The shard that the error is about; nil where it is about the whole store.
     package var shard: Int?
-    /// The command concerned, where one is.
+    /// The command that the error is about, where there is one.
     package var id: CommandID?
 
     package init(_ code: Code, _ message: String, shard: Int? = nil, id: CommandID? = nil) {

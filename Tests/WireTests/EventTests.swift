@@ -17,9 +17,11 @@ struct EventTests {
     func names(_ body: JSONValue) -> [String] { body.members?.map(\.name) ?? [] }
 
     func event(reason: String?, seat: Int?, destination: Destination = destination) -> StatusEvent {
-        StatusEvent(
-            transition: Transition(
-                seq: 17, id: Self.id, status: .sent, at: Self.at, seat: seat, claim: 2, reason: reason),
+        var transition = Transition(
+            seq: 17, id: Self.id, status: .sent, at: Self.at, claim: 2, reason: reason)
+        transition.seat = seat
+        return StatusEvent(
+            transition: transition,
             type: "upload", qos: .utility, destination: destination, retries: 1, shard: 3)
     }
 

@@ -81,7 +81,8 @@ struct MessageTests {
     @Test func `what no signed number holds is not known to be left`() throws {
         var command = ReadyCommand(
             id: CommandID(high: 1, low: 2), type: "upload", qos: .default, destination: .none, turn: 1,
-            createdAt: .zero, suspect: false, remaining: 7)
+            createdAt: .zero)
+        command.remaining = 7
         var frame = Message.submitted(Submitted([command])).encoded(FrameHead(epoch: 0, sequence: 0))
         let tops: [(UInt8, Int64?)] = [(0, 7), (0x7F, 0x7F00_0000_0000_0007), (0x80, nil), (0xFF, nil)]
         for (top, remaining) in tops {
@@ -136,7 +137,7 @@ struct MessageTests {
 
         let event = StatusEvent(
             transition: Transition(
-                seq: 1, id: many[0], status: .error, at: .zero, seat: nil, claim: 1,
+                seq: 1, id: many[0], status: .error, at: .zero, claim: 1,
                 reason: String(repeating: "€", count: 30_000)),
             type: "upload", qos: .default, destination: .none, retries: 0, shard: 0)
         let reports = [StatusReport](repeating: StatusReport(event: event), count: 3)
@@ -151,7 +152,7 @@ struct MessageTests {
     @Test func `keeps 70,000 reports, links or transfers from making an unreadable frame`() throws {
         let event = StatusEvent(
             transition: Transition(
-                seq: 1, id: CommandID(), status: .success, at: .zero, seat: nil, claim: 1, reason: nil),
+                seq: 1, id: CommandID(), status: .success, at: .zero, claim: 1),
             type: "noop", qos: .default, destination: .none, retries: 0, shard: 0)
         let reports = [StatusReport](repeating: StatusReport(event: event), count: 70_000)
         let transfers = Transfers(

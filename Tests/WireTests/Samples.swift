@@ -43,7 +43,7 @@ enum Samples {
         let transition = Transition(
             seq: Int64(bitPattern: random.next()), id: random.id(),
             status: CommandStatus.allCases[random.number(in: 0..<9)],
-            at: Timestamp(milliseconds: Int64(bitPattern: random.next())), seat: nil,
+            at: Timestamp(milliseconds: Int64(bitPattern: random.next())),
             claim: Int(UInt32(truncatingIfNeeded: random.next())), reason: random.chance(0.3) ? nil : text(&random))
         return StatusReport(
             event: StatusEvent(
@@ -138,11 +138,12 @@ enum Samples {
     static func submitted(_ random: inout SeededRandom) -> Submitted {
         Submitted(
             many(&random) { random in
-                ReadyCommand(
+                var command = ReadyCommand(
                     id: random.id(), type: text(&random), qos: QualityOfService.allCases[random.number(in: 0..<5)],
                     destination: Destination(unchecked: text(&random)), turn: number(&random),
-                    createdAt: Timestamp(milliseconds: number(&random) / 2), suspect: false,
-                    remaining: random.chance(0.3) ? nil : number(&random))
+                    createdAt: Timestamp(milliseconds: number(&random) / 2))
+                command.remaining = random.chance(0.3) ? nil : number(&random)
+                return command
             })
     }
 

@@ -1,8 +1,8 @@
 #ifndef SLUICE_CLINUX_H
 #define SLUICE_CLINUX_H
 
-// What Swift cannot call by itself: variadic system calls, and those that this glibc does not declare.
-// Every function returns what the system call returns: a value, or -1 with errno set.
+// System calls that Swift cannot call by itself: variadic ones, and those that glibc does not declare.
+// Every function returns the value of the system call, or -1 with errno set.
 
 #include "Namespaces.h"
 
@@ -13,11 +13,13 @@
 int clinux_pidfd_open(pid_t pid);
 /// Sends `signal` to the process behind `pidfd`, never to a later owner of its number. Linux 5.1.
 int clinux_pidfd_send_signal(int pidfd, int signal);
-/// Makes `destination` share the blocks of `source` (FICLONE); EOPNOTSUPP where the file system has no reflinks.
+/// Makes `destination` share the blocks of `source` (FICLONE); EOPNOTSUPP where the file system has no
+/// reflinks.
 int clinux_reflink(int source, int destination);
-/// Raises this process's soft limit of open descriptors to its hard limit, at most to `most`. Children inherit it.
-int clinux_raise_descriptor_limit(unsigned long most);
-/// Caps the number of malloc arenas, which otherwise grow with the threads and never shrink.
+/// Raises the soft limit of open descriptors of this process to its hard limit, at most to `max`. Children
+/// inherit it.
+int clinux_raise_descriptor_limit(unsigned long max);
+/// Limits the number of malloc arenas, which otherwise grow with the threads and never shrink.
 int clinux_set_malloc_arenas(int count);
 /// Names the calling thread (15 bytes shown by ps, top and gdb).
 int clinux_name_thread(const char *name);
@@ -27,42 +29,43 @@ int clinux_open(const char *path, int flags, unsigned mode);
 int clinux_fcntl(int descriptor, int command, int argument);
 /// CLOCK_MONOTONIC in nanoseconds.
 long long clinux_monotonic(void);
-/// Columns and rows of the terminal behind `descriptor`; -1 where it is none.
+/// Columns and rows of the terminal behind `descriptor`; -1 where it is not a terminal.
 int clinux_terminal_size(int descriptor, int *columns, int *rows);
 /// Closes every descriptor from `first` on in a process to be spawned. glibc 2.34; not visible to Swift.
 int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 /// Makes a process to be spawned start in `directory`. glibc 2.29; not visible to Swift.
 int clinux_spawn_change_directory(posix_spawn_file_actions_t *actions, const char *directory);
-/// Reads at `offset` what the page cache holds, without waiting for a disk: -1 with EAGAIN where it would have to wait,
-/// EOPNOTSUPP where the file system cannot tell. preadv2(2) with RWF_NOWAIT, Linux 4.14.
+/// Reads bytes at `offset` that are in the page cache, without waiting for a disk: -1 with EAGAIN where it
+/// would have to wait, EOPNOTSUPP where the file system cannot tell. preadv2(2) with RWF_NOWAIT, Linux 4.14.
 ssize_t clinux_read_cached(int descriptor, void *buffer, size_t count, off_t offset);
 /// Copies within the kernel, at the same offset of both files. copy_file_range(2), Linux 4.5.
 ssize_t clinux_copy_range(int source, int target, size_t count, off_t offset);
-/// The offset of the first data at or behind `offset`: -1 with ENXIO where only a hole follows, or the file ends before it.
-/// lseek(2) with SEEK_DATA, Linux 3.1. Moves the position of the descriptor.
+/// The offset of the first data at or after `offset`: -1 with ENXIO where only a hole follows, or the file
+/// ends before. lseek(2) with SEEK_DATA, Linux 3.1. Moves the position of the descriptor.
 off_t clinux_next_data(int descriptor, off_t offset);
-/// The offset of the first hole at or behind `offset`, the end of the file at the latest. lseek(2) with SEEK_HOLE.
+/// The offset of the first hole at or after `offset`, or the end of the file. lseek(2) with SEEK_HOLE.
 off_t clinux_next_hole(int descriptor, off_t offset);
-/// The type of the file system that an open file is on, a magic number of statfs(2); -1 where it cannot be told.
+/// The type of the file system of an open file, a magic number of statfs(2); -1 where it is not known.
 long clinux_file_system_type(int descriptor);
-/// Makes this process safe to write and to open files in: opens /dev/null as descriptors 0, 1 and 2 where they are closed, so
-/// that no other file gets their numbers, and ignores SIGPIPE and SIGXFSZ in all threads, so that a closed pipe and a file
-/// size limit (ulimit -f) are errors of a write. To be called before anything is opened.
+/// Prepares this process for opening and writing files. Opens /dev/null as descriptors 0, 1 and 2 where they
+/// are closed, so that no other file gets their numbers. Ignores SIGPIPE and SIGXFSZ in all threads, so that
+/// a closed pipe and a file size limit (ulimit -f) are errors of a write. Call it before any file is opened.
 void clinux_prepare_process(void);
-/// Starts a detached thread with a stack of 1 MiB that calls `body` with `context`. Returns 0 or an error number.
+/// Starts a detached thread with a stack of 1 MiB that calls `body` with `context`. Returns 0 or an error
+/// number.
 int clinux_start_thread(const char *name, void (*body)(void *), void *context);
-/// A socket on which the kernel tells of links, addresses and routes of both families, and answers requests: nonblocking,
-/// close-on-exec. rtnetlink(7): its types are not visible to Swift.
+/// A socket on which the kernel reports changes of links, addresses and routes of both families, and answers
+/// requests. Nonblocking, close-on-exec. rtnetlink(7), whose types are not visible to Swift.
 int clinux_route_socket(void);
-/// Receives one datagram of the kernel's from such a socket, of anybody else's none. -1 with ENOBUFS where some were lost,
-/// EMSGSIZE where it is longer than `count`.
+/// Receives one datagram of the kernel from such a socket; datagrams of other senders are dropped. -1 with
+/// ENOBUFS where datagrams were lost, EMSGSIZE where the datagram is longer than `count`.
 ssize_t clinux_route_receive(int descriptor, void *buffer, size_t count);
-/// Tells SQLite not to checkpoint when the last connection closes (SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE): the call is
-/// variadic. Returns SQLite's result code, or -1 where no SQLite is linked.
+/// Tells SQLite not to checkpoint when the last connection closes (SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE); the
+/// call is variadic. Returns the result code of SQLite, or -1 where SQLite is not linked.
 int clinux_sqlite_keep_wal(void *connection);
-/// Tells SQLite to understand URIs (SQLITE_CONFIG_URI), whatever it was compiled for, and not to count its memory
-/// (SQLITE_CONFIG_MEMSTATUS), which takes a lock at every allocation. To be called before SQLite is used; later it does
-/// nothing. Returns SQLite's result code, or -1 where no SQLite is linked.
+/// Tells SQLite to accept URIs (SQLITE_CONFIG_URI), however it was compiled, and not to count its memory
+/// (SQLITE_CONFIG_MEMSTATUS), which takes a lock at every allocation. It has an effect only before SQLite is
+/// used. Returns the result code of SQLite, or -1 where SQLite is not linked.
 int clinux_sqlite_configure(void);
 
 #endif

@@ -1,10 +1,11 @@
-/// How an execution ended, as the worker saw it. What becomes of the command is decided by ``Settlement``.
+/// How an execution ended, as the worker saw it. ``Settlement`` decides what that means for the command.
 public enum ExecutionResult: Sendable, Equatable {
-    /// The destination said yes. `result` is JSON: HTTP status, chosen headers, up to 64 KiB of body.
+    /// The destination accepted. `result` is JSON: HTTP status, chosen headers, up to 64 KiB of body.
     case success(result: [UInt8]?)
     case failure(CommandFailure)
-    /// Given back: preempted, drained, or nobody's fault. Nothing is charged.
+    /// The execution was stopped early, by preemption or a drain. Nothing is charged.
     case released(reason: String, ambiguous: Bool)
-    /// Its owner stopped it because a person, a deadline or a policy wished so.
+    /// The worker stopped the execution because of a cancellation request: of a person, a deadline or a
+    /// policy.
     case cancelled(reason: String)
 }

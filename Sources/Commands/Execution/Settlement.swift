@@ -1,10 +1,10 @@
-/// What becomes of a claimed command when its execution ends: the one place where that is decided. Pure.
+/// Decides the next status of a claimed command when its execution ends or its worker dies. Pure.
 package struct Settlement: Sendable, Equatable {
-    /// The minimum wait of a command that its destination refused for a reason of the destination's own. Such
-    /// failures are not charged, so no retry limit ends them, and servers lock out clients that log in without a pause.
+    /// The minimum wait after a failure of the destination or the credential. Such failures are not charged,
+    /// so no retry limit ends them, and servers lock out clients that log in without a pause.
     package static let refusalPause: Duration = .seconds(60)
 
-    /// The statuses to go through, in order; each is a transition row of its own.
+    /// The statuses to pass through, in order; each is a transition of its own.
     package var statuses: [CommandStatus]
     package var retries: Int
     package var notBefore: Timestamp
@@ -13,26 +13,26 @@ package struct Settlement: Sendable, Equatable {
     /// Decides the end of an execution.
     /// - Parameters:
     ///   - command: the row as it stands, `queued` or `sent`.
-    ///   - ending: what the worker saw.
-    ///   - now: wall clock.
+    ///   - result: what the worker saw.
+    ///   - now: the wall clock.
     ///   - chance: a number in 0..<1 for the jitter of a backoff.
     package init(
-        of command: Command, ending: ExecutionResult, policy: RetryPolicy = RetryPolicy(), now: Timestamp,
+        of command: Command, result: ExecutionResult, policy: RetryPolicy = RetryPolicy(), now: Timestamp,
         chance: Double
     ) {
         retries = command.retries
         notBefore = command.notBefore
         let uncertain = command.status == .sent && !command.idempotent
-        switch ending {
+        switch result {
         case .success:
             statuses = [.success]
             reason = nil
         case .cancelled(let why):
             statuses = [.cancelled]
-            // Who wished it is said in the row.
+            // Where there is a cancellation request, the row has its reason.
             reason = Self.cancellation(command, because: command.cancelRequested ? command.reason ?? why : why)
         case .released(let why, let ambiguous):
-            (statuses, reason) = Self.back(command, reason: why, inDoubt: ambiguous && uncertain)
+            (statuses, reason) = Self.release(command, reason: why, inDoubt: ambiguous && uncertain)
         case .failure(let failure):
             reason = failure.reason
             if failure.ambiguous && uncertain && !command.cancelRequested {
@@ -41,10 +41,10 @@ package struct Settlement: Sendable, Equatable {
             }
             switch failure.fault {
             case .link:
-                (statuses, reason) = Self.back(command, reason: failure.reason, inDoubt: false)
+                (statuses, reason) = Self.release(command, reason: failure.reason, inDoubt: false)
                 if let wait = failure.retryAfter { notBefore = now + wait }
             case .credential, .destination:
-                (statuses, reason) = Self.back(command, reason: failure.reason, inDoubt: false)
+                (statuses, reason) = Self.release(command, reason: failure.reason, inDoubt: false)
                 if statuses == [.new] { notBefore = now + max(failure.retryAfter ?? .zero, Self.refusalPause) }
             case .command where command.cancelRequested, .reset where command.cancelRequested,
                 .final where command.cancelRequested:
@@ -66,10 +66,10 @@ package struct Settlement: Sendable, Equatable {
 
     /// Decides what the death of a worker does to a command that it had claimed.
     /// - Parameters:
-    ///   - charged: this one is convicted of the crash. It waits 2, 4, 8 and 16 s, so that the deaths of one poisonous
-    ///     command are not those of a child that cannot live, at which a supervisor stops (5 in 10 s).
-    ///   - started: it may have been executed; false where it was certainly no more than claimed.
-    ///   - now: wall clock.
+    ///   - charged: the death is charged to the command. It then waits 2, 4, 8 and 16 s, because a supervisor
+    ///     gives up a worker that dies 5 times in 10 s, and one poisonous command must not cause that.
+    ///   - started: the command may have been executed; false where it was only claimed.
+    ///   - now: the wall clock.
     package init(ofDeath command: Command, charged: Bool, started: Bool = true, reason why: String, now: Timestamp) {
         retries = command.retries
         notBefore = command.notBefore
@@ -78,12 +78,13 @@ package struct Settlement: Sendable, Equatable {
             statuses = [.error, .tooManyTimes]
             reason = "\(command.crashes + 1) workers died while they executed it; the last: \(why)"
         } else {
-            (statuses, reason) = Self.back(command, reason: why, inDoubt: uncertain)
+            (statuses, reason) = Self.release(command, reason: why, inDoubt: uncertain)
             if charged, statuses == [.new] { notBefore = now + .seconds(2 << min(command.crashes, 5)) }
         }
     }
 
-    private static func back(_ command: Command, reason: String, inDoubt: Bool) -> ([CommandStatus], String) {
+    /// Releases the command, or ends it where it has a cancellation request or is in doubt.
+    private static func release(_ command: Command, reason: String, inDoubt: Bool) -> ([CommandStatus], String) {
         if command.cancelRequested { return ([.cancelled], cancellation(command, because: "cancelled; \(reason)")) }
         return inDoubt ? ([.inDoubt], reason) : ([.new], reason)
     }

@@ -1,4 +1,4 @@
-/// Why a text is not JSON, and where.
+/// Why and where a text is not JSON.
 public struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Bytes from the start of the text, from 0.
     public var position: Int
@@ -8,9 +8,9 @@ public struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension JSONValue {
-    /// Reads one JSON text; white space around it is allowed, anything else is not.
-    /// - Throws: ``JSONError`` for malformed text, invalid UTF-8, a name that occurs twice in one object, or nesting
-    ///   deeper than 64.
+    /// Reads one JSON text. Only white space may surround it.
+    /// - Throws: ``JSONError`` for malformed text, invalid UTF-8, a name that occurs twice in one object, or
+    ///   nesting deeper than 64.
     public init(parsing bytes: some Collection<UInt8>) throws(JSONError) {
         let parsed = bytes.withContiguousStorageIfAvailable { buffer in
             Result { () throws(JSONError) in try JSONValue(buffer: buffer) }
@@ -35,10 +35,10 @@ extension JSONValue {
         return Array(bytes[first...last])
     }
 
-    /// As ``init(parsing:)``, and tells where the values of an object's members stand, so that one can be
-    /// kept byte for byte.
-    /// - Returns: the value, and for each member in its order the offsets of its value from the start of
-    ///   `bytes`; none where the value is not an object.
+    /// As ``init(parsing:)``, with the position of the value of each member of an object, so that a value can
+    /// be stored byte for byte.
+    /// - Returns: the value, and for each member, in order, the offsets of its value in `bytes`; none where
+    ///   the value is not an object.
     package static func locatingMembers(
         of bytes: [UInt8]
     ) throws(JSONError) -> (value: JSONValue, members: [Range<Int>]) {
@@ -53,14 +53,15 @@ extension JSONValue {
 private struct JSONParser {
     let bytes: UnsafeBufferPointer<UInt8>
     var position = 0
-    /// Whether ``members`` is filled.
+    /// Whether to fill ``members``.
     var locatesMembers = false
-    /// Where the values of the outermost object's members stand.
+    /// The positions of the values of the outermost object.
     private(set) var members: [Range<Int>] = []
 
-    static let deepest = 64
-    /// Names of one object that are looked through; more are kept in a set, for the square of many is long.
-    static let searched = 16
+    static let maxDepth = 64
+    /// The number of names of one object up to which a linear search finds a duplicate. For more names there
+    /// is a set.
+    static let maxLinearNames = 16
 
     init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
@@ -82,7 +83,7 @@ private struct JSONParser {
     }
 
     mutating func value(depth: Int) throws(JSONError) -> JSONValue {
-        guard depth <= Self.deepest else { throw error("nested deeper than \(Self.deepest)") }
+        guard depth <= Self.maxDepth else { throw error("nested deeper than \(Self.maxDepth)") }
         skipSpace()
         guard let first = next else { throw error("the text ends where a value should stand") }
         switch first {
@@ -108,7 +109,7 @@ private struct JSONParser {
     mutating func object(depth: Int) throws(JSONError) -> JSONValue {
         position += 1
         var members: [JSONValue.Member] = []
-        // As bytes: strings are equal that differ in their Unicode form.
+        // Bytes, because strings that differ only in their Unicode form are equal.
         var names: Set<[UInt8]> = []
         skipSpace()
         if next == UInt8(ascii: "}") {
@@ -121,7 +122,7 @@ private struct JSONParser {
             let start = position
             let name = try string()
             let isTaken: Bool
-            if members.count < Self.searched {
+            if members.count < Self.maxLinearNames {
                 isTaken = members.contains { $0.name.hasSameBytes(as: name) }
             } else {
                 if names.isEmpty { names = Set(members.map { Array($0.name.utf8) }) }
@@ -173,7 +174,7 @@ private struct JSONParser {
     mutating func string() throws(JSONError) -> String {
         position += 1
         let start = position
-        // Most strings have no escape: one scan, one copy.
+        // Most strings have no escape, and need one scan and one copy.
         while let byte = next, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\"), byte >= 0x20 { position += 1 }
         guard next == UInt8(ascii: "\\") else {
             let text = try text(UnsafeBufferPointer(rebasing: bytes[start..<position]), at: start)

@@ -1,8 +1,9 @@
 /// A JSON text (RFC 8259) in memory. Objects keep the order of their members.
 ///
-/// Equality is that of the bytes, in strings and names alike: two that differ only in their Unicode form are two.
+/// Strings and names are compared by their bytes: two that differ only in their Unicode form are not equal.
 ///
-/// Foundation's decoder needs 5–10 µs for a line of bulk submit; the whole budget of a line is 10 µs.
+/// The decoder of Foundation needs 5–10 µs for a line of bulk submit, and the whole budget of a line is 10
+/// µs.
 public enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -22,7 +23,7 @@ public enum JSONValue: Sendable, Hashable {
         }
     }
 
-    /// The value of the first member of that name; nil where there is none or this is no object.
+    /// The value of the first member with that name; nil where there is none, or this is not an object.
     public subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name.hasSameBytes(as: name) }?.value
@@ -30,10 +31,10 @@ public enum JSONValue: Sendable, Hashable {
 
     /// The text of a string; nil for any other kind.
     public var string: String? { if case .string(let value) = self { value } else { nil } }
-    /// The value of a number that is written without a fraction or an exponent and fits into 64 bits; nil for any other
-    /// number (`1.0` too) and any other kind.
+    /// The value of a number without fraction and exponent that fits into 64 bits; nil for any other number
+    /// (also `1.0`) and any other kind.
     public var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
-    /// A number of either form; nil for one that is infinite or none.
+    /// The value of any finite number; nil for any other kind.
     package var double: Double? {
         switch self {
         case .integer(let value): Double(value)
@@ -48,7 +49,7 @@ public enum JSONValue: Sendable, Hashable {
     /// The elements of an array; nil for any other kind.
     public var elements: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
 
-    /// What kind of value this is, in the words of an error message.
+    /// The kind of the value, in words for an error message.
     public var kind: String {
         switch self {
         case .null: "null"

@@ -1,4 +1,4 @@
-/// Appends JSON to a buffer of bytes. Used for events, where each costs a microsecond at most.
+/// Appends JSON to a buffer of bytes. It writes events, each of which may cost a microsecond.
 public struct JSONWriter: Sendable {
     public private(set) var bytes: [UInt8] = []
     private var needsComma = false
@@ -24,7 +24,7 @@ public struct JSONWriter: Sendable {
     public mutating func beginArray() { open("[") }
     public mutating func endArray() { close("]") }
 
-    /// The name of a member, which must be plain ASCII without quotes: names in this project are literals.
+    /// Writes the name of a member, which must be ASCII without quotes.
     public mutating func name(_ name: StaticString) {
         let comma = needsComma
         bytes.append(addingCapacity: name.utf8CodeUnitCount + 4) { bytes in
@@ -93,7 +93,7 @@ public struct JSONWriter: Sendable {
 
     public mutating func value(_ value: Int64) {
         separate()
-        // The longest has 19 digits and a sign.
+        // The longest number has 19 digits and a sign.
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
             var rest = value.magnitude
             var start = digits.count
@@ -141,7 +141,7 @@ public struct JSONWriter: Sendable {
         }
     }
 
-    /// Appends JSON that is already text, such as a stored payload.
+    /// Appends JSON text as it is: a stored payload, for example.
     package mutating func json(_ text: some Sequence<UInt8>) {
         separate()
         bytes.append(contentsOf: text)

@@ -55,7 +55,7 @@ extension Coordinator {
         guard !destinations.isEmpty else { return }
         let failed = destinations.map { dispatcher.links.controller.circuitBreakers[$0]?.failed ?? [] }
         read { store throws(StoreError) in
-            let keys = try store.ofEachShard(or: []) { shard throws(StoreError) in try store.readyKeys(shard: shard) }
+            let keys = try store.mapShards(or: []) { shard throws(StoreError) in try store.readyKeys(shard: shard) }
             return try zip(destinations, failed).map { destination, failed throws(StoreError) in
                 try store.waiting(at: destination, keys, failed: failed, limit: Self.maxWaitingCounted)
             }
@@ -91,7 +91,7 @@ extension CommandStore {
             }
         }
         for id in failed where waiting.count < limit && !waiting.contains(id) {
-            guard let command = try sound({ () throws(StoreError) in try command(id) }) ?? nil else { continue }
+            guard let command = try ifUsable({ () throws(StoreError) in try command(id) }) ?? nil else { continue }
             if command.status == .new || command.status == .error { waiting.insert(id) }
         }
         return waiting.count

@@ -121,7 +121,7 @@ extension Coordinator {
             guard case .failure(let error) = result else { return }
             coordinator.report(error, "Backoffs cannot be moved")
             // Jumps add up, each for the rows of its own bound: one that failed may follow a later one.
-            if !error.code.spoilsShard { coordinator.owedShifts[shard, default: []].append(jump) }
+            if !error.code.makesShardUnusable { coordinator.owedShifts[shard, default: []].append(jump) }
         }
     }
 
@@ -244,8 +244,8 @@ extension Coordinator {
         read { store throws(StoreError) in
             (
                 try store.counts(),
-                try store.ofEachShard(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) },
-                try store.ofEachShard(or: 0) { shard throws(StoreError) in
+                try store.mapShards(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) },
+                try store.mapShards(or: 0) { shard throws(StoreError) in
                     try store.transitionRange(shard: shard)?.upperBound ?? 0
                 }
             )
@@ -263,12 +263,12 @@ extension Coordinator {
     }
 }
 
-extension ClaimedRow {
+extension ClaimedCommand {
     /// As an event of a snapshot; its number in the shard is not known any more, and is 0.
     fileprivate func event(shard: Int) -> StatusEvent {
-        StatusEvent(
-            transition: Transition(
-                seq: 0, id: id, status: status, at: updatedAt, seat: seat, claim: claim, reason: nil),
-            type: type, qos: qos, destination: destination, retries: retries, shard: shard)
+        var transition = Transition(seq: 0, id: id, status: status, at: updatedAt, claim: claim)
+        transition.seat = seat
+        return StatusEvent(
+            transition: transition, type: type, qos: qos, destination: destination, retries: retries, shard: shard)
     }
 }

@@ -338,7 +338,7 @@ actor Coordinator {
             if let said = lockedSaid[shard], said.duration(to: .now) < .seconds(60) { return }
             lockedSaid[shard] = .now
         }
-        guard !error.code.spoilsShard || complaints.insert(error.message).inserted else { return }
+        guard !error.code.makesShardUnusable || complaints.insert(error.message).inserted else { return }
         logger.error("\(what): \(error.message)", metadata: error.shard.map { ["shard": "\($0)"] })
     }
 }

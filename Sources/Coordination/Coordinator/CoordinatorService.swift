@@ -75,7 +75,7 @@ private struct Recovered: Sendable {
     var loss: StoreError?
 
     init(from store: any CommandStore) throws(StoreError) {
-        newest = try store.ofEachShard(or: 0) { shard throws(StoreError) in
+        newest = try store.mapShards(or: 0) { shard throws(StoreError) in
             try store.transitionRange(shard: shard)?.upperBound ?? 0
         }
         do throws(StoreError) {
@@ -83,7 +83,7 @@ private struct Recovered: Sendable {
             overrides = try store.settings(prefix: SettingKey.networkPrefix)
             pauses = try store.settings(prefix: SettingKey.pausePrefix)
         } catch {
-            guard error.code.spoilsShard else { throw error }
+            guard error.code.makesShardUnusable else { throw error }
             loss = error
         }
     }

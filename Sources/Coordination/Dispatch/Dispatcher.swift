@@ -385,7 +385,7 @@ package struct Dispatcher: Sendable {
 
     /// What the store says is claimed: the truth behind lost reports.
     /// - Returns: what no worker holds any more; the store knows whether it is ready.
-    package mutating func reconcile(_ rows: [ClaimedRow], shard: Int, now: Int64) -> [CommandID] {
+    package mutating func reconcile(_ rows: [ClaimedCommand], shard: Int, now: Int64) -> [CommandID] {
         let moved = movedSince.removeValue(forKey: shard) ?? []
         let claimed = Set(rows.map(\.id))
         let count = shardCount

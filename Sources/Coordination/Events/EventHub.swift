@@ -81,7 +81,7 @@ struct EventHub: ~Copyable {
         publish { Event.link(report.name, report.members, at: at, snapshot: snapshot, to: &$0) }
     }
 
-    mutating func counts(_ counts: Counts, at: Timestamp, snapshot: Bool = false) {
+    mutating func counts(_ counts: CommandCounts, at: Timestamp, snapshot: Bool = false) {
         let cells = CommandStatus.allCases.map { ($0, counts[$0]) }
         publish { Event.counts(cells, at: at, snapshot: snapshot, to: &$0) }
     }

@@ -111,7 +111,7 @@ final class StoreMaintainer: Sendable {
     private func report(_ error: StoreError, _ what: String, shard: Int) {
         let isNews = state.withLock { state in
             if error.code == .busy { return state.locked.insert(shard).inserted }
-            return !error.code.spoilsShard || state.complaints.insert(error.message).inserted
+            return !error.code.makesShardUnusable || state.complaints.insert(error.message).inserted
         }
         if isNews { logger.warning("\(what): \(error.message)", metadata: ["shard": "\(shard)"]) }
     }

@@ -8,11 +8,11 @@ internal import Store
 extension Instance {
     /// What people set, by destination.
     func overrides() throws(StoreError) -> [Destination: LinkOverrideSetting] {
-        LinkOverrideSetting.parse(try store.knownSettings(prefix: SettingKey.networkPrefix))
+        LinkOverrideSetting.parse(try store.settingsIfUsable(prefix: SettingKey.networkPrefix))
     }
 
     /// As the last coordinator left them.
     func storedLinks() throws(StoreError) -> StoredLinks {
-        StoredLinks(settings: try store.knownSettings(prefix: SettingKey.linkPrefix))
+        StoredLinks(settings: try store.settingsIfUsable(prefix: SettingKey.linkPrefix))
     }
 }

@@ -34,12 +34,12 @@ struct Instance {
 
     func workers() throws(StoreError) -> [Worker] {
         let none = Array(repeating: 0, count: store.shardCount)
-        let claimed = try store.ofEachShard(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) }
+        let claimed = try store.mapShards(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) }
         var claims: [Int64: [Int]] = [:]
         for (shard, rows) in claimed.enumerated() {
             for row in rows { claims[row.epoch, default: none][shard] += 1 }
         }
-        let cards = try store.knownSettings(prefix: SettingKey.workerPrefix)
+        let cards = try store.settingsIfUsable(prefix: SettingKey.workerPrefix)
         return try store.sessions().sorted { $0.seat < $1.seat }.map { session in
             let card = cards[SettingKey.worker(seat: session.seat)].flatMap { WorkerInfo(setting: $0) }
                 .flatMap { $0.pid == session.pid ? $0 : nil }
@@ -52,7 +52,7 @@ struct Instance {
 
     /// What people have paused.
     func pauses() throws(StoreError) -> [PauseList.Entry] {
-        PauseList(try store.knownSettings(prefix: SettingKey.pausePrefix)).entries
+        PauseList(try store.settingsIfUsable(prefix: SettingKey.pausePrefix)).entries
     }
 
     /// Where others connect to hear events. A socket's path may have 107 bytes; where the directory's own is longer, the

@@ -138,7 +138,7 @@ struct WaitExplainer {
     /// Its worker died while it was executed: such run one at a time in each worker, beside everything else.
     private func suspicion(_ command: Command, _ alive: [Session]) throws(StoreError) -> WaitReason? {
         guard command.suspect, !alive.isEmpty else { return nil }
-        let busy = try store.ofEachShard(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) }
+        let busy = try store.mapShards(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) }
             .flatMap(\.self).filter { row in row.suspect && alive.contains { $0.epoch == row.epoch } }
         guard Set(busy.map(\.epoch)).count >= alive.count else { return nil }
         return WaitReason(
@@ -225,7 +225,7 @@ struct WaitExplainer {
     }
 
     private func type(_ command: Command, _ alive: [Session]) throws(StoreError) -> WaitReason? {
-        let cards = try store.knownSettings(prefix: SettingKey.workerPrefix)
+        let cards = try store.settingsIfUsable(prefix: SettingKey.workerPrefix)
         var types: Set<String> = []
         for session in alive {
             // A worker that has not left its card yet may run anything.
@@ -273,7 +273,7 @@ struct WaitExplainer {
         let limit = 1000
         var count = 0
         for shard in 0..<store.shardCount {
-            let found = try store.sound { () throws(StoreError) in try ahead(of: command, in: shard, limit: limit) }
+            let found = try store.ifUsable { () throws(StoreError) in try ahead(of: command, in: shard, limit: limit) }
             count += found ?? 0
             if count >= limit { return (limit, false) }
         }

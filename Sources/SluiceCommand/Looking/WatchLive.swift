@@ -184,7 +184,7 @@ private struct Seen {
         counts = Dictionary(uniqueKeysWithValues: CommandStatus.allCases.map { ($0, all[$0]) })
         var running: [Int64: [WatchState.Running]] = [:]
         var ids: Set<CommandID> = []
-        let claimed = try store.ofEachShard(or: []) { shard throws(StoreError) -> ArraySlice<ClaimedRow> in
+        let claimed = try store.mapShards(or: []) { shard throws(StoreError) -> ArraySlice<ClaimedCommand> in
             try store.claimed(shard: shard).prefix(Self.maxRows)
         }
         for rows in claimed {

@@ -46,8 +46,8 @@ struct SubmitFields: ParsableArguments {
     var idempotent: YesNo?
 
     func validate() throws {
-        guard (0...SubmitOptions.largestRetryLimit).contains(retryLimit) else {
-            throw ValidationError("--retry-limit must be from 0 to \(SubmitOptions.largestRetryLimit).")
+        guard (0...SubmitOptions.maxRetryLimit).contains(retryLimit) else {
+            throw ValidationError("--retry-limit must be from 0 to \(SubmitOptions.maxRetryLimit).")
         }
         if let uniqueKey, uniqueKey.isEmpty { throw ValidationError("--unique-key must not be empty.") }
     }

@@ -8,11 +8,11 @@ internal import Host
 #endif
 
 extension DataDirectory {
-    /// Makes the directories and, where there are none, the shards. Safe when several processes do it at once, and to
-    /// repeat after one was killed meanwhile.
+    /// Makes the directories and, where there are none, the shards. Several processes may do this at once,
+    /// and it can be repeated after a process was killed meanwhile.
     /// - Parameters:
-    ///   - shardCount: a power of two from 1 to 256. Of no meaning where there are shards already.
-    ///   - types: commands of these are accepted before any worker has said that it runs them.
+    ///   - shardCount: a power of two from 1 to 256. Ignored where there are shards.
+    ///   - types: known types, which are accepted before any worker has registered.
     package func create(
         shardCount: Int = 8, types: Set<String> = CommandType.builtIn
     ) throws(StoreError) {
@@ -23,12 +23,12 @@ extension DataDirectory {
         let lock = try takeCreateLock()
         defer { withExtendedLifetime(lock) {} }
         let found = try shards()
-        let isCut = access(run.creating, F_OK) == 0
-        if !isCut && !found.isEmpty { return }
-        if !isCut { try refuseToReplace() }
+        let isInterrupted = access(run.creating, F_OK) == 0
+        if !isInterrupted && !found.isEmpty { return }
+        if !isInterrupted { try refuseToReplace() }
         for shard in found { removeShard(shard) }
         try touch(run.creating)
-        // Before the first shard: a power cut must not leave shards without it.
+        // Before the first shard, because a power cut must not leave shards without the mark.
         try sync(run.path)
         let store = CommandID().description
         for shard in 0..<shardCount { try makeShard(shard, of: shardCount, store: store, types: types) }
@@ -41,11 +41,11 @@ extension DataDirectory {
 
     /// Waits for the lock that makes shards, at most 10 s.
     func takeCreateLock() throws(StoreError) -> FileLock {
-        if let lock = try run.take(.create, timeout: longTimeout) { return lock }
+        if let lock = try run.take(.create, timeout: WriteTimeout.foreground) { return lock }
         throw StoreError(.busy, "The lock \(run.lock(.create)) was held for longer than 10 s; try again.")
     }
 
-    /// - Throws: where there were shards, and all are gone.
+    /// - Throws: where the directory had shards and has none now.
     private func refuseToReplace() throws(StoreError) {
         guard access(run.created, F_OK) == 0 else { return }
         throw StoreError(
@@ -53,20 +53,22 @@ extension DataDirectory {
             "The shards of the store in \(path) are gone; put them back, or remove the directory to begin anew.")
     }
 
-    /// How many shards there are; waits for a process that is making them. - Throws: `.missing` where there are none.
+    /// The number of shards. Waits for a process that is making them.
+    /// - Throws: `.missing` where there are none, or one is missing.
     func countShards() throws(StoreError) -> Int {
         if access(run.creating, F_OK) == 0 {
-            // Free again means made, or cut: then the marker still stands.
+            // When the lock is free, the shards are made, or their making was interrupted and the mark is still there.
             _ = try takeCreateLock()
             guard access(run.creating, F_OK) != 0 else {
                 throw StoreError(
-                    .missing, "The making of the store in \(path) was cut; start “sluice up” to make it anew.")
+                    .missing,
+                    "The creation of the store in \(path) was interrupted; start “sluice up” to create it again.")
             }
         }
         let numbers = try shards()
         guard let last = numbers.last else {
             try refuseToReplace()
-            throw StoreError(.missing, "There is no store in \(path); “sluice up” makes one.")
+            throw StoreError(.missing, "There is no store in \(path); “sluice up” creates one.")
         }
         for (index, number) in numbers.enumerated() where index != number {
             throw StoreError(.missing, "\(shard(index)) is missing; put it back.", shard: index)
@@ -80,7 +82,7 @@ extension DataDirectory {
 
     private func makeShard(_ number: Int, of count: Int, store: String, types: Set<String>) throws(StoreError) {
         let path = shard(number)
-        // SQLite gives its other files the mode of the first.
+        // SQLite gives the WAL and the shm file the mode of the database.
         try touch(path)
         let connection = try Connection(shard: number, path: path, vfs: nil, isNew: true)
         try connection.use { () throws(StoreError) in
@@ -93,7 +95,7 @@ extension DataDirectory {
                 PRAGMA user_version = \(Schema.version);
                 COMMIT;
                 """)
-            // Nobody else has it open, so nothing can race.
+            // No other process has the file open, so no other checkpoint can race with this one.
             _ = try connection.checkpoint()
         }
     }
@@ -102,7 +104,7 @@ extension DataDirectory {
         for suffix in ["", "-wal", "-shm"] { unlink(shard(number) + suffix) }
     }
 
-    /// Makes an empty file that nobody else can read.
+    /// Makes an empty file that other users cannot read.
     func touch(_ path: String) throws(StoreError) {
         do throws(SystemError) {
             close(try openFile(path, O_WRONLY | O_CREAT))

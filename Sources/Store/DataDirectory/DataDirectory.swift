@@ -6,12 +6,13 @@ internal import Host
     internal import Darwin
 #endif
 
-/// The directory that holds everything of one Sluice: shards, spool, sockets, locks, keys. Private to its user.
+/// The directory that holds everything of one Sluice: shards, spool, sockets, locks, keys. Private to its
+/// user.
 ///
 /// * `shard-NN.sqlite`: the store, one SQLite file a shard, with `-wal` and `-shm` beside it
 /// * `sluice.yaml`: the configuration, where `--config` does not name another
 /// * `spool/`: copies of sources that `put --spool` makes
-/// * `keys/`: reserved for CURVE keys
+/// * `keys/`: for CURVE keys; empty so far
 /// * `run/`: locks, notes and sockets of the processes; see ``RunDirectory``
 package struct DataDirectory: Sendable, Hashable {
     package let path: String
@@ -34,8 +35,7 @@ package struct DataDirectory: Sendable, Hashable {
 
     static func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
-    /// Makes the directories that are missing, and refuses those that somebody else can read or write.
-    /// - Throws: ``StoreError`` that names the directory.
+    /// Makes the directories that are missing, and refuses those that other users can read or write.
     package func prepare() throws(StoreError) {
         try makeParents()
         for directory in directories {
@@ -44,7 +44,7 @@ package struct DataDirectory: Sendable, Hashable {
         }
     }
 
-    /// Numbers of the shards that are there, in order.
+    /// The numbers of the existing shards, in order.
     package func shards() throws(StoreError) -> [Int] {
         try Self.names(path).compactMap { name in
             guard name.hasPrefix(Self.shardPrefix), name.hasSuffix(Self.shardSuffix),
@@ -55,8 +55,8 @@ package struct DataDirectory: Sendable, Hashable {
         }.sorted()
     }
 
-    /// Names of what is in a directory; none where it is missing. A name that is not valid UTF-8 is none of Sluice's, and left
-    /// out.
+    /// The names of the entries of a directory; none where it is missing. A name that is not valid UTF-8 does
+    /// not belong to Sluice and is left out.
     package static func names(_ path: String) throws(StoreError) -> [String] {
         guard let listing = opendir(path) else {
             if errno == ENOENT { return [] }
@@ -73,13 +73,13 @@ package struct DataDirectory: Sendable, Hashable {
         return names
     }
 
-    /// Refuses what belongs to somebody else or is open to others.
+    /// - Throws: where the file belongs to another user, is open to others, or is of another kind.
     static func check(_ path: String, isDirectory: Bool) throws(StoreError) {
         var facts = stat()
         guard stat(path, &facts) == 0 else { throw StoreError(SystemError("stat", path)) }
         guard (facts.st_mode & S_IFMT == S_IFDIR) == isDirectory else {
             throw StoreError(
-                .permission, "\(path) is no \(isDirectory ? "directory" : "file"); move it out of the way.")
+                .permission, "\(path) is not a \(isDirectory ? "directory" : "file"); move it out of the way.")
         }
         guard facts.st_uid == geteuid() else {
             throw StoreError(
@@ -101,13 +101,13 @@ package struct DataDirectory: Sendable, Hashable {
         }
     }
 
-    /// Makes a directory, durably: one that a power cut takes away takes everything in it along.
+    /// Makes a directory durably: a directory that a power cut removes takes all its files with it.
     private func make(_ directory: String) throws(StoreError) {
         guard mkdir(directory, 0o700) == 0 else {
             if errno == EEXIST { return }
             throw StoreError(SystemError("create", directory))
         }
-        // One that may be written and not read cannot be synced.
+        // A directory that cannot be read cannot be opened, and so not synced.
         let parent = "\(directory)/.."
         if access(parent, R_OK) == 0 { try sync(parent) }
     }

@@ -1,11 +1,11 @@
 package import Host
 
-/// `run/` of a data directory: the locks, notes and sockets of the processes that work on it. Every name in it is
-/// made here.
+/// `run/` of a data directory: the locks, notes and sockets of the processes that work on it. Every name in
+/// it is made here.
 ///
-/// A lock is an exclusive flock(2), which ends with its process; the file itself stays. A socket's file stays too,
-/// and the next bind replaces it. Nothing in `run/` is needed to read the store: where a note is lost, the processes
-/// know less, as each type says.
+/// A lock is an exclusive flock(2), which ends with its process; the file itself stays. A socket's file stays
+/// too, and the next bind replaces it. Nothing in `run/` is needed to read the store: where a note is lost,
+/// the processes know less, as each type says.
 ///
 /// | file | what it is | written by | removed |
 /// |---|---|---|---|

@@ -2,20 +2,22 @@ internal import CLinux
 package import Commands
 internal import Glibc
 
-/// Which commands a worker has begun, in a file that it shares with the page cache: it outlives `kill -9`, and costs a
-/// store to memory where a transaction would cost a flush.
+/// The intent log of a worker: the executions that it has started, in a memory-mapped file. The file outlives
+/// `kill -9`, and an entry costs a store to memory where a transaction would cost a flush.
 ///
-/// `sent` says that bytes may have left, and stands in the store before they can. A worker claims ahead, so at its death
-/// more commands are `sent` than were begun; the board tells them apart for whoever releases them. One that was not begun
-/// is neither suspected of the death nor in doubt. Without a board (another machine, a reboot, a full disk) all count as
-/// begun.
+/// The status `sent` says that bytes may have left, and is durable before they can. A worker claims ahead, so
+/// when it dies more commands are `sent` than were started; this log tells them apart for the coordinator
+/// that reaps. A command that was not started is neither suspected of the death nor in doubt. Without the log
+/// (another machine, a reboot, a full disk) all count as started.
 ///
-/// The file is `run/begun-<seat>-<epoch>`: for each place a UUID, and 8 bytes that say whether it executes (1), has ended
-/// and waits for its commit (2), or is none (0).
+/// The file is `run/begun-<seat>-<epoch>`. Each entry has 24 bytes: the UUID, and a 64-bit state: 0 free, 1
+/// executing, 2 ended but not committed.
 package final class StartedExecutions {
-    /// What a dead worker had begun. - `executing`: may have killed it. `ended`: bytes may have left, no more.
+    /// The entries of a dead worker.
     package struct Reading: Sendable, Equatable {
+        /// Each of these may have caused the death.
         package var executing: Set<CommandID> = []
+        /// Bytes of these may have left, but they did not run when the worker died.
         package var ended: Set<CommandID> = []
 
         package init(executing: Set<CommandID> = [], ended: Set<CommandID> = []) {
@@ -24,7 +26,7 @@ package final class StartedExecutions {
         }
     }
 
-    private enum Mark: UInt64 {
+    private enum State: UInt64 {
         case free = 0
         case executing = 1
         case ended = 2
@@ -38,15 +40,15 @@ package final class StartedExecutions {
     private var free: [Int]
 
     /// Makes the file.
-    /// - Parameter capacity: executions whose end is not committed, at most.
-    /// - Returns: nil where that is not possible; the worker does without.
+    /// - Parameter capacity: the maximum number of executions whose end is not committed.
+    /// - Returns: nil where that is not possible. The worker then runs without a log.
     package init?(in run: RunDirectory, seat: Int, epoch: Int64, capacity: Int) {
         path = run.startedExecutions(seat: seat, epoch: epoch)
         size = Self.stride * capacity
         let descriptor = clinux_open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        // Blocks are reserved: a write to a hole of a full disk would end the process by a signal.
+        // Reserves the blocks: on a full disk, a write to a hole of a mapped file ends the process by SIGBUS.
         guard posix_fallocate(descriptor, 0, off_t(size)) == 0,
             let memory = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), memory != MAP_FAILED
         else {
@@ -59,8 +61,9 @@ package final class StartedExecutions {
 
     deinit { munmap(memory, size) }
 
-    /// Call it before the first byte may leave. - Returns: the place, to be given back; nil where none is free, and then
-    /// the board is worth nothing: ``remove()`` it.
+    /// Records that an execution starts. Call it before the first byte may leave.
+    /// - Returns: the entry, for ``end(_:)`` and ``clear(_:)``; nil where none is free. Then the log is
+    ///   incomplete: ``remove()`` it.
     package func begin(_ id: CommandID) -> Int? {
         guard let entry = free.popLast() else { return nil }
         memory.storeBytes(of: id.high, toByteOffset: Self.stride * entry, as: UInt64.self)
@@ -69,23 +72,23 @@ package final class StartedExecutions {
         return entry
     }
 
-    /// Call it when its operation has ended.
+    /// Records that the operation has ended.
     package func end(_ entry: Int) { set(.ended, at: entry) }
 
-    /// Call it when the end is committed. Gives the place back.
+    /// Frees the entry. Call it when the end is committed.
     package func clear(_ entry: Int) {
         set(.free, at: entry)
         free.append(entry)
     }
 
-    private func set(_ mark: Mark, at entry: Int) {
-        memory.storeBytes(of: mark.rawValue, toByteOffset: Self.stride * entry + 16, as: UInt64.self)
+    private func set(_ state: State, at entry: Int) {
+        memory.storeBytes(of: state.rawValue, toByteOffset: Self.stride * entry + 16, as: UInt64.self)
     }
 
-    /// From now on all that this worker has claimed counts as begun.
+    /// Deletes the file. From now on all commands that this worker has claimed count as started.
     package func remove() { unlink(path) }
 
-    /// What a dead worker had begun and not ended; nil where nobody knows.
+    /// The entries of a dead worker; nil where there is no log.
     package static func read(in run: RunDirectory, seat: Int, epoch: Int64) -> Reading? {
         let descriptor = clinux_open(run.startedExecutions(seat: seat, epoch: epoch), O_RDONLY | O_CLOEXEC, 0)
         guard descriptor >= 0 else { return nil }
@@ -98,23 +101,25 @@ package final class StartedExecutions {
         var reading = Reading()
         for first in Swift.stride(from: 0, to: words.count - 2, by: 3) {
             let id = CommandID(high: words[first], low: words[first + 1])
-            switch Mark(rawValue: words[first + 2]) {
+            switch State(rawValue: words[first + 2]) {
             case .free: break
             case .ended: reading.ended.insert(id)
-            // What this version does not know may be executing.
+            // A state of a newer version counts as executing.
             case .executing, nil: reading.executing.insert(id)
             }
         }
         return reading
     }
 
-    /// Whoever has released the commands of a dead worker clears up after it.
+    /// Deletes the file of a dead worker, after its commands were released.
     package static func remove(in run: RunDirectory, seat: Int, epoch: Int64) {
         unlink(run.startedExecutions(seat: seat, epoch: epoch))
     }
 
-    /// Removes what nobody has cleared up: the boards that are of none of the sessions.
-    /// - Parameter sessions: called after the directory was listed, since a worker opens its session before its board.
+    /// Deletes the files of workers without a session.
+    /// - Parameter sessions: reads the sessions. It is called after the directory was listed, because a
+    ///   worker opens its session before its log.
+    /// - Returns: the sessions.
     package static func removeStale(
         in run: RunDirectory, sessions: () throws(StoreError) -> [Session]
     ) throws(StoreError) -> [Session] {

@@ -1,20 +1,22 @@
 internal import Commands
 
-/// One shard of a ``MemoryStore``: what a file holds, in dictionaries. The rules are ``StoredCommand``'s.
+/// One shard of a ``MemoryStore``: the tables and indices of ``Schema`` as dictionaries. ``StoredCommand``
+/// has the rules.
 struct MemoryShard {
     let number: Int
     private(set) var rows: [CommandID: StoredCommand] = [:]
     private(set) var payloads: [CommandID: [UInt8]] = [:]
     var results: [CommandID: [UInt8]] = [:]
-    /// What executions leave to the next ones.
+    /// The checkpoints that executions left.
     var checkpoints: [CommandID: [UInt8]] = [:]
     private(set) var transitions: [Transition] = []
-    private(set) var counts = Counts()
+    private(set) var counts = CommandCounts()
     var sessions: [Session] = []
     private var ready: [ReadyKey: [Int64: CommandID]] = [:]
     private var heldBack: Set<CommandID> = []
     private var deadlines: Set<CommandID> = []
     private var inFlight: Set<CommandID> = []
+    /// The commands that hold unique keys.
     private var holders: [UniqueKey: CommandID] = [:]
     private var seq: Int64 = 0
     private var turn: Int64 = 0
@@ -23,7 +25,7 @@ struct MemoryShard {
 
     // MARK: Changes
 
-    /// Adds a draft, or says what has its unique key.
+    /// Inserts a draft, unless a command holds its unique key.
     mutating func insert(
         _ draft: CommandDraft, fingerprint: [UInt8]?, id: CommandID, now: Timestamp
     ) -> Result<Submission, StoreError> {
@@ -34,25 +36,27 @@ struct MemoryShard {
         turn += 1
         var row = StoredCommand(draft, fingerprint: fingerprint, id: id, turn: turn, now: now)
         payloads[id] = draft.payload
-        transact(&row) { $0.begin(&$1) }
+        transact(&row) { $0.recordCreation(&$1) }
         return .success(Submission(id: id, isExisting: false, turn: turn))
     }
 
-    /// The command that holds a unique key. One whose period has lapsed gives the key up here.
+    /// The command that holds a unique key; nil where the key is free. A command whose period has lapsed
+    /// gives the key up here.
     mutating func holder(of unique: UniqueKey, at now: Timestamp) -> UniqueKeyHolder? {
         guard let id = holders[unique], var row = rows[id] else { return nil }
         let holder = UniqueKeyHolder(
             id: id, turn: row.command.turn, fingerprint: row.fingerprint, period: row.command.uniqueFor,
-            start: row.command.createdAt)
+            submittedAt: row.command.createdAt)
         guard holder.hasLapsed(at: now) else { return holder }
         row.keyIsFree = true
         replace(id, by: row)
         return nil
     }
 
-    /// Changes a row by its own rules, and keeps the transitions that it records.
+    /// Changes a row, and adds the transitions that `body` records.
+    /// - Returns: nil where there is no such row.
     mutating func change<Value>(
-        _ id: CommandID, _ body: (inout StoredCommand, inout Journal) -> Value
+        _ id: CommandID, _ body: (inout StoredCommand, inout TransactionChanges) -> Value
     ) -> Value? {
         guard var row = rows[id] else { return nil }
         return transact(&row, body)
@@ -60,16 +64,16 @@ struct MemoryShard {
 
     @discardableResult
     private mutating func transact<Value>(
-        _ row: inout StoredCommand, _ body: (inout StoredCommand, inout Journal) -> Value
+        _ row: inout StoredCommand, _ body: (inout StoredCommand, inout TransactionChanges) -> Value
     ) -> Value {
-        var journal = Journal()
-        journal.begin(after: seq)
-        let value = body(&row, &journal)
-        seq = journal.seq
-        transitions += journal.entries.map(\.transition)
+        var changes = TransactionChanges()
+        changes.begin(after: seq)
+        let value = body(&row, &changes)
+        seq = changes.newestSeq
+        transitions += changes.entries.map(\.transition)
         for status in CommandStatus.allCases {
             for qos in QualityOfService.allCases {
-                let change = journal.deltas[Journal.cell(status, qos)]
+                let change = changes.countChanges[TransactionChanges.cell(status, qos)]
                 if change != 0 { counts[status, qos] += change }
             }
         }
@@ -89,7 +93,7 @@ struct MemoryShard {
         transitions.removeAll { ids.contains($0.id) }
     }
 
-    /// Keeps what is looked up in step with the rows, as indices do.
+    /// Replaces a row and updates the dictionaries that serve as indices.
     private mutating func replace(_ id: CommandID, by row: StoredCommand?) {
         if let old = rows[id] {
             if old.isReady { ready[old.readyKey]?[old.command.turn] = nil }
@@ -108,7 +112,7 @@ struct MemoryShard {
         if row.command.status.isClaimed { inFlight.insert(id) }
     }
 
-    // MARK: Looks
+    // MARK: Reading
 
     var readyKeys: Set<ReadyKey> { Set(ready.keys) }
 
@@ -117,12 +121,13 @@ struct MemoryShard {
         return turns.prefix(max(limit, 0)).compactMap { rows[$0.value]?.ready }
     }
 
-    /// Rows that something holds back until a moment, the earliest first.
-    var waiting: [StoredCommand] {
+    /// Rows that wait for their `notBefore`, the earliest first.
+    var heldBackRows: [StoredCommand] {
         heldBack.compactMap { rows[$0] }.sorted { $0.command.notBefore < $1.command.notBefore }
     }
 
-    var limited: [StoredCommand] {
+    /// Rows with an open deadline, the earliest first.
+    var withDeadline: [StoredCommand] {
         deadlines.compactMap { rows[$0] }.sorted { ($0.openDeadline ?? .zero) < ($1.openDeadline ?? .zero) }
     }
 

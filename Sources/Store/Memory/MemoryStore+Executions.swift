@@ -2,14 +2,14 @@ package import Commands
 
 extension MemoryStore {
     package func open(_ session: Session, shard: Int) throws(StoreError) {
-        try with(shard) { shard in
+        try withShard(shard) { shard in
             shard.sessions.removeAll { $0.seat == session.seat && $0.epoch == session.epoch }
             shard.sessions.append(session)
         }
     }
 
     package func close(seat: Int, epoch: Int64) {
-        all { state in
+        withState { state in
             for index in state.shards.indices where state.shards[index].claimed(seat: seat, epoch: epoch).isEmpty {
                 state.shards[index].sessions.removeAll { $0.seat == seat && $0.epoch == epoch }
             }
@@ -17,7 +17,7 @@ extension MemoryStore {
     }
 
     package func sessions() -> [Session] {
-        all { state in
+        withState { state in
             var sessions: [Session] = []
             for session in state.shards.flatMap(\.sessions)
             where !sessions.contains(where: { $0.seat == session.seat && $0.epoch == session.epoch }) {
@@ -30,7 +30,7 @@ extension MemoryStore {
     package func apply(
         _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp, timeout: Duration
     ) throws(StoreError) -> [ExecutionOutcome] {
-        try with(shard) { shard in
+        try withShard(shard) { shard in
             writes.map { write in
                 switch write {
                 case .claim(let id, let turn, let sent):
@@ -39,7 +39,7 @@ extension MemoryStore {
                 case .offset(let id, let claim, let offset, let total):
                     shard.progress(id, claim: claim, offset: offset, total: total, now: now)
                 case .saveCheckpoint(let id, let claim, let state): shard.saveCheckpoint(id, claim: claim, state)
-                case .end(let id, let claim, let ending): shard.end(id, claim: claim, ending, now: now)
+                case .end(let id, let claim, let result): shard.end(id, claim: claim, result, now: now)
                 }
             }
         }
@@ -49,7 +49,7 @@ extension MemoryStore {
         seat: Int, epoch: Int64, counts: Bool, started: StartedExecutions.Reading?, reason: String, now: Timestamp,
         released: ([StatusEvent], [ReadyCommand]) -> Void
     ) {
-        let (events, ready) = all { state in
+        let (events, ready) = withState { state in
             let isConvicted = state.shards.contains { shard in
                 shard.claimed(seat: seat, epoch: epoch).contains {
                     $0.command.suspect && started?.executing.contains($0.id) ?? true
@@ -61,11 +61,11 @@ extension MemoryStore {
                 for row in state.shards[index].claimed(seat: seat, epoch: epoch) {
                     let executes = started?.executing.contains(row.id) ?? true
                     let isStarted = executes || started?.ended.contains(row.id) ?? true
-                    let changed = state.shards[index].change(row.id) { row, journal in
+                    let changed = state.shards[index].change(row.id) { row, changes in
                         row.release(
                             charged: counts && executes && row.command.suspect,
                             suspected: counts && executes && !isConvicted, started: isStarted, reason: reason, now: now,
-                            &journal
+                            &changes
                         ).map { row.event($0, shard: index) }
                     }
                     events += changed ?? []
@@ -78,13 +78,13 @@ extension MemoryStore {
         released(events, ready)
     }
 
-    // MARK: Wishes of people
+    // MARK: Requests of people
 
     package func cancel(_ id: CommandID, reason: String, now: Timestamp) throws(StoreError) -> CancelOutcome {
         let number = id.shard(of: shardCount)
-        let outcome = try with(number) { shard in
-            shard.change(id) { row, journal -> CancelOutcome in
-                switch row.cancel(reason: reason, now: now, &journal) {
+        let outcome = try withShard(number) { shard in
+            shard.change(id) { row, changes -> CancelOutcome in
+                switch row.cancel(reason: reason, now: now, &changes) {
                 case .cancelled(let transition): .cancelled(row.event(transition, shard: number))
                 case .requested: .requested(row.claimed)
                 case .ended: .ended(row.command.status)
@@ -97,17 +97,17 @@ extension MemoryStore {
 
     package func retry(_ id: CommandID, now: Timestamp) throws(StoreError) -> StatusEvent? {
         let number = id.shard(of: shardCount)
-        return try with(number) { shard throws(StoreError) in
+        return try withShard(number) { shard throws(StoreError) in
             guard let row = shard.rows[id] else { throw StoreError.noCommand(id) }
             var renewed = row
-            var journal = Journal()
-            if row.keyIsFree, renewed.retry(now: now, &journal) != nil, let unique = renewed.unique,
+            var changes = TransactionChanges()
+            if row.keyIsFree, renewed.retry(now: now, &changes) != nil, let unique = renewed.unique,
                 let holder = shard.holder(of: unique, at: now)
             {
                 throw holder.conflict(over: unique.key)
             }
-            let event = shard.change(id) { row, journal in
-                row.retry(now: now, &journal).map { row.event($0, shard: number) }
+            let event = shard.change(id) { row, changes in
+                row.retry(now: now, &changes).map { row.event($0, shard: number) }
             }
             guard let event = event ?? nil else { return nil }
             shard.results[id] = nil
@@ -119,16 +119,16 @@ extension MemoryStore {
         _ id: CommandID, as status: CommandStatus, now: Timestamp
     ) throws(StoreError) -> StatusEvent? {
         let number = id.shard(of: shardCount)
-        return try with(number) { shard throws(StoreError) in
+        return try withShard(number) { shard throws(StoreError) in
             guard shard.rows[id] != nil else { throw StoreError.noCommand(id) }
-            return shard.change(id) { row, journal in
-                row.resolve(as: status, now: now, &journal).map { row.event($0, shard: number) }
+            return shard.change(id) { row, changes in
+                row.resolve(as: status, now: now, &changes).map { row.event($0, shard: number) }
             } ?? nil
         }
     }
 
     package func requalify(_ id: CommandID, qos: QualityOfService, now: Timestamp) throws(StoreError) -> Bool {
-        try with(id.shard(of: shardCount)) { $0.change(id) { $0.requalify(qos, now: now, &$1) } ?? false }
+        try withShard(id.shard(of: shardCount)) { $0.change(id) { $0.requalify(qos, now: now, &$1) } ?? false }
     }
 }
 
@@ -140,17 +140,17 @@ extension MemoryShard {
             return .refused
         }
         let checkpoint = checkpoints[id]
-        return change(id) { row, journal -> ExecutionOutcome in
+        return change(id) { row, changes -> ExecutionOutcome in
             guard turn == 0 || row.command.turn == turn,
-                let transitions = row.claim(seat: seat, epoch: epoch, sent: sent, now: now, &journal)
+                let transitions = row.claim(seat: seat, epoch: epoch, sent: sent, now: now, &changes)
             else { return .refused }
             return .claimed(row.command, payload: payload, checkpoint: checkpoint, transitions)
         } ?? .refused
     }
 
     fileprivate mutating func send(_ id: CommandID, claim: Int, now: Timestamp) -> ExecutionOutcome {
-        change(id) { row, journal -> ExecutionOutcome in
-            switch row.send(claim: claim, now: now, &journal) {
+        change(id) { row, changes -> ExecutionOutcome in
+            switch row.send(claim: claim, now: now, &changes) {
             case .replaced: .replaced
             case .refused: .refused
             case .sent(let transition): .done([transition], retries: row.command.retries)
@@ -178,16 +178,16 @@ extension MemoryShard {
         return .done([], retries: command.retries)
     }
 
-    fileprivate mutating func end(_ id: CommandID, claim: Int, _ ending: ExecutionResult, now: Timestamp)
-        -> ExecutionOutcome
-    {
-        let outcome = change(id) { row, journal -> ExecutionOutcome in
-            guard let transitions = row.end(claim: claim, ending, now: now, chance: .random(in: 0..<1), &journal) else {
+    fileprivate mutating func end(
+        _ id: CommandID, claim: Int, _ result: ExecutionResult, now: Timestamp
+    ) -> ExecutionOutcome {
+        let outcome = change(id) { row, changes -> ExecutionOutcome in
+            guard let transitions = row.end(claim: claim, result, now: now, chance: .random(in: 0..<1), &changes) else {
                 return .replaced
             }
             return .done(transitions, retries: row.command.retries)
         }
-        if case .done? = outcome, case .success(let result?) = ending { results[id] = result }
+        if case .done? = outcome, case .success(let body?) = result { results[id] = body }
         return outcome ?? .replaced
     }
 }

@@ -4,30 +4,30 @@ extension MemoryStore {
     package func ready(
         shard: Int, destination: Destination, qos: QualityOfService, afterTurn: Int64, limit: Int
     ) throws(StoreError) -> [ReadyCommand] {
-        try with(shard) { $0.ready(ReadyKey(destination: destination, qos: qos), after: afterTurn, limit: limit) }
+        try withShard(shard) { $0.ready(ReadyKey(destination: destination, qos: qos), after: afterTurn, limit: limit) }
     }
 
-    package func readyKeys(shard: Int) throws(StoreError) -> Set<ReadyKey> { try with(shard) { $0.readyKeys } }
+    package func readyKeys(shard: Int) throws(StoreError) -> Set<ReadyKey> { try withShard(shard) { $0.readyKeys } }
 
     package func ready(shard: Int, ids: [CommandID]) throws(StoreError) -> [ReadyCommand] {
-        try with(shard) { shard in ids.compactMap { shard.rows[$0] }.filter(\.isReady).map(\.ready) }
+        try withShard(shard) { shard in ids.compactMap { shard.rows[$0] }.filter(\.isReady).map(\.ready) }
     }
 
     package func promoteDue(
         shard: Int, now: Timestamp, limit: Int
     ) throws(StoreError) -> (ready: [ReadyCommand], next: Timestamp?) {
-        try with(shard) { shard in
-            let due = shard.waiting.prefix { $0.command.notBefore <= now }.prefix(max(limit, 0))
+        try withShard(shard) { shard in
+            let due = shard.heldBackRows.prefix { $0.command.notBefore <= now }.prefix(max(limit, 0))
             for row in due { _ = shard.change(row.id) { row, _ in row.command.notBefore = .zero } }
             let ready = due.compactMap { shard.rows[$0.id] }.filter(\.isReady).map(\.ready)
-            return (ready, shard.waiting.first?.command.notBefore)
+            return (ready, shard.heldBackRows.first?.command.notBefore)
         }
     }
 
     package func shiftBackoffs(shard: Int, by jump: Duration, writtenBefore: Timestamp?) throws(StoreError) {
-        try with(shard) { shard in
-            // As in SQL: a producer's own time stays.
-            for row in shard.waiting
+        try withShard(shard) { shard in
+            // A time of day that a producer named is not shifted.
+            for row in shard.heldBackRows
             where row.command.status == .error || row.command.status == .new && row.command.claim > 0 {
                 if let writtenBefore, row.command.updatedAt >= writtenBefore { continue }
                 _ = shard.change(row.id) { row, _ in
@@ -39,26 +39,27 @@ extension MemoryStore {
     }
 
     package func expire(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Expiry {
-        try with(shard) { shard in
+        try withShard(shard) { shard in
             var expiry = Expiry(cancelled: [], ownersToNotify: [], next: nil)
-            for row in shard.limited.prefix(while: { $0.openDeadline.map { $0 <= now } ?? false }).prefix(max(limit, 0))
+            for row in shard.withDeadline.prefix(while: { $0.openDeadline.map { $0 <= now } ?? false }).prefix(
+                max(limit, 0))
             {
                 let number = shard.number
-                _ = shard.change(row.id) { row, journal in
-                    switch row.cancel(reason: StoredCommand.deadlinePassed, now: now, &journal) {
+                _ = shard.change(row.id) { row, changes in
+                    switch row.cancel(reason: StoredCommand.deadlinePassed, now: now, &changes) {
                     case .cancelled(let transition): expiry.cancelled.append(row.event(transition, shard: number))
                     case .requested: expiry.ownersToNotify.append(row.claimed)
                     case .ended: row.openDeadline = nil
                     }
                 }
             }
-            expiry.next = shard.limited.first?.openDeadline
+            expiry.next = shard.withDeadline.first?.openDeadline
             return expiry
         }
     }
 
     package func events(shard: Int, after seq: Int64, limit: Int) throws(StoreError) -> [StatusEvent] {
-        try with(shard) { shard in
+        try withShard(shard) { shard in
             shard.transitions.drop { $0.seq <= seq }.prefix(max(limit, 0)).compactMap { transition in
                 shard.rows[transition.id]?.event(transition, shard: shard.number)
             }
@@ -66,17 +67,17 @@ extension MemoryStore {
     }
 
     package func transitionRange(shard: Int) throws(StoreError) -> ClosedRange<Int64>? {
-        try with(shard) { shard in
+        try withShard(shard) { shard in
             guard let first = shard.transitions.first, let last = shard.transitions.last else { return nil }
             return first.seq...last.seq
         }
     }
 
-    package func claimed(shard: Int) throws(StoreError) -> [ClaimedRow] {
-        try with(shard) { $0.claimed.map(\.claimed) }
+    package func claimed(shard: Int) throws(StoreError) -> [ClaimedCommand] {
+        try withShard(shard) { $0.claimed.map(\.claimed) }
     }
 
-    package func cancellationRequests(shard: Int) throws(StoreError) -> [ClaimedRow] {
-        try with(shard) { $0.claimed.filter(\.command.cancelRequested).map(\.claimed) }
+    package func cancellationRequests(shard: Int) throws(StoreError) -> [ClaimedCommand] {
+        try withShard(shard) { $0.claimed.filter(\.command.cancelRequested).map(\.claimed) }
     }
 }

@@ -1,7 +1,7 @@
 package import Commands
 internal import Synchronization
 
-/// A store that is gone with its process: for tests, and for programs that need no durability.
+/// A store in memory, which ends with its process: for tests, and for programs that need no durability.
 package final class MemoryStore: CommandStore {
     struct State {
         var shards: [MemoryShard]
@@ -13,8 +13,8 @@ package final class MemoryStore: CommandStore {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - shardCount: a power of two from 1 to 256; any other number is taken as 8.
-    ///   - types: commands of these are accepted before any worker has said that it runs them.
+    ///   - shardCount: a power of two from 1 to 256; for any other number the store has 8 shards.
+    ///   - types: known types, which are accepted before any worker has registered.
     package init(shardCount: Int = 8, types: Set<String> = CommandType.builtIn) {
         let isPower = (1...256).contains(shardCount) && shardCount & (shardCount - 1) == 0
         self.shardCount = isPower ? shardCount : 8
@@ -22,7 +22,7 @@ package final class MemoryStore: CommandStore {
     }
 
     /// Runs `body` with the shard of that number.
-    func with<Value: Sendable>(
+    func withShard<Value: Sendable>(
         _ shard: Int, _ body: (inout MemoryShard) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         try state.withLock { state throws(StoreError) in
@@ -33,7 +33,7 @@ package final class MemoryStore: CommandStore {
         }
     }
 
-    func all<Value: Sendable>(_ body: (inout State) -> Value) -> Value { state.withLock { body(&$0) } }
+    func withState<Value: Sendable>(_ body: (inout State) -> Value) -> Value { state.withLock { body(&$0) } }
 
     // MARK: Producers
 
@@ -42,7 +42,7 @@ package final class MemoryStore: CommandStore {
     ) -> [Result<Submission, StoreError>] {
         var random = BufferedRandom()
         let fingerprints = drafts.map(\.fingerprint)
-        return all { state in
+        return withState { state in
             zip(drafts, fingerprints).map { draft, fingerprint in
                 if let problem = draft.problem { return .failure(problem) }
                 guard allowUnknownTypes || state.types.contains(draft.type) else {
@@ -56,29 +56,29 @@ package final class MemoryStore: CommandStore {
         }
     }
 
-    package func types() -> Set<String> { all { $0.types } }
+    package func types() -> Set<String> { withState { $0.types } }
 
     package func record(types: Set<String>) throws(StoreError) {
         if let wrong = types.first(where: { !CommandDraft.isType($0) }) {
-            throw StoreError(.invalid, "“\(wrong)” is no command type: 1 to 64 of a-z, 0-9, “.” and “-”.")
+            throw StoreError(.invalid, "“\(wrong)” is not a command type: 1 to 64 of a-z, 0-9, “.” and “-”.")
         }
-        all { $0.types.formUnion(types) }
+        withState { $0.types.formUnion(types) }
     }
 
     // MARK: Readers
 
-    private func row(_ id: CommandID) -> StoredCommand? { all { $0.shards[id.shard(of: shardCount)].rows[id] } }
+    private func row(_ id: CommandID) -> StoredCommand? { withState { $0.shards[id.shard(of: shardCount)].rows[id] } }
 
     package func command(_ id: CommandID) -> Command? { row(id)?.command }
-    package func payload(_ id: CommandID) -> [UInt8]? { all { $0.shards[id.shard(of: shardCount)].payloads[id] } }
-    package func result(_ id: CommandID) -> [UInt8]? { all { $0.shards[id.shard(of: shardCount)].results[id] } }
+    package func payload(_ id: CommandID) -> [UInt8]? { withState { $0.shards[id.shard(of: shardCount)].payloads[id] } }
+    package func result(_ id: CommandID) -> [UInt8]? { withState { $0.shards[id.shard(of: shardCount)].results[id] } }
 
     package func timeline(_ id: CommandID) -> [Transition] {
-        all { $0.shards[id.shard(of: shardCount)].transitions.filter { $0.id == id } }
+        withState { $0.shards[id.shard(of: shardCount)].transitions.filter { $0.id == id } }
     }
 
     package func list(_ filter: CommandFilter, after: CommandID?, limit: Int) -> [Command] {
-        let commands = all { state in
+        let commands = withState { state in
             state.shards.flatMap { $0.rows.values.map(\.command) }.filter { command in
                 after.map { command.id > $0 } ?? true
                     && filter.status.map { $0 == command.status } ?? true
@@ -89,9 +89,9 @@ package final class MemoryStore: CommandStore {
         return Array(commands.sorted { $0.id < $1.id }.prefix(min(max(limit, 0), 1000)))
     }
 
-    package func counts() -> Counts {
-        all { state in
-            var counts = Counts()
+    package func counts() -> CommandCounts {
+        withState { state in
+            var counts = CommandCounts()
             for shard in state.shards {
                 for (status, cells) in shard.counts.cells {
                     for (qos, n) in cells where n != 0 { counts[status, qos] += n }
@@ -104,25 +104,25 @@ package final class MemoryStore: CommandStore {
     // MARK: Settings and upkeep
 
     package func set(_ settings: [(key: String, value: String?)], timeout: Duration) {
-        all { store in for (key, value) in settings { store.settings[key] = value } }
+        withState { store in for (key, value) in settings { store.settings[key] = value } }
     }
 
     package func settings(prefix: String) -> [String: String] {
-        all { $0.settings.filter { $0.key.hasPrefix(prefix) } }
+        withState { $0.settings.filter { $0.key.hasPrefix(prefix) } }
     }
 
     package func prune(
         shard: Int, before: Timestamp, statuses: Set<CommandStatus>, limit: Int
-    ) throws(StoreError) -> Pruned {
-        try with(shard) { shard in
+    ) throws(StoreError) -> PruneResult {
+        try withShard(shard) { shard in
             let old = shard.rows.values.filter { row in
                 row.command.status.isFinal && statuses.contains(row.command.status) && row.command.updatedAt < before
             }
-            let victims = old.sorted { $0.command.updatedAt < $1.command.updatedAt }.prefix(max(limit, 0))
-            var pruned = Pruned()
-            pruned.count = victims.count
-            pruned.abandoned = victims.filter { $0.command.status != .success }.compactMap { shard.payloads[$0.id] }
-            shard.delete(Set(victims.map(\.id)))
+            let candidates = old.sorted { $0.command.updatedAt < $1.command.updatedAt }.prefix(max(limit, 0))
+            var pruned = PruneResult()
+            pruned.count = candidates.count
+            pruned.abandoned = candidates.filter { $0.command.status != .success }.compactMap { shard.payloads[$0.id] }
+            shard.delete(Set(candidates.map(\.id)))
             return pruned
         }
     }
@@ -130,7 +130,7 @@ package final class MemoryStore: CommandStore {
     package func checkpoint(shard: Int) -> Int64 { 0 }
     package func walSize(shard: Int) -> Int64 { 0 }
 
-    /// A store in memory cannot be copied to files.
+    /// - Throws: `.invalid`: a store in memory has no files to copy.
     package func backup(to directory: String, progress: (_ shard: Int) -> Void) throws(StoreError) {
         throw StoreError(.invalid, "A store in memory has no files to copy to \(directory).")
     }

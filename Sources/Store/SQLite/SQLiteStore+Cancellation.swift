@@ -3,7 +3,7 @@ package import Commands
 extension SQLiteStore {
     package func cancel(_ id: CommandID, reason: String, now: Timestamp) throws(StoreError) -> CancelOutcome {
         try change(id) { row, connection throws(StoreError) in
-            switch row.cancel(reason: reason, now: now, &connection.journal) {
+            switch row.cancel(reason: reason, now: now, &connection.changes) {
             case .cancelled(let transition): (.cancelled(self.event(row, transition)), true)
             case .requested: (.requested(row.claimed), true)
             case .ended: (.ended(row.command.status), false)
@@ -14,7 +14,7 @@ extension SQLiteStore {
     package func retry(_ id: CommandID, now: Timestamp) throws(StoreError) -> StatusEvent? {
         try change(id) { row, connection throws(StoreError) in
             let hadKey = !row.keyIsFree
-            guard let transition = row.retry(now: now, &connection.journal) else { return (nil, false) }
+            guard let transition = row.retry(now: now, &connection.changes) else { return (nil, false) }
             if !hadKey { try connection.reclaimKey(of: row, at: now) }
             try connection.dropResult(of: row)
             return (self.event(row, transition), true)
@@ -25,14 +25,14 @@ extension SQLiteStore {
         _ id: CommandID, as status: CommandStatus, now: Timestamp
     ) throws(StoreError) -> StatusEvent? {
         try change(id) { row, connection throws(StoreError) in
-            guard let transition = row.resolve(as: status, now: now, &connection.journal) else { return (nil, false) }
+            guard let transition = row.resolve(as: status, now: now, &connection.changes) else { return (nil, false) }
             return (self.event(row, transition), true)
         }
     }
 
     package func requalify(_ id: CommandID, qos: QualityOfService, now: Timestamp) throws(StoreError) -> Bool {
         try shard(of: id).write { connection throws(StoreError) in
-            guard var row = try connection.find(id), row.requalify(qos, now: now, &connection.journal) else {
+            guard var row = try connection.find(id), row.requalify(qos, now: now, &connection.changes) else {
                 return false
             }
             try connection.save(row)
@@ -40,7 +40,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Changes one command in a transaction of its own, and saves it where `body` says so.
+    /// Changes one command in a transaction of its own.
+    /// - Parameter body: returns a value, and whether the row is to be saved.
     private func change<Value: Sendable>(
         _ id: CommandID, _ body: (inout StoredCommand, Connection) throws(StoreError) -> (Value, Bool)
     ) throws(StoreError) -> Value {
@@ -58,7 +59,8 @@ extension SQLiteStore {
 }
 
 extension Connection {
-    /// A command that gave its unique key up takes it back only where no other command holds it.
+    /// Takes back the unique key that a command gave up.
+    /// - Throws: `.conflict` where another command holds the key.
     fileprivate func reclaimKey(of row: StoredCommand, at now: Timestamp) throws(StoreError) {
         guard let unique = row.unique, let holder = try holder(of: unique, at: now) else { return }
         throw holder.conflict(over: unique.key)

@@ -2,7 +2,7 @@ package import Commands
 
 extension SQLiteStore {
     package func open(_ session: Session, shard: Int) throws(StoreError) {
-        try self.shard(shard).write(timeout: shortTimeout) { connection throws(StoreError) in
+        try self.shard(shard).write(timeout: WriteTimeout.background) { connection throws(StoreError) in
             let open = try connection.statement(.openSession)
             open.bind(session.seat, at: 1)
             open.bind(session.epoch, at: 2)
@@ -16,8 +16,8 @@ extension SQLiteStore {
     package func close(seat: Int, epoch: Int64) throws(StoreError) {
         for shard in shards {
             do throws(StoreError) {
-                try sound { () throws(StoreError) in
-                    try shard.write(timeout: shortTimeout) { connection throws(StoreError) in
+                try ifUsable { () throws(StoreError) in
+                    try shard.write(timeout: WriteTimeout.background) { connection throws(StoreError) in
                         let close = try connection.statement(.closeSession)
                         close.bind(seat, at: 1)
                         close.bind(epoch, at: 2)
@@ -31,10 +31,10 @@ extension SQLiteStore {
     }
 
     package func sessions() throws(StoreError) -> [Session] {
-        // A reap that was cut leaves some shards with the session and some without.
+        // After an interrupted reap some shards have the session and some have not.
         var sessions: [Session] = []
         for shard in shards {
-            let found = try sound { () throws(StoreError) in
+            let found = try ifUsable { () throws(StoreError) in
                 try shard.use { connection throws(StoreError) in
                     let statement = try connection.statement(.sessions)
                     var found: [Session] = []
@@ -73,28 +73,31 @@ extension SQLiteStore {
                         try connection.progress(id, claim: claim, offset: offset, total: total, now: now))
                 case .saveCheckpoint(let id, let claim, let state):
                     outcomes.append(try connection.saveCheckpoint(id, claim: claim, state))
-                case .end(let id, let claim, let ending):
-                    outcomes.append(try connection.end(id, claim: claim, ending, now: now))
+                case .end(let id, let claim, let result):
+                    outcomes.append(try connection.end(id, claim: claim, result, now: now))
                 }
             }
             return outcomes
         }
     }
 
-    /// What a shard has of a dead worker, in the order of reaping: a call that was cut and is repeated finds the suspect
-    /// while others can still be judged by it, and decides alike.
-    private enum Remains: CaseIterable { case commands, suspect, session }
+    /// The phase in which a shard is reaped, by what it has of the dead worker: only commands without a
+    /// suspect; a suspect; nothing but the session row.
+    ///
+    /// The shard of the suspect comes late, so that a reap that was interrupted and is repeated still finds
+    /// the suspect and decides alike.
+    private enum ReapPhase: CaseIterable { case commands, suspect, session }
 
     package func reap(
         seat: Int, epoch: Int64, counts: Bool, started: StartedExecutions.Reading?, reason: String, now: Timestamp,
         released: ([StatusEvent], [ReadyCommand]) -> Void
     ) throws(StoreError) {
-        var found: [(shard: Shard, remains: Remains)] = []
-        // The first of each phase: what is in the other shards need not wait for it.
+        var found: [(shard: Shard, phase: ReapPhase)] = []
+        // The first error of a phase is thrown after the phase, so that it does not hold up the other shards.
         var problem: StoreError?
         for shard in shards {
             do throws(StoreError) {
-                let remains = try sound { () throws(StoreError) -> Remains in
+                let phase = try ifUsable { () throws(StoreError) -> ReapPhase in
                     try shard.use { connection throws(StoreError) in
                         let rows = try connection.inFlight(seat: seat, epoch: epoch)
                         let hasSuspect = rows.contains {
@@ -103,18 +106,18 @@ extension SQLiteStore {
                         return hasSuspect ? .suspect : rows.isEmpty ? .session : .commands
                     }
                 }
-                if let remains { found.append((shard, remains)) }
+                if let phase { found.append((shard, phase)) }
             } catch {
                 problem = problem ?? error
             }
         }
-        let isConvicted = found.contains { $0.remains == .suspect }
-        // One after the other: eight at once cost the workers' commits more than they gained (75 ms for 61 from the kill to
-        // the next claim).
-        for remains in Remains.allCases {
-            for (shard, left) in found where left == remains {
+        let isConvicted = found.contains { $0.phase == .suspect }
+        // One shard after the other: eight at once slowed the commits of the other workers more than they gained (75 ms
+        // instead of 61 from the kill to the next claim).
+        for phase in ReapPhase.allCases {
+            for (shard, found) in found where found == phase {
                 do throws(StoreError) {
-                    let done = try sound { () throws(StoreError) in
+                    let done = try ifUsable { () throws(StoreError) in
                         try shard.reap(
                             seat: seat, epoch: epoch, counts: counts, started: started, isConvicted: isConvicted,
                             reason: reason, now: now)
@@ -130,12 +133,13 @@ extension SQLiteStore {
 }
 
 extension Shard {
-    /// In one transaction. - Returns: what was recorded, and what may run again at once.
+    /// Reaps one shard, in one transaction.
+    /// - Returns: the transitions, and the commands that may run again at once.
     fileprivate func reap(
         seat: Int, epoch: Int64, counts: Bool, started: StartedExecutions.Reading?, isConvicted: Bool, reason: String,
         now: Timestamp
     ) throws(StoreError) -> ([StatusEvent], [ReadyCommand]) {
-        try write(timeout: shortTimeout) { connection throws(StoreError) in
+        try write(timeout: WriteTimeout.background) { connection throws(StoreError) in
             var events: [StatusEvent] = []
             var ready: [ReadyCommand] = []
             for var row in try connection.inFlight(seat: seat, epoch: epoch) {
@@ -144,7 +148,7 @@ extension Shard {
                 let transitions = row.release(
                     charged: counts && executes && row.command.suspect,
                     suspected: counts && executes && !isConvicted, started: isStarted, reason: reason, now: now,
-                    &connection.journal)
+                    &connection.changes)
                 try connection.save(row)
                 events += transitions.map { row.event($0, shard: number) }
                 if row.isReady { ready.append(row.ready) }

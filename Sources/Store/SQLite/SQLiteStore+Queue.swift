@@ -40,7 +40,7 @@ extension SQLiteStore {
         try self.shard(shard).use { connection throws(StoreError) in
             let statement = try connection.statement(.readyKeyAfter)
             var keys: Set<ReadyKey> = []
-            // No destination is smaller than the empty one, and no quality than 0.
+            // Before the first pair: no destination is less than the empty text, and no QoS is less than 0.
             var last = (destination: "", qos: -1)
             while true {
                 statement.bind(last.destination, at: 1)
@@ -59,7 +59,7 @@ extension SQLiteStore {
         let shard = try self.shard(shard)
         let look = try shard.use { connection throws(StoreError) in try connection.earliest(.nextDue) }
         guard let look, look <= now else { return ([], look) }
-        let ready = try shard.write(timeout: shortTimeout) { connection throws(StoreError) in
+        let ready = try shard.write(timeout: WriteTimeout.background) { connection throws(StoreError) in
             let due = try connection.statement(.dueRows)
             due.bind(now, at: 1)
             due.bind(max(limit, 0), at: 2)
@@ -81,7 +81,7 @@ extension SQLiteStore {
     }
 
     package func shiftBackoffs(shard: Int, by jump: Duration, writtenBefore: Timestamp?) throws(StoreError) {
-        try self.shard(shard).write(timeout: shortTimeout) { connection throws(StoreError) in
+        try self.shard(shard).write(timeout: WriteTimeout.background) { connection throws(StoreError) in
             let shift = try connection.statement(.shiftBackoffs)
             shift.bind(jump.milliseconds, at: 1)
             shift.bind(writtenBefore, at: 2)
@@ -93,13 +93,13 @@ extension SQLiteStore {
         let shard = try self.shard(shard)
         let look = try shard.use { connection throws(StoreError) in try connection.earliest(.nextDeadline) }
         guard let look, look <= now else { return Expiry(cancelled: [], ownersToNotify: [], next: look) }
-        var expiry = try shard.write(timeout: shortTimeout) { connection throws(StoreError) in
+        var expiry = try shard.write(timeout: WriteTimeout.background) { connection throws(StoreError) in
             let passed = try connection.statement(.deadlines)
             passed.bind(now, at: 1)
             passed.bind(max(limit, 0), at: 2)
             var expiry = Expiry(cancelled: [], ownersToNotify: [], next: nil)
             for var row in try connection.rows(passed) {
-                switch row.cancel(reason: StoredCommand.deadlinePassed, now: now, &connection.journal) {
+                switch row.cancel(reason: StoredCommand.deadlinePassed, now: now, &connection.changes) {
                 case .cancelled(let transition): expiry.cancelled.append(row.event(transition, shard: shard.number))
                 case .requested: expiry.ownersToNotify.append(row.claimed)
                 case .ended: row.openDeadline = nil
@@ -138,11 +138,11 @@ extension SQLiteStore {
         }
     }
 
-    package func claimed(shard: Int) throws(StoreError) -> [ClaimedRow] {
+    package func claimed(shard: Int) throws(StoreError) -> [ClaimedCommand] {
         try self.shard(shard).use { connection throws(StoreError) in try connection.claimedRows(.inFlight) }
     }
 
-    package func cancellationRequests(shard: Int) throws(StoreError) -> [ClaimedRow] {
+    package func cancellationRequests(shard: Int) throws(StoreError) -> [ClaimedCommand] {
         try self.shard(shard).use { connection throws(StoreError) in try connection.claimedRows(.cancellationRequests) }
     }
 }
@@ -152,8 +152,9 @@ extension ReadyCommand {
     fileprivate init(_ row: Statement, destination: Destination, qos: QualityOfService) throws(StoreError) {
         self.init(
             id: try row.id(0), type: row.text(1), qos: qos, destination: destination, turn: row.int64(2),
-            createdAt: row.time(3), suspect: row.bool(4),
-            remaining: ReadyCommand.remaining(from: row.int64(5), of: row.int64(6)))
+            createdAt: row.time(3))
+        suspect = row.bool(4)
+        remaining = ReadyCommand.remaining(from: row.int64(5), of: row.int64(6))
     }
 }
 

@@ -17,7 +17,7 @@ extension SQLiteStore {
         try shard(of: id).use { connection throws(StoreError) in
             guard let row = try connection.find(id) else { return [] }
             var timeline: [Transition] = []
-            var seq = row.last
+            var seq = row.newestSeq
             let statement = try connection.statement(.transition)
             defer { statement.reset() }
             while seq > 0 {
@@ -37,7 +37,7 @@ extension SQLiteStore {
 
     package func list(_ filter: CommandFilter, after: CommandID?, limit: Int) throws(StoreError) -> [Command] {
         let limit = min(max(limit, 0), 1000)
-        let found = try ofEachShard(or: [Command]()) { shard throws(StoreError) in
+        let found = try mapShards(or: [Command]()) { shard throws(StoreError) in
             try shards[shard].use { connection throws(StoreError) in
                 try connection.list(filter, after: after, limit: limit)
             }
@@ -45,8 +45,8 @@ extension SQLiteStore {
         return Array(found.joined().sorted { $0.id < $1.id }.prefix(limit))
     }
 
-    package func counts() throws(StoreError) -> Counts {
-        let cells = try ofEachShard(or: [(CommandStatus, QualityOfService, Int)]()) { shard throws(StoreError) in
+    package func counts() throws(StoreError) -> CommandCounts {
+        let cells = try mapShards(or: [(CommandStatus, QualityOfService, Int)]()) { shard throws(StoreError) in
             try shards[shard].use { connection throws(StoreError) in
                 let statement = try connection.statement(.counts)
                 defer { statement.reset() }
@@ -57,7 +57,7 @@ extension SQLiteStore {
                 return cells
             }
         }
-        var counts = Counts()
+        var counts = CommandCounts()
         for (status, qos, n) in cells.joined() { counts[status, qos] += n }
         return counts
     }
@@ -67,8 +67,9 @@ extension Transition {
     /// Reads seq, id, status, at, seat, claim, reason: the first columns of `transition` and `events`.
     init(_ row: Statement) throws(StoreError) {
         self.init(
-            seq: row.int64(0), id: try row.id(1), status: try row.status(2), at: row.time(3), seat: row.optionalInt(4),
-            claim: row.int(5), reason: row.optionalText(6))
+            seq: row.int64(0), id: try row.id(1), status: try row.status(2), at: row.time(3), claim: row.int(5),
+            reason: row.optionalText(6))
+        seat = row.optionalInt(4)
     }
 }
 
@@ -86,7 +87,7 @@ extension Connection {
         var index = ""
         switch filter.status {
         case .queued?, .sent?:
-            // Few rows whatever the store holds: found by what marks them, then sorted.
+            // These rows are few, however large the store is: a partial index finds them, and SQLite sorts them.
             index = "INDEXED BY command_in_flight"
             conditions += ["c.status IN (1, 2)", "c.status = ?3"]
         case .tooManyTimes?, .inDoubt?:

@@ -3,7 +3,7 @@ internal import Dispatch
 internal import Synchronization
 
 extension SQLiteStore {
-    /// From so many drafts on, two threads commit: encoding on one while the other waits for the disk.
+    /// The number of drafts from which on two threads commit: one encodes while the other waits for the disk.
     private static let parallelThreshold = 256
 
     package func submit(
@@ -13,7 +13,7 @@ extension SQLiteStore {
         var random = BufferedRandom()
         var waiting: [Int] = []
         waiting.reserveCapacity(drafts.count)
-        // Before a transaction begins, for everybody waits for its end.
+        // Computed before a transaction begins, because other writers wait for its end.
         var fingerprints = [[UInt8]?](repeating: nil, count: drafts.count)
         for (index, draft) in drafts.enumerated() {
             if let problem = draft.problem {
@@ -23,14 +23,14 @@ extension SQLiteStore {
                 waiting.append(index)
             }
         }
-        // Another round takes to the others what a shard of no use has refused, or one in which somebody else commits: a
-        // command without a key of its own may go to any, and eight producers on eight shards mostly meet.
+        // Each further round moves drafts without a unique key from a shard that turned out unusable, or in which another
+        // process commits, to the other shards. Eight producers on eight shards mostly meet at one.
         var busy: Set<Int> = []
         while !waiting.isEmpty {
             let isSound = shards.map { $0.problem == nil }
             let isFree = isSound.indices.map { isSound[$0] && !busy.contains($0) }
             let mayMove = isFree.contains(true) && (drafts.count > 1 || busy.count <= shardCount / 2)
-            var batches = shards.map { _ in [Pending]() }
+            var batches = shards.map { _ in [PendingInsert]() }
             var candidates = isFree.contains(true) ? isFree : isSound
             if drafts.count == 1, drafts[0].uniqueKey == nil, candidates.contains(true) {
                 let shard = affinity.withLock { $0.next(among: candidates, using: &random) }
@@ -39,15 +39,15 @@ extension SQLiteStore {
             for index in waiting {
                 let id = newID(for: drafts[index], now: now, candidates: candidates, &random)
                 batches[id.shard(of: shardCount)].append(
-                    Pending(index: index, id: id, fingerprint: fingerprints[index]))
+                    PendingInsert(index: index, id: id, fingerprint: fingerprints[index]))
             }
             waiting = []
-            // A single one finds another shard at once; many in their shards wait for a turn, but not where it does not come.
+            // A single draft moves to another shard at once. A batch waits briefly, unless its shard is known to be locked.
             let timeout = batches.indices.map { shard in
                 guard mayMove, batches[shard].contains(where: { drafts[$0.index].uniqueKey == nil }) else {
-                    return longTimeout
+                    return WriteTimeout.foreground
                 }
-                return drafts.count == 1 || shards[shard].isLocked ? .zero : shortTimeout
+                return drafts.count == 1 || shards[shard].isLocked ? .zero : WriteTimeout.background
             }
             for (shard, outcome) in insert(
                 drafts, batches, timeout: timeout, allowUnknownTypes: allowUnknownTypes, now: now)
@@ -57,7 +57,7 @@ extension SQLiteStore {
                     for (pending, submission) in zip(batches[shard], submissions) {
                         results[pending.index] = submission
                     }
-                case .failure(let error) where error.code == .busy && timeout[shard] < longTimeout:
+                case .failure(let error) where error.code == .busy && timeout[shard] < WriteTimeout.foreground:
                     busy.insert(shard)
                     waiting += batches[shard].map(\.index)
                 case .failure(let error):
@@ -73,19 +73,22 @@ extension SQLiteStore {
             }
             waiting.sort()
         }
-        return results.map { $0 ?? .failure(StoreError(.failed, "A draft was not looked at.")) }
+        return results.map { $0 ?? .failure(StoreError(.failed, "A draft was not processed.")) }
     }
 
-    struct Pending: Sendable {
+    /// A draft on its way to a shard.
+    struct PendingInsert: Sendable {
+        /// Of the draft in the batch.
         var index: Int
         var id: CommandID
-        /// There where the draft has a unique key.
+        /// Nil without a unique key.
         var fingerprint: [UInt8]?
     }
 
     private typealias Outcome = Result<[Result<Submission, StoreError>], StoreError>
 
-    /// - Parameter candidates: of each shard, whether a command without a key may go there.
+    /// Draws an id, and with it the shard.
+    /// - Parameter candidates: for each shard, whether a command without a unique key may go there.
     private func newID(
         for draft: CommandDraft, now: Timestamp, candidates: [Bool], _ random: inout BufferedRandom
     ) -> CommandID {
@@ -93,22 +96,23 @@ extension SQLiteStore {
             return CommandID(now: now, shardByte: UniqueKey.shardByte(of: key), using: &random)
         }
         var id = CommandID(now: now, shardByte: nil, using: &random)
-        // Where every shard is of no use, the first draw says so.
+        // Where every shard is unusable, the insert reports it.
         guard candidates.contains(true) else { return id }
         while !candidates[id.shard(of: shardCount)] { id = CommandID(now: now, shardByte: nil, using: &random) }
         return id
     }
 
     private func insert(
-        _ drafts: [CommandDraft], _ batches: [[Pending]], timeout: [Duration], allowUnknownTypes: Bool, now: Timestamp
+        _ drafts: [CommandDraft], _ batches: [[PendingInsert]], timeout: [Duration], allowUnknownTypes: Bool,
+        now: Timestamp
     ) -> [(Int, Outcome)] {
-        // Nobody waits behind those who have to wait.
+        // Commit to unlocked shards first, so that a locked one delays only its own drafts.
         let isLocked = shards.map { $0.isLocked ? 1 : 0 }
         let busy = batches.indices.filter { !batches[$0].isEmpty }
             .sorted { (isLocked[$0], timeout[$0]) < (isLocked[$1], timeout[$1]) }
         let insert = { @Sendable [self] (shard: Int) -> Outcome in
             Outcome { () throws(StoreError) in
-                try shards[shard].checkRoom(timeout: timeout[shard])
+                try shards[shard].checkWALLimit(timeout: timeout[shard])
                 return try shards[shard].write(timeout: timeout[shard]) { connection throws(StoreError) in
                     try connection.insert(drafts, batches[shard], allowUnknownTypes: allowUnknownTypes, now: now)
                 }
@@ -131,7 +135,7 @@ extension SQLiteStore {
     package func types() throws(StoreError) -> Set<String> {
         var types: Set<String> = []
         for shard in shards {
-            let found = try sound { () throws(StoreError) in
+            let found = try ifUsable { () throws(StoreError) in
                 try shard.use { connection throws(StoreError) in try connection.readTypes() }
             }
             if let found {
@@ -144,14 +148,14 @@ extension SQLiteStore {
 
     package func record(types: Set<String>) throws(StoreError) {
         if let wrong = types.first(where: { !CommandDraft.isType($0) }) {
-            throw StoreError(.invalid, "“\(wrong)” is no command type: 1 to 64 of a-z, 0-9, “.” and “-”.")
+            throw StoreError(.invalid, "“\(wrong)” is not a command type: 1 to 64 of a-z, 0-9, “.” and “-”.")
         }
         var loss: StoreError?
         for shard in shards {
             do throws(StoreError) {
                 let known = try shard.use { connection throws(StoreError) in try connection.readTypes() }
                 guard !types.isSubset(of: known) else { continue }
-                try shard.write(timeout: shortTimeout) { connection throws(StoreError) in
+                try shard.write(timeout: WriteTimeout.background) { connection throws(StoreError) in
                     let add = try connection.statement(.addType)
                     for type in types {
                         add.bind(type, at: 1)
@@ -159,7 +163,7 @@ extension SQLiteStore {
                     }
                 }
             } catch {
-                guard error.code.spoilsShard else { throw error }
+                guard error.code.makesShardUnusable else { throw error }
                 loss = error
             }
         }
@@ -176,15 +180,15 @@ extension Connection {
         return types
     }
 
-    /// Whether somebody can run the type. Types are only ever added, so what was read once holds.
+    /// Whether a worker can run the type, or once could.
     private func isKnown(_ type: String) throws(StoreError) -> Bool {
         if knownTypes.contains(type) { return true }
         return try readTypes().contains(type)
     }
 
-    /// Inserts the drafts of this shard. A draft that is refused refuses no other.
+    /// Inserts the drafts of this shard. A refused draft does not affect the others.
     func insert(
-        _ drafts: [CommandDraft], _ batch: [SQLiteStore.Pending], allowUnknownTypes: Bool, now: Timestamp
+        _ drafts: [CommandDraft], _ batch: [SQLiteStore.PendingInsert], allowUnknownTypes: Bool, now: Timestamp
     ) throws(StoreError) -> [Result<Submission, StoreError>] {
         let newest = try statement(.newestTurn)
         var turn = try newest.step() ? newest.int64(0) : 0
@@ -201,7 +205,7 @@ extension Connection {
                 continue
             }
             if draft.uniqueKey != nil {
-                // What stands before it in the batch may have its key.
+                // A draft before it in the batch may hold its key.
                 try insert(&rows)
                 if let found = try existing(draft, pending.fingerprint, at: now) {
                     results.append(found)
@@ -210,7 +214,7 @@ extension Connection {
             }
             turn += 1
             var row = StoredCommand(draft, fingerprint: pending.fingerprint, id: pending.id, turn: turn, now: now)
-            row.begin(&journal)
+            row.recordCreation(&changes)
             rows.append((row, draft.payload))
             results.append(.success(Submission(id: pending.id, isExisting: false, turn: turn)))
             if rows.count == Query.insertSizes[0] { try insert(&rows) }
@@ -219,7 +223,7 @@ extension Connection {
         return results
     }
 
-    /// Inserts what has gathered, in statements as large as there are rows.
+    /// Inserts the rows that have gathered, with as few statements as possible, and empties `rows`.
     private func insert(_ rows: inout [(StoredCommand, payload: [UInt8])]) throws(StoreError) {
         var next = 0
         for size in Query.insertSizes {
@@ -251,7 +255,7 @@ extension Connection {
             commands.bind(command.uniqueKey, at: parameter + 10)
             commands.bind(row.fingerprint, at: parameter + 11)
             commands.bind(command.total, at: parameter + 12)
-            commands.bind(row.last, at: parameter + 13)
+            commands.bind(row.newestSeq, at: parameter + 13)
             commands.bind(command.createdAt, at: parameter + 14)
             commands.bind(command.updatedAt, at: parameter + 15)
             commands.bind(command.uniqueFor.stored, at: parameter + 16)

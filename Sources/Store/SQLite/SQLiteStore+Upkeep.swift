@@ -35,12 +35,12 @@ extension SQLiteStore {
     package func walSize(shard: Int) -> Int64 { shards.indices.contains(shard) ? shards[shard].walSize : 0 }
 
     package func integrityCheck(shard: Int) throws(StoreError) -> [String] {
-        try self.shard(shard).aside { connection throws(StoreError) in try connection.integrityCheck() }
+        try self.shard(shard).withOwnConnection { connection throws(StoreError) in try connection.integrityCheck() }
     }
 
     package func backup(to directory: String, progress: (_ shard: Int) -> Void) throws(StoreError) {
         let target = DataDirectory(path: directory)
-        // Nothing is made where there is a store.
+        // First, so that no directory is made inside a store.
         try target.refuseShards()
         let missing = target.directories.filter { access($0, F_OK) != 0 }
         do throws(StoreError) {
@@ -53,7 +53,7 @@ extension SQLiteStore {
             throw StoreError(.busy, "Another backup is being made in \(directory); try again when it has ended.")
         }
         defer { withExtendedLifetime(lock) {} }
-        // Another one may have ended since. All that stands there is its own, so nothing is cleaned up.
+        // Another backup may have ended meanwhile. Then all the files are its own, and none is removed.
         try target.refuseShards()
         var placed: [String] = []
         do throws(StoreError) {
@@ -61,8 +61,8 @@ extension SQLiteStore {
                 try copy(shard, to: target)
                 progress(shard.number)
             }
-            // A part is no backup, and one that was killed must not stand in the way of the next: the names come last. Nor
-            // does a backup take the place of a store that was made there meanwhile.
+            // The files get their names last, so that a part of a backup is never taken for one, and a killed backup does
+            // not block the next. The create lock keeps a store from being made there meanwhile.
             let making = try target.takeCreateLock()
             defer { withExtendedLifetime(making) {} }
             try target.refuseShards()
@@ -85,9 +85,9 @@ extension SQLiteStore {
     private func copy(_ shard: Shard, to target: DataDirectory) throws(StoreError) {
         let copy = target.unfinished(shard.number)
         unlink(copy)
-        // VACUUM INTO takes an empty file, and leaves it its mode.
+        // VACUUM INTO accepts an empty file and keeps its mode.
         try target.touch(copy)
-        try shard.aside { connection throws(StoreError) in
+        try shard.withOwnConnection { connection throws(StoreError) in
             let vacuum = try Statement("VACUUM INTO ?1", sharing: connection)
             vacuum.bind(copy, at: 1)
             try vacuum.run()
@@ -103,16 +103,16 @@ extension SQLiteStore {
 }
 
 extension DataDirectory {
-    /// Refuses a directory that has a shard already.
+    /// - Throws: `.invalid` where the directory has a shard.
     fileprivate func refuseShards() throws(StoreError) {
         guard let taken = try shards().first else { return }
-        throw StoreError(.invalid, "\(shard(taken)) is there already; choose an empty directory for a backup.")
+        throw StoreError(.invalid, "\(shard(taken)) exists; choose an empty directory for a backup.")
     }
 
-    /// Where the copy of a shard is made.
+    /// The path of the copy of a shard until all copies are complete.
     fileprivate func unfinished(_ shard: Int) -> String { "\(self.shard(shard)).part" }
 
-    /// Deletes what a backup that did not come to its end has left.
+    /// Deletes the files that an interrupted backup left.
     package func removeUnfinished(_ shardCount: Int) {
         for shard in 0..<shardCount {
             for suffix in ["", "-wal", "-shm", "-journal"] { unlink(unfinished(shard) + suffix) }
@@ -128,15 +128,12 @@ extension Connection {
         return lines == ["ok"] ? [] : lines
     }
 
-    /// Checks a file that nobody else uses, and leaves no other file beside it.
+    /// Runs integrity_check on a copy that no other process uses, and leaves no other file beside it.
     fileprivate static func check(copy: String, shard: Int) throws(StoreError) -> [String] {
-        do {
-            let connection = try Connection(shard: shard, path: copy, vfs: nil)
-            let problems = try connection.use { () throws(StoreError) in
-                let problems = try connection.integrityCheck()
-                try connection.execute("PRAGMA journal_mode = DELETE")
-                return problems
-            }
+        let connection = try Connection(shard: shard, path: copy, vfs: nil)
+        return try connection.use { () throws(StoreError) in
+            let problems = try connection.integrityCheck()
+            try connection.execute("PRAGMA journal_mode = DELETE")
             return problems
         }
     }

@@ -3,30 +3,30 @@ internal import Synchronization
 
 /// The store on disk: one SQLite file a shard, shared by any number of processes.
 ///
-/// Each process has one connection to each shard that it has touched. How the files are written, and why so:
-/// ``Connection``, ``Schema`` and ``Shard/checkpoint()``.
+/// A process opens a shard when it first uses it. ``Connection``, ``Schema`` and
+/// ``Shard/checkpoint(timeout:)`` say how the files are written, and why.
 package final class SQLiteStore: CommandStore {
     package let directory: DataDirectory
     package let shardCount: Int
     let shards: [Shard]
     let affinity = Mutex(ShardAffinity())
 
-    /// Opens the store of a data directory. No shard is opened before it is used; see ``openAll()``.
+    /// Opens the store of a data directory. Each shard is opened when it is first used; see ``openAll()``.
     /// - Parameters:
     ///   - create: makes the directory and its shards where there are none.
-    ///   - shardCount: for a store that is made: a power of two from 1 to 256.
-    /// - Throws: `.missing` where there is no store and `create` is false, or a shard is gone; `.permission` where
-    ///   the directory is not private to this user.
+    ///   - shardCount: shards of a new store: a power of two from 1 to 256.
+    /// - Throws: `.missing` where a shard is missing, or where there is no store and `create` is false;
+    ///   `.permission` where the directory is not private to this user.
     package convenience init(
         directory: DataDirectory, create: Bool = true, shardCount: Int = 8
     ) throws(StoreError) {
         try self.init(directory: directory, create: create, shardCount: shardCount, vfs: nil)
     }
 
-    /// What tests change besides.
+    /// As ``init(directory:create:shardCount:)``, with two parameters for tests.
     /// - Parameters:
-    ///   - vfs: a virtual file system of SQLite's, which records writes or makes them fail.
-    ///   - walLimit: bytes of WAL beyond which nothing is submitted; 512 MB when nil.
+    ///   - vfs: the name of a virtual file system of SQLite, which records writes or makes them fail.
+    ///   - walLimit: bytes of WAL beyond which submits are refused; 512 MiB when nil.
     package init(
         directory: DataDirectory, create: Bool, shardCount: Int, vfs: String?, walLimit: Int64? = nil
     ) throws(StoreError) {
@@ -39,19 +39,19 @@ package final class SQLiteStore: CommandStore {
         shards = (0..<count).map { Shard(number: $0, path: directory.shard($0), options: options) }
     }
 
-    /// Opens every shard now, not when it is needed. Damaged shards are left out; see
-    /// ``problems``.
+    /// Opens every shard now. Unusable shards are skipped; see ``problems``.
     package func openAll() throws(StoreError) {
-        for shard in shards { try sound { () throws(StoreError) in try shard.use { _ in } } }
+        for shard in shards { try ifUsable { () throws(StoreError) in try shard.use { _ in } } }
     }
 
-    /// What a setting of SQLite's is on the connection that writes: for `doctor` and tests.
-    /// - Parameter ofCheckpointer: on the one that copies the WAL instead, which is there after the first checkpoint.
+    /// The value of a pragma on the connection that writes: for `doctor` and tests.
+    /// - Parameter ofCheckpointer: reads it on the connection that copies the WAL instead, which the first
+    ///   checkpoint opens.
     package func pragma(
         _ name: String, shard: Int, ofCheckpointer: Bool = false
     ) throws(StoreError) -> String {
         guard name.utf8.allSatisfy({ $0 == UInt8(ascii: "_") || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) })
-        else { throw StoreError(.invalid, "“\(name)” is no pragma.") }
+        else { throw StoreError(.invalid, "“\(name)” is not a pragma.") }
         func value(on connection: Connection) throws(StoreError) -> String {
             let statement = try Statement("PRAGMA \(name)", sharing: connection)
             return try statement.step() ? statement.text(0) : ""
@@ -63,7 +63,7 @@ package final class SQLiteStore: CommandStore {
         return try shard.useCheckpointer { connection throws(StoreError) in try value(on: connection) }
     }
 
-    /// What is wrong with shards that could not be used: damaged, foreign or missing. The others keep working.
+    /// The errors of the unusable shards: damaged, foreign or missing. The others keep working.
     package var problems: [StoreError] { shards.compactMap(\.problem) }
 
     func shard(of id: CommandID) -> Shard { shards[id.shard(of: shardCount)] }

@@ -7,22 +7,24 @@ internal import Synchronization
     internal import Darwin
 #endif
 
-/// One file of the store in this process: opened when it is first used, one caller at a time.
+/// One file of the store, as this process uses it. Its connections are opened when they are first needed.
 final class Shard: Sendable {
     let number: Int
     let path: String
     private let options: ShardOptions
-    /// Writes, and reads while nobody writes.
+    /// Writes, and reads as long as no write of this process holds it.
     private let connection = Mutex<Connection?>(nil)
-    /// Reads while somebody writes: who writes may have to wait for another process, and who reads need not.
-    private let second = Mutex<Connection?>(nil)
+    /// Reads while ``connection`` writes. A write may have to wait for another process; a read never has to.
+    private let reader = Mutex<Connection?>(nil)
+    /// Copies the WAL while ``connection`` holds the write lock.
     private let checkpointer = Mutex<Connection?>(nil)
-    /// Bytes of WAL in use after the last commit from here.
+    /// Bytes of WAL in use after the last commit of this process.
     private let walBytes = Atomic<Int64>(0)
-    /// The file as it was when all of its WAL had been copied.
-    private let copied = Mutex<(bytes: Int64, changed: Int64)?>(nil)
-    private let trouble = Mutex<StoreError?>(nil)
-    private let locked = Atomic<Bool>(false)
+    /// The WAL file when it was last seen copied as a whole.
+    private let copiedWAL = Mutex<(bytes: Int64, changed: Int64)?>(nil)
+    /// The last error that made the shard unusable.
+    private let lastProblem = Mutex<StoreError?>(nil)
+    private let wasLocked = Atomic<Bool>(false)
 
     init(number: Int, path: String, options: ShardOptions) {
         self.number = number
@@ -31,17 +33,17 @@ final class Shard: Sendable {
     }
 
     /// Why the shard cannot be used: damaged, foreign or missing. Nil as far as known.
-    var problem: StoreError? { trouble.withLock { $0 } }
+    var problem: StoreError? { lastProblem.withLock { $0 } }
 
-    /// Whether the last write found that another process keeps the lock.
-    var isLocked: Bool { locked.load(ordering: .relaxed) }
+    /// Whether the last write timed out because another process held the write lock.
+    var isLocked: Bool { wasLocked.load(ordering: .relaxed) }
 
-    /// Runs `body`, which reads.
+    /// Runs `body`, which only reads.
     func use<Value: Sendable>(_ body: (Connection) throws(StoreError) -> Value) throws(StoreError) -> Value {
-        try named { () throws(StoreError) in
+        try describingErrors { () throws(StoreError) in
             let value = try connection.withLockIfAvailable { slot throws(StoreError) in try use(&slot, body) }
             if let value { return value }
-            return try second.withLock { slot throws(StoreError) in try use(&slot, body) }
+            return try reader.withLock { slot throws(StoreError) in try use(&slot, body) }
         }
     }
 
@@ -52,26 +54,27 @@ final class Shard: Sendable {
         return try connection.use { () throws(StoreError) in try body(connection) }
     }
 
-    /// Runs `body` in one transaction, durable when this returns. Others of this process wait for their turn.
-    /// - Parameter timeout: how long another process's turn is waited for before it is an error, `busy`.
+    /// Runs `body` in one transaction, durable when this returns. Writes of this process take turns.
+    /// - Parameter timeout: how long to wait for the write lock that another process holds.
+    /// - Throws: `busy` after `timeout`.
     func write<Value: Sendable>(
-        timeout: Duration = longTimeout, _ body: (Connection) throws(StoreError) -> Value
+        timeout: Duration = WriteTimeout.foreground, _ body: (Connection) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
-        let value = try named(timeout: timeout) { () throws(StoreError) in
+        let value = try describingErrors(timeout: timeout) { () throws(StoreError) in
             try connection.withLock { slot throws(StoreError) in
                 let connection = try opened(&slot)
                 defer { walBytes.store(connection.walBytes, ordering: .relaxed) }
                 return try connection.write(timeout: timeout, body)
             }
         }
-        locked.store(false, ordering: .relaxed)
-        if walBytes.load(ordering: .relaxed) > WALSize.checkpointed { relieve() }
+        wasLocked.store(false, ordering: .relaxed)
+        if walBytes.load(ordering: .relaxed) > WALSize.checkpointThreshold { checkpointUnattended() }
         return value
     }
 
-    /// A connection beside the first, for one long read.
-    func aside<Value>(_ body: (Connection) throws(StoreError) -> Value) throws(StoreError) -> Value {
-        try named { () throws(StoreError) in
+    /// Runs `body` on a connection of its own: for one long read, which no write waits for.
+    func withOwnConnection<Value>(_ body: (Connection) throws(StoreError) -> Value) throws(StoreError) -> Value {
+        try describingErrors { () throws(StoreError) in
             let connection = try open()
             return try connection.use { () throws(StoreError) in try body(connection) }
         }
@@ -109,58 +112,62 @@ final class Shard: Sendable {
                         + "too little memory left; raise the limit (ulimit -n for open files), or try again.",
                     shard: number)
             }
-            // A damaged database still has whole pages; a file of another kind hardly ever.
+            // A damaged database still has whole pages; a file of another kind rarely has.
             var facts = stat()
             guard error.code == .corrupt, stat(path, &facts) == 0, facts.st_size % 4096 != 0 else { throw error }
             throw StoreError(
-                .foreign, "\(path) is no SQLite database; choose another data directory, or put the shard back.",
+                .foreign, "\(path) is not a SQLite database; choose another data directory, or put the shard back.",
                 shard: number)
         }
     }
 
-    /// SQLite says “unable to open” for want of descriptors as well as of permission.
+    /// Whether the modes of the files let this process use them: SQLite says “unable to open” for a lack of
+    /// descriptors as well as for a lack of permission.
     private var mayBeUsed: Bool {
         access(options.directory.path, W_OK | X_OK) == 0
             && ["", "-wal", "-shm"].allSatisfy { access(path + $0, R_OK | W_OK) == 0 || $0 != "" && errno == ENOENT }
     }
 
-    /// Says which shard an error is about, and keeps what makes it useless.
-    private func named<Value>(
-        timeout: Duration = shortTimeout, _ body: () throws(StoreError) -> Value
+    /// Adds to an error which shard it is about, and records whether it makes the shard unusable.
+    private func describingErrors<Value>(
+        timeout: Duration = WriteTimeout.background, _ body: () throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         do throws(StoreError) {
             return try body()
         } catch {
-            // Who only tried does not ask who it was.
-            let isAsked = error.code == .busy && timeout >= shortTimeout
-            let error = error.about(shard: number, at: path, writer: isAsked ? WALHolders.writer(of: path) : nil)
-            if error.code.spoilsShard { trouble.withLock { $0 = error } }
-            if error.code == .busy { locked.store(true, ordering: .relaxed) }
+            // A short try only moves on to another shard; it need not know which process holds the lock.
+            let namesWriter = error.code == .busy && timeout >= WriteTimeout.background
+            let error = error.about(shard: number, at: path, writer: namesWriter ? WALHolders.writer(of: path) : nil)
+            if error.code.makesShardUnusable { lastProblem.withLock { $0 = error } }
+            if error.code == .busy { wasLocked.store(true, ordering: .relaxed) }
             throw error
         }
     }
 
     // MARK: Checkpoints
 
-    /// Copies the WAL into the file: `BEGIN IMMEDIATE` on one connection, a passive checkpoint on a second, `ROLLBACK`.
+    /// Copies the WAL into the file: `BEGIN IMMEDIATE` on one connection, a passive checkpoint on a second,
+    /// `ROLLBACK`.
     ///
-    /// While this holds the write lock nobody can start the WAL over, and nobody waits for readers: the form in which
-    /// SQLite before 3.51.3 damages nothing. - Returns: bytes that remain to be copied.
-    func checkpoint(timeout: Duration = shortTimeout) throws(StoreError) -> Int64 {
-        try named { () throws(StoreError) in
+    /// While this process holds the write lock, no other can start the WAL over, and a passive checkpoint
+    /// waits for no reader. In this form the WAL-reset bug of SQLite 3.7.0 to 3.51.2 cannot damage the
+    /// database.
+    /// - Returns: bytes that remain to be copied.
+    func checkpoint(timeout: Duration = WriteTimeout.background) throws(StoreError) -> Int64 {
+        try describingErrors { () throws(StoreError) in
             try connection.withLock { slot throws(StoreError) in
                 let connection = try opened(&slot)
                 return try checkpointer.withLock { slot throws(StoreError) in
                     if slot == nil { slot = try connect() }
-                    guard let second = slot else { return 0 }
+                    guard let copier = slot else { return 0 }
                     let (frames, done) = try connection.use(timeout: timeout) { () throws(StoreError) in
                         try connection.statement(.begin).run()
                         defer { connection.rollback() }
-                        let counts = try second.use { () throws(StoreError) in try second.checkpoint() }
-                        connection.layOutWAL()
-                        // Still under the lock: nobody has written since.
+                        let counts = try copier.use { () throws(StoreError) in try copier.checkpoint() }
+                        connection.preallocateWAL()
+                        // Still under the write lock, so the file is what was copied.
                         let file = WALSize.file(of: path)
-                        copied.withLock { $0 = counts.0 >= 0 && counts.0 == counts.1 ? file : nil }
+                        copiedWAL.withLock { $0 = counts.0 >= 0 && counts.0 == counts.1 ? file : nil }
                         return counts
                     }
                     return Int64(frames - done) * WALSize.frame
@@ -169,41 +176,43 @@ final class Shard: Sendable {
         }
     }
 
-    /// Runs `body` with the connection that copies the WAL. - Throws: `.invalid` before the first checkpoint.
+    /// Runs `body` with the connection that copies the WAL.
+    /// - Throws: `.invalid` before the first checkpoint.
     func useCheckpointer<Value: Sendable>(
         _ body: (Connection) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
-        try named { () throws(StoreError) in
+        try describingErrors { () throws(StoreError) in
             try checkpointer.withLock { slot throws(StoreError) in
-                guard let second = slot else {
+                guard let copier = slot else {
                     throw StoreError(.invalid, "Nothing has been copied from the WAL of this shard yet.")
                 }
-                return try second.use { () throws(StoreError) in try body(second) }
+                return try copier.use { () throws(StoreError) in try body(copier) }
             }
         }
     }
 
-    /// Bytes of the WAL; 0 where all of it has been copied and nothing was written since.
+    /// Bytes of the WAL file; 0 where all of it is copied and no write followed.
     var walSize: Int64 {
         let file = WALSize.file(of: path)
-        let isCopied = copied.withLock { $0.map { $0.bytes == file.bytes && $0.changed == file.changed } ?? false }
+        let isCopied = copiedWAL.withLock { $0.map { $0.bytes == file.bytes && $0.changed == file.changed } ?? false }
         return isCopied ? 0 : file.bytes
     }
 
-    /// Checkpoints if nobody else is there to do it: the coordinator holds the lock for life.
-    private func relieve(timeout: Duration = shortTimeout) {
-        // What was written is durable whatever becomes of this; the next writer tries again.
+    /// Checkpoints if no other process does: a coordinator holds the checkpoint lock for its life.
+    private func checkpointUnattended(timeout: Duration = WriteTimeout.background) {
+        // An error changes nothing: the commits are durable without a checkpoint, and the next write tries again.
         guard let lock = try? options.directory.run.take(.checkpoint) else { return }
         _ = try? checkpoint(timeout: timeout)
         withExtendedLifetime(lock) {}
     }
 
-    /// Refuses to let the WAL grow past its limit.
-    func checkRoom(timeout: Duration) throws(StoreError) {
+    /// Refuses a submit while the WAL is larger than its limit.
+    /// - Throws: `.overloaded`, with the processes that keep the WAL from being started over.
+    func checkWALLimit(timeout: Duration) throws(StoreError) {
         guard WALSize.file(of: path).bytes > options.walLimit else { return }
-        relieve(timeout: min(timeout, shortTimeout))
-        // The first write after all was copied starts the WAL over: so one small write tells. It must change something:
-        // SQLite leaves a page alone whose bytes stay the same.
+        checkpointUnattended(timeout: min(timeout, WriteTimeout.background))
+        // The first write after a whole checkpoint starts the WAL over, so one small write shows its size. The write
+        // must change a value: SQLite writes no page whose bytes stay the same.
         try write(timeout: timeout) { connection throws(StoreError) in
             try connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'probes'")
         }
@@ -215,9 +224,3 @@ final class Shard: Sendable {
             shard: number)
     }
 }
-
-/// How long a write waits for another process's turn that somebody asked for, and has nothing else to do.
-let longTimeout: Duration = .seconds(10)
-/// The same for what may as well be done later or elsewhere. A turn lasts a commit: milliseconds, unless its process is
-/// stopped or its disk hangs.
-let shortTimeout: Duration = .seconds(1)

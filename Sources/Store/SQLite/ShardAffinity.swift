@@ -1,21 +1,23 @@
-/// Where single submits go: where the last one went, whose connection and pages are at hand, here and in the worker that
-/// takes it. They move on when somebody else commits there, so that producers come to have shards of their own, and when
-/// the shard has had its share, so that all grow alike. Pure.
+/// Chooses the shard of a single submit. Pure.
+///
+/// It stays at the shard of the last submit, whose connection and pages are warm here and in the worker that
+/// takes the command. It moves on when another process commits there, so that producers spread over the
+/// shards, and after ``maxConsecutive`` submits, so that all shards grow alike.
 struct ShardAffinity: Sendable {
     private var shard = 0
-    private var left = 0
+    private var remaining = 0
 
-    /// Submits in a row.
-    static let share = 64
+    /// Submits to one shard in a row.
+    static let maxConsecutive = 64
 
-    /// - Parameter isFree: of each shard; one at least is.
+    /// - Parameter isFree: whether each shard may be chosen; at least one is true.
     mutating func next(among isFree: [Bool], using random: inout some RandomNumberGenerator) -> Int {
-        if left == 0 || !isFree[shard] {
+        if remaining == 0 || !isFree[shard] {
             let free = isFree.indices.filter { isFree[$0] }
             shard = free[Int.random(in: free.indices, using: &random)]
-            left = Self.share
+            remaining = Self.maxConsecutive
         }
-        left -= 1
+        remaining -= 1
         return shard
     }
 }

@@ -1,16 +1,16 @@
 internal import Commands
 internal import Synchronization
 
-/// What the shards of one store share.
+/// Options that the shards of one store share.
 final class ShardOptions: Sendable {
     let directory: DataDirectory
     let count: Int
-    /// A virtual file system of SQLite's other than the system's own: tests record writes with one.
+    /// The name of a virtual file system of SQLite; nil for the default. Tests record writes with one.
     let vfs: String?
-    /// Bytes of WAL beyond which nothing is submitted.
+    /// Bytes of WAL beyond which submits are refused.
     let walLimit: Int64
-    /// The name of the store, learnt from the first shard that was opened: all must have it.
-    let store = Mutex<String?>(nil)
+    /// The id of the store, read from the first shard that was opened. All shards must have it.
+    let storeID = Mutex<String?>(nil)
 
     init(directory: DataDirectory, count: Int, vfs: String?, walLimit: Int64) {
         self.directory = directory

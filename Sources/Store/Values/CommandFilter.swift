@@ -1,5 +1,6 @@
 package import Commands
 
+/// Which commands a list has; a field that is nil admits all.
 package struct CommandFilter: Sendable, Equatable {
     package var status: CommandStatus?
     package var qos: QualityOfService?

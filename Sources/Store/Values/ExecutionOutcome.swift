@@ -1,13 +1,16 @@
 package import Commands
 
+/// The result of one ``ExecutionWrite``.
 package enum ExecutionOutcome: Sendable, Equatable {
-    /// The command as it stands after the claim, its payload, what an earlier execution has kept, and the transitions
+    /// The command after the claim, its payload, the checkpoint of an earlier execution, and the transitions
     /// made.
     case claimed(Command, payload: [UInt8], checkpoint: [UInt8]? = nil, [Transition])
-    /// Not there to be taken: gone, taken, wished away, past its deadline, or the session is over.
+    /// The command cannot be claimed: it is deleted, claimed, requested to be cancelled or past its deadline,
+    /// or the worker has no session.
     case refused
-    /// Done; the transitions it made in order (none for an offset or a state), and the charged failures as they stand.
+    /// Done: the transitions made, in order (none for an offset or a checkpoint), and the charged failures of
+    /// the command.
     case done([Transition], retries: Int)
-    /// Another execution has the command: stop, report, never overwrite.
+    /// Another execution has the command: stop this one and write nothing more.
     case replaced
 }

@@ -1,24 +1,26 @@
 internal import Commands
 
-/// A command with what a store keeps of it besides, and the rules of its life. Pure: both stores do what this decides.
+/// A row of a store: a command, the columns that only the store uses, and the rules of a command's life.
+/// Pure: both stores do what this decides.
 struct StoredCommand: Equatable {
     var command: Command
-    /// The incarnation that claimed it last.
+    /// The epoch of the worker that claimed the command last.
     var epoch: Int64?
-    /// What tells an equal submit; there where a unique key is.
+    /// Equal for drafts that submit the same command; nil without a unique key.
     var fingerprint: [UInt8]?
-    /// The unique key was given up: by the command's end, or to a later submit because its period had lapsed.
+    /// The command gave its unique key up: when it ended, or to a later submit because its period had lapsed.
     var keyIsFree = false
-    /// The deadline while it still has something to do.
+    /// The deadline as long as it can still change something.
     var openDeadline: Timestamp?
-    /// When it came to `tooManyTimes` or `inDoubt`, which are kept until somebody asks for their removal.
+    /// When the command came to `tooManyTimes` or `inDoubt`; nil in every other status. Such commands are
+    /// kept until a person has them pruned.
     var deadAt: Timestamp?
-    /// `seq` of its newest transition.
-    var last: Int64 = 0
+    /// `seq` of the command's newest transition.
+    var newestSeq: Int64 = 0
 
     var id: CommandID { command.id }
 
-    /// Whether the queue offers it.
+    /// Whether the ready queue has the command.
     var isReady: Bool { (command.status == .new || command.status == .error) && command.notBefore == .zero }
 
     var unique: UniqueKey? {
@@ -26,30 +28,21 @@ struct StoredCommand: Equatable {
         return UniqueKey(type: command.type, orderingKey: command.orderingKey ?? "", key: key)
     }
 
-    /// A new command from what a producer chose.
-    /// - Parameter fingerprint: the draft's, which is computed before a transaction begins.
+    /// Makes the row of a submitted draft.
+    /// - Parameter fingerprint: of the draft, computed before the transaction began.
     init(_ draft: CommandDraft, fingerprint: [UInt8]?, id: CommandID, turn: Int64, now: Timestamp) {
-        command = Command(
-            id: id, type: draft.type, qos: draft.qos, status: .new, destination: draft.destination,
-            idempotent: draft.idempotent, retryLimit: draft.retryLimit,
-            notBefore: draft.notBefore > now ? draft.notBefore : .zero, deadline: draft.deadline,
-            uniqueKey: draft.uniqueKey, turn: turn, total: draft.total, createdAt: now, updatedAt: now)
+        command = Command(id: id, type: draft.type, destination: draft.destination, createdAt: now)
+        command.qos = draft.qos
+        command.idempotent = draft.idempotent
+        command.retryLimit = draft.retryLimit
+        command.notBefore = draft.notBefore > now ? draft.notBefore : .zero
+        command.deadline = draft.deadline
+        command.uniqueKey = draft.uniqueKey
         command.uniqueFor = draft.uniqueFor
+        command.turn = turn
+        command.total = draft.total
         openDeadline = draft.deadline
         self.fingerprint = fingerprint
-    }
-
-    init(
-        command: Command, epoch: Int64?, fingerprint: [UInt8]?, keyIsFree: Bool, openDeadline: Timestamp?,
-        deadAt: Timestamp?, last: Int64
-    ) {
-        self.command = command
-        self.epoch = epoch
-        self.fingerprint = fingerprint
-        self.keyIsFree = keyIsFree
-        self.openDeadline = openDeadline
-        self.deadAt = deadAt
-        self.last = last
     }
 
     static let deadlinePassed = "its deadline passed"
@@ -57,24 +50,24 @@ struct StoredCommand: Equatable {
     // MARK: Steps
 
     /// Records the first transition of a new command.
-    mutating func begin(_ journal: inout Journal) {
-        journal.add(1, to: .new, command.qos)
-        last =
-            journal.record(
-                id, .new, at: command.createdAt, seat: nil, claim: 0, reason: nil, previous: 0
-            ).seq
+    mutating func recordCreation(_ changes: inout TransactionChanges) {
+        changes.addToCount(1, .new, command.qos)
+        let transition = changes.record(
+            id, .new, at: command.createdAt, seat: nil, claim: 0, reason: nil, previous: 0)
+        newestSeq = transition.seq
     }
 
-    /// Goes to a status that the table of ``CommandStatus/mayBecome(_:)`` allows. Every change of status comes here.
-    private mutating func step(
-        to status: CommandStatus, reason: String?, seat: Int?, now: Timestamp, _ journal: inout Journal
+    /// Moves to another status. Every change of status passes through here.
+    /// - Precondition: ``CommandStatus/mayBecome(_:)`` allows it.
+    private mutating func move(
+        to status: CommandStatus, reason: String?, seat: Int?, now: Timestamp, _ changes: inout TransactionChanges
     ) -> Transition {
         precondition(command.status.mayBecome(status), "\(command.status) never becomes \(status)")
-        journal.add(-1, to: command.status, command.qos)
-        journal.add(1, to: status, command.qos)
-        let transition = journal.record(
-            id, status, at: now, seat: seat, claim: command.claim, reason: reason, previous: last)
-        last = transition.seq
+        changes.addToCount(-1, command.status, command.qos)
+        changes.addToCount(1, status, command.qos)
+        let transition = changes.record(
+            id, status, at: now, seat: seat, claim: command.claim, reason: reason, previous: newestSeq)
+        newestSeq = transition.seq
         command.status = status
         command.updatedAt = now
         deadAt = status == .tooManyTimes || status == .inDoubt ? now : nil
@@ -91,9 +84,10 @@ struct StoredCommand: Equatable {
 
     // MARK: Executions
 
-    /// Takes the command for a worker. - Returns: the transitions; nil where it is not to be had.
+    /// Claims the command for a worker.
+    /// - Returns: the transitions; nil where the command cannot be claimed.
     mutating func claim(
-        seat: Int, epoch: Int64, sent: Bool, now: Timestamp, _ journal: inout Journal
+        seat: Int, epoch: Int64, sent: Bool, now: Timestamp, _ changes: inout TransactionChanges
     ) -> [Transition]? {
         guard command.status == .new || command.status == .error, command.notBefore <= now, !command.cancelRequested
         else { return nil }
@@ -102,60 +96,65 @@ struct StoredCommand: Equatable {
         command.seat = seat
         command.notBefore = .zero
         self.epoch = epoch
-        let queued = step(to: .queued, reason: nil, seat: seat, now: now, &journal)
+        let queued = move(to: .queued, reason: nil, seat: seat, now: now, &changes)
         guard sent else { return [queued] }
-        return [queued, step(to: .sent, reason: nil, seat: seat, now: now, &journal)]
+        return [queued, move(to: .sent, reason: nil, seat: seat, now: now, &changes)]
     }
 
-    /// The first byte may leave. - Returns: nil where the claim is over or a wish stands.
-    mutating func send(claim: Int, now: Timestamp, _ journal: inout Journal) -> SendOutcome {
+    /// Moves to `sent`, after which the first byte may leave.
+    mutating func send(claim: Int, now: Timestamp, _ changes: inout TransactionChanges) -> SendOutcome {
         guard command.claim == claim, command.status == .queued else { return .replaced }
         guard !command.cancelRequested else { return .refused }
-        return .sent(step(to: .sent, reason: nil, seat: command.seat, now: now, &journal))
+        return .sent(move(to: .sent, reason: nil, seat: command.seat, now: now, &changes))
     }
 
     enum SendOutcome {
         case sent(Transition)
+        /// There is a cancellation request.
         case refused
+        /// The claim is over.
         case replaced
     }
 
-    /// Ends an execution as ``Settlement`` decides. - Returns: nil where the claim is over.
+    /// Ends an execution as ``Settlement`` decides.
+    /// - Parameter chance: a number in 0..<1 for the jitter of a backoff.
+    /// - Returns: the transitions; nil where the claim is over.
     mutating func end(
-        claim: Int, _ ending: ExecutionResult, now: Timestamp, chance: Double, _ journal: inout Journal
+        claim: Int, _ result: ExecutionResult, now: Timestamp, chance: Double, _ changes: inout TransactionChanges
     ) -> [Transition]? {
         guard command.claim == claim, command.status.isClaimed else { return nil }
-        let settlement = Settlement(of: command, ending: ending, now: now, chance: chance)
+        let settlement = Settlement(of: command, result: result, now: now, chance: chance)
         guard Self.isLegal(settlement.statuses, from: command.status) else { return nil }
-        switch ending {
+        switch result {
         case .success, .failure, .cancelled: command.suspect = false
-        // It was stopped before it could show whether it kills.
+        // Released early: it stays a suspect, since it has not run to an end.
         case .released: break
         }
-        return settle(settlement, seat: command.seat, now: now, &journal)
+        return settle(settlement, seat: command.seat, now: now, &changes)
     }
 
-    /// Takes the command from a dead worker.
+    /// Releases the command of a dead worker.
     /// - Parameters:
-    ///   - charged: this one is convicted of the death.
-    ///   - suspected: nobody is convicted, and this one may have been it.
-    ///   - started: it may have been executed, whatever its status says; else it was only claimed.
+    ///   - charged: the command is found to be the cause of the death.
+    ///   - suspected: no command is found to be the cause, and this one may be it.
+    ///   - started: the command may have been executed, whatever its status says; false: it was only claimed.
     mutating func release(
-        charged: Bool, suspected: Bool, started: Bool, reason: String, now: Timestamp, _ journal: inout Journal
+        charged: Bool, suspected: Bool, started: Bool, reason: String, now: Timestamp,
+        _ changes: inout TransactionChanges
     ) -> [Transition] {
         let settlement = Settlement(ofDeath: command, charged: charged, started: started, reason: reason, now: now)
         if charged { command.crashes += 1 }
         if suspected { command.suspect = true }
-        return settle(settlement, seat: nil, now: now, &journal)
+        return settle(settlement, seat: nil, now: now, &changes)
     }
 
     private mutating func settle(
-        _ settlement: Settlement, seat: Int?, now: Timestamp, _ journal: inout Journal
+        _ settlement: Settlement, seat: Int?, now: Timestamp, _ changes: inout TransactionChanges
     ) -> [Transition] {
         command.retries = settlement.retries
         command.reason = settlement.reason
         let transitions = settlement.statuses.map {
-            step(to: $0, reason: settlement.reason, seat: seat, now: now, &journal)
+            move(to: $0, reason: settlement.reason, seat: seat, now: now, &changes)
         }
         if command.status == .new || command.status == .error {
             command.notBefore = settlement.notBefore > now ? settlement.notBefore : .zero
@@ -172,7 +171,7 @@ struct StoredCommand: Equatable {
         return true
     }
 
-    // MARK: Wishes
+    // MARK: Requests of people
 
     enum Cancellation {
         case cancelled(Transition)
@@ -180,11 +179,11 @@ struct StoredCommand: Equatable {
         case ended
     }
 
-    mutating func cancel(reason: String, now: Timestamp, _ journal: inout Journal) -> Cancellation {
+    mutating func cancel(reason: String, now: Timestamp, _ changes: inout TransactionChanges) -> Cancellation {
         switch command.status {
         case .new, .error, .blocked, .inDoubt:
             command.reason = reason
-            return .cancelled(step(to: .cancelled, reason: reason, seat: nil, now: now, &journal))
+            return .cancelled(move(to: .cancelled, reason: reason, seat: nil, now: now, &changes))
         case .queued, .sent:
             if !command.cancelRequested {
                 command.cancelRequested = true
@@ -196,25 +195,28 @@ struct StoredCommand: Equatable {
         }
     }
 
-    /// A person wants it to run again. It takes its unique key back, which the caller must have found free,
-    /// unless the key's period has lapsed. - Returns: nil where the status does not allow it.
-    mutating func retry(now: Timestamp, _ journal: inout Journal) -> Transition? {
+    /// Makes an ended or failed command run again. It takes its unique key back, unless the key's period has
+    /// lapsed. The caller must have found the key free.
+    /// - Returns: nil where the status does not allow it.
+    mutating func retry(now: Timestamp, _ changes: inout TransactionChanges) -> Transition? {
         switch command.status {
-        case .error, .cancelled, .tooManyTimes: return renew(reason: "retried by a person", now: now, &journal)
+        case .error, .cancelled, .tooManyTimes: return renew(reason: "retried by a person", now: now, &changes)
         case .new, .queued, .sent, .success, .blocked, .inDoubt: return nil
         }
     }
 
-    /// A person says what became of a command in doubt. - Returns: nil where it is not in doubt.
-    mutating func resolve(as status: CommandStatus, now: Timestamp, _ journal: inout Journal) -> Transition? {
+    /// Settles a command in doubt, as a person says.
+    /// - Returns: nil where the command is not in doubt.
+    mutating func resolve(as status: CommandStatus, now: Timestamp, _ changes: inout TransactionChanges) -> Transition?
+    {
         guard command.status == .inDoubt, command.status.mayBecome(status) else { return nil }
-        if status == .new { return renew(reason: "resolved by a person: to be executed again", now: now, &journal) }
+        if status == .new { return renew(reason: "resolved by a person: to be executed again", now: now, &changes) }
         let reason = "resolved by a person: \(status == .success ? "it was delivered" : "cancelled")"
         command.reason = status == .success ? nil : reason
-        return step(to: status, reason: reason, seat: nil, now: now, &journal)
+        return move(to: status, reason: reason, seat: nil, now: now, &changes)
     }
 
-    private mutating func renew(reason: String, now: Timestamp, _ journal: inout Journal) -> Transition {
+    private mutating func renew(reason: String, now: Timestamp, _ changes: inout TransactionChanges) -> Transition {
         command.retries = 0
         command.crashes = 0
         command.suspect = false
@@ -223,16 +225,17 @@ struct StoredCommand: Equatable {
         command.reason = nil
         if let deadline = command.deadline, deadline <= now { command.deadline = nil }
         openDeadline = command.deadline
-        // After its period a key is not taken back: the command runs again beside the one that may hold it now.
+        // After its period a key is not taken back: another command may hold it now.
         if !command.uniqueFor.hasLapsed(since: command.createdAt, at: now) { keyIsFree = false }
-        return step(to: .new, reason: reason, seat: nil, now: now, &journal)
+        return move(to: .new, reason: reason, seat: nil, now: now, &changes)
     }
 
-    /// - Returns: whether it may still have another quality.
-    mutating func requalify(_ qos: QualityOfService, now: Timestamp, _ journal: inout Journal) -> Bool {
+    /// Changes the quality of service.
+    /// - Returns: false where the command has ended.
+    mutating func requalify(_ qos: QualityOfService, now: Timestamp, _ changes: inout TransactionChanges) -> Bool {
         guard !command.status.isFinal else { return false }
-        journal.add(-1, to: command.status, command.qos)
-        journal.add(1, to: command.status, qos)
+        changes.addToCount(-1, command.status, command.qos)
+        changes.addToCount(1, command.status, qos)
         command.qos = qos
         command.updatedAt = now
         return true
@@ -247,16 +250,13 @@ struct StoredCommand: Equatable {
     }
 
     var ready: ReadyCommand {
-        ReadyCommand(
+        var ready = ReadyCommand(
             id: id, type: command.type, qos: command.qos, destination: command.destination, turn: command.turn,
-            createdAt: command.createdAt, suspect: command.suspect,
-            remaining: ReadyCommand.remaining(from: command.offset, of: command.total))
+            createdAt: command.createdAt)
+        ready.suspect = command.suspect
+        ready.remaining = ReadyCommand.remaining(from: command.offset, of: command.total)
+        return ready
     }
 
-    var claimed: ClaimedRow {
-        ClaimedRow(
-            id: id, status: command.status, type: command.type, qos: command.qos, destination: command.destination,
-            seat: command.seat ?? 0, epoch: epoch ?? 0, claim: command.claim, retries: command.retries,
-            suspect: command.suspect, updatedAt: command.updatedAt)
-    }
+    var claimed: ClaimedCommand { ClaimedCommand(command, epoch: epoch ?? 0) }
 }

@@ -1,24 +1,24 @@
 internal import Commands
 internal import Crypto
 
-/// What a unique key is unique among, and what tells an equal submit from another one.
+/// A unique key with its scope: the type and the ordering key of the command.
 struct UniqueKey {
     var type: String
     var orderingKey: String
     var key: String
 
-    /// Bytes of UTF-8 that a key may have.
-    static let limit = 512
+    /// The maximum bytes of UTF-8 of a key.
+    static let maxLength = 512
 
-    /// The byte that names the shard: kin share one.
+    /// The last byte of the ids of commands with this key: it puts them all into one shard.
     static func shardByte(of key: String) -> UInt8 {
         var digest = SHA256.hash(data: Array(key.utf8)).makeIterator()
         return digest.next() ?? 0
     }
 
-    /// SHA-256 over the bytes of the payload (or of what stands for it), the type and the destination: equal
-    /// submits have equal ones. The bytes and not the JSON value, because two numbers beyond 64 bits may have
-    /// one value.
+    /// SHA-256 over the payload (or ``CommandDraft/identity``), the type and the destination. Drafts with
+    /// equal fingerprints submit the same command. It covers bytes, not JSON values, because two numbers
+    /// beyond 64 bits may parse to one value.
     static func fingerprint(of draft: CommandDraft) -> [UInt8] {
         var hash = SHA256()
         hash.update(data: draft.identity ?? draft.payload)
@@ -30,7 +30,8 @@ struct UniqueKey {
     }
 }
 
-/// Keys are bytes: two that differ only in their Unicode form are two keys, in memory as in SQLite.
+/// Keys are compared by their bytes, as SQLite does it: two that differ only in their Unicode form are two
+/// keys.
 extension UniqueKey: Hashable {
     static func == (left: UniqueKey, right: UniqueKey) -> Bool {
         left.type.utf8.elementsEqual(right.type.utf8) && left.orderingKey.utf8.elementsEqual(right.orderingKey.utf8)

@@ -1,24 +1,22 @@
 internal import Commands
-internal import Crypto
 
 /// The command that holds a unique key.
 struct UniqueKeyHolder {
     var id: CommandID
     var turn: Int64
-    /// Nil: the command is older than this form of fingerprint.
+    /// Nil: the command was submitted with an older schema, whose fingerprints had another form.
     var fingerprint: [UInt8]?
     var period: UniquePeriod
-    /// When the command was submitted.
-    var start: Timestamp
+    var submittedAt: Timestamp
 
-    /// Whether the key goes to the next submit.
-    func hasLapsed(at now: Timestamp) -> Bool { period.hasLapsed(since: start, at: now) }
+    /// Whether the period is over, so that the next submit takes the key.
+    func hasLapsed(at now: Timestamp) -> Bool { period.hasLapsed(since: submittedAt, at: now) }
 
-    /// Why `key` is refused to a different command.
+    /// The error of a draft with the same key and another payload or destination.
     func conflict(over key: String) -> StoreError {
         StoreError(
             .conflict,
             "The unique key “\(key)” belongs to \(id), which has another payload or destination; it is held "
-                + "\(period.end(since: start)).", id: id)
+                + "\(period.end(since: submittedAt)).", id: id)
     }
 }

@@ -40,10 +40,11 @@ package struct Submitted: Sendable, Equatable {
             let type = try reader.text8("type")
             let destination = Destination(unchecked: try reader.text16("destination"))
             let remaining: UInt64 = try reader.integer("remaining")
-            commands.append(
-                ReadyCommand(
-                    id: id, type: type, qos: qos, destination: destination, turn: turn,
-                    createdAt: Timestamp(milliseconds: created), suspect: false, remaining: Int64(exactly: remaining)))
+            var command = ReadyCommand(
+                id: id, type: type, qos: qos, destination: destination, turn: turn,
+                createdAt: Timestamp(milliseconds: created))
+            command.remaining = Int64(exactly: remaining)
+            commands.append(command)
         }
     }
 }

@@ -66,7 +66,7 @@ package struct StatusReport: Sendable, Equatable {
         self.init(
             event: StatusEvent(
                 transition: Transition(
-                    seq: seq, id: id, status: status, at: at, seat: nil, claim: claim, reason: reason),
+                    seq: seq, id: id, status: status, at: at, claim: claim, reason: reason),
                 type: type, qos: qos, destination: destination, retries: retries, shard: shard),
             fault: fault, isPushback: flags & Self.pushbackBit != 0, isAnswer: flags & Self.answerBit != 0)
     }

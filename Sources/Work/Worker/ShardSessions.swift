@@ -17,7 +17,7 @@ final class ShardSessions: Sendable {
             do throws(StoreError) {
                 try store.open(session, shard: shard)
             } catch {
-                guard error.code == .busy || error.code.spoilsShard else { throw error }
+                guard error.code == .busy || error.code.makesShardUnusable else { throw error }
                 missing.withLock { _ = $0.insert(shard) }
             }
         }

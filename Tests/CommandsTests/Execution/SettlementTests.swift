@@ -9,14 +9,19 @@ struct SettlementTests {
     static func command(
         _ status: CommandStatus, idempotent: Bool = true, requested: Bool = false, retries: Int = 0, crashes: Int = 0
     ) -> Command {
-        Command(
-            id: CommandID(), type: "upload", qos: .default, status: status, destination: .none, idempotent: idempotent,
-            claim: 1, cancelRequested: requested, retries: retries, retryLimit: 5, crashes: crashes, notBefore: earlier,
-            createdAt: .zero, updatedAt: .zero)
+        var command = Command(id: CommandID(), type: "upload", destination: .none, createdAt: .zero)
+        command.status = status
+        command.idempotent = idempotent
+        command.claim = 1
+        command.cancelRequested = requested
+        command.retries = retries
+        command.crashes = crashes
+        command.notBefore = earlier
+        return command
     }
 
-    static func settle(_ command: Command, _ ending: ExecutionResult) -> Settlement {
-        Settlement(of: command, ending: ending, now: now, chance: 0.5)
+    static func settle(_ command: Command, _ result: ExecutionResult) -> Settlement {
+        Settlement(of: command, result: result, now: now, chance: 0.5)
     }
 
     struct Row: Sendable, CustomTestStringConvertible {

@@ -82,7 +82,7 @@ struct FairnessSimulation: DispatcherFixtures {
             commands.append(
                 ReadyCommand(
                     id: CommandID(high: UInt64(number), low: UInt64(number % 8)), type: "noop", qos: qos,
-                    destination: host, turn: number, createdAt: at + .nanoseconds(now), suspect: false))
+                    destination: host, turn: number, createdAt: at + .nanoseconds(now)))
         }
         for command in commands { waiting[command.id] = command }
         dispatcher.insert(commands, now: now)

@@ -18,9 +18,20 @@ extension DispatcherFixtures {
         _ number: Int64, _ qos: QualityOfService = .default, to destination: Destination = .none, type: String = "noop",
         shard: UInt8 = 0, suspect: Bool = false, age: Int64 = 0
     ) -> ReadyCommand {
-        ReadyCommand(
+        var command = ReadyCommand(
             id: CommandID(high: UInt64(number), low: UInt64(shard)), type: type, qos: qos, destination: destination,
-            turn: number, createdAt: Timestamp(milliseconds: at.milliseconds - age + number), suspect: suspect)
+            turn: number, createdAt: Timestamp(milliseconds: at.milliseconds - age + number))
+        command.suspect = suspect
+        return command
+    }
+
+    /// A command that the worker in seat 0 is sending.
+    func claimed(_ command: ReadyCommand) -> ClaimedCommand {
+        var row = Command(id: command.id, type: "noop", destination: .none, createdAt: at)
+        row.status = .sent
+        row.seat = 0
+        row.claim = 1
+        return ClaimedCommand(row, epoch: 1)
     }
 
     func dispatcher(
@@ -43,10 +54,12 @@ extension DispatcherFixtures {
     func report(
         _ command: ReadyCommand, _ status: CommandStatus, fault: CommandFailure.Fault? = nil, reason: String? = nil
     ) -> StatusReport {
-        StatusReport(
+        var transition = Transition(
+            seq: 1, id: command.id, status: status, at: at, claim: 1, reason: reason)
+        transition.seat = 0
+        return StatusReport(
             event: StatusEvent(
-                transition: Transition(
-                    seq: 1, id: command.id, status: status, at: at, seat: 0, claim: 1, reason: reason),
+                transition: transition,
                 type: command.type, qos: command.qos, destination: command.destination, retries: 0, shard: 0),
             fault: fault)
     }

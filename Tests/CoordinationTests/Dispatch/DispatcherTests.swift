@@ -304,10 +304,7 @@ import Wire
 
     @Test func `restores what was claimed before a restart`() {
         var dispatcher = dispatcher()
-        let row = ClaimedRow(
-            id: ready(1).id, status: .sent, type: "noop", qos: .default, destination: .none, seat: 0, epoch: 1,
-            claim: 1,
-            retries: 0, suspect: false, updatedAt: at)
+        let row = claimed(ready(1))
         #expect(value(dispatcher.reconcile([row], shard: 0, now: 0)).isEmpty)
         #expect(dispatcher.holder(of: row.id) == 0)
         #expect(value(dispatcher.reconcile([], shard: 0, now: 0)) == [row.id], "the store is asked whether it is ready")
@@ -317,11 +314,6 @@ import Wire
     @Test func `what is reported while claims are read is newer than they are`() {
         var dispatcher = dispatcher()
         let (ended, begun) = (ready(1), ready(9))
-        func row(_ command: ReadyCommand) -> ClaimedRow {
-            ClaimedRow(
-                id: command.id, status: .sent, type: "noop", qos: .default, destination: .none, seat: 0, epoch: 1,
-                claim: 1, retries: 0, suspect: false, updatedAt: at)
-        }
         let shard = ended.id.shard(of: dispatcher.shardCount)
         #expect(begun.id.shard(of: dispatcher.shardCount) == shard)
         dispatcher.insert([ended, begun])
@@ -331,7 +323,7 @@ import Wire
         #expect(value(!dispatcher.willReconcile(shard: shard)), "they are being read already")
         dispatcher.transition(report(begun, .queued), now: 1)
         dispatcher.transition(report(ended, .success), now: 1)
-        #expect(value(dispatcher.reconcile([row(ended)], shard: shard, now: 2)).isEmpty)
+        #expect(value(dispatcher.reconcile([claimed(ended)], shard: shard, now: 2)).isEmpty)
         #expect(dispatcher.holder(of: ended.id) == nil, "held again though it has ended")
         #expect(dispatcher.holder(of: begun.id) == 0, "let go though it runs")
         // Of the next reading both are believed.

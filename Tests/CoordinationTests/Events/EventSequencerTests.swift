@@ -7,7 +7,7 @@ import Testing
     private func event(_ seq: Int64, shard: Int = 0) -> StatusEvent {
         StatusEvent(
             transition: Transition(
-                seq: seq, id: CommandID(high: 0, low: 0), status: .sent, at: .zero, seat: nil, claim: 1, reason: nil),
+                seq: seq, id: CommandID(high: 0, low: 0), status: .sent, at: .zero, claim: 1),
             type: "noop", qos: .default, destination: .none, retries: 0, shard: shard)
     }
 

@@ -40,9 +40,10 @@ import Wire
     }
 
     private func ready(_ id: CommandID, _ qos: QualityOfService, remaining: Int64? = nil) -> ReadyCommand {
-        ReadyCommand(
-            id: id, type: "upload", qos: qos, destination: host, turn: 1, createdAt: .zero, suspect: false,
-            remaining: remaining)
+        var command = ReadyCommand(
+            id: id, type: "upload", qos: qos, destination: host, turn: 1, createdAt: .zero)
+        command.remaining = remaining
+        return command
     }
 
     @Test func `low transfers stand still before high quality has sent a byte`() {
@@ -123,9 +124,11 @@ import Wire
         let low = (0..<4).map { _ in CommandID() }
         let now = busy(&governors, low, seconds: 8)
         #expect(governors.load(host, .utility, now: now).allowance.pushback == nil)
+        var transition = Transition(
+            seq: 1, id: low[0], status: .new, at: .zero, claim: 7, reason: "answered 503")
+        transition.seat = 0
         let event = StatusEvent(
-            transition: Transition(
-                seq: 1, id: low[0], status: .new, at: .zero, seat: 0, claim: 7, reason: "answered 503"),
+            transition: transition,
             type: "upload", qos: .utility, destination: host, retries: 0, shard: 0)
         governors.ended(StatusReport(event: event, fault: .link, isPushback: true), now: now)
         governors.tick(waiting: [:], minuteOfDay: 0, now: now)

@@ -85,7 +85,7 @@ import Testing
                 return store.walSize(shard: 0) == 0
             }
         }
-        #expect(log.messages.count == 1 && log.messages.allSatisfy { $0.contains("is kept locked") }, "\(log.messages)")
+        #expect(log.messages.count == 1 && log.messages.allSatisfy { $0.contains("is locked by") }, "\(log.messages)")
         try probe.run("COMMIT")
         try await until("its checkpoint") {
             maintainer.round()

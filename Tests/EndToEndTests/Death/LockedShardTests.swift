@@ -37,13 +37,13 @@ extension EndToEndTests {
                 let waiting = try #require(submitted.ids.first { $0.shard(of: 8) == 3 })
                 let explained = try await installation.sluice("explain", "\(waiting)", within: .seconds(10))
                 #expect(explained.code == 0 && explained.output.hasPrefix("shard:"), "\(explained.output)")
-                #expect(explained.output.contains("kept locked by process \(getpid()) ("), "\(explained.output)")
+                #expect(explained.output.contains("is locked by process \(getpid()) ("), "\(explained.output)")
 
                 try probe.run("ROLLBACK")
                 try await installation.drained(store, within: .seconds(30))
                 #expect(try store.counts()[.success] == 4001)
                 // Each says it once, and who it is; not with every try.
-                let said = (up.errors + second.errors).split(separator: "\n").filter { $0.contains("kept locked") }
+                let said = (up.errors + second.errors).split(separator: "\n").filter { $0.contains("is locked by") }
                 #expect((1...5).contains(said.count), "\(said.joined(separator: "\n"))")
                 #expect(said.allSatisfy { $0.contains("process \(getpid()) (") })
             }

@@ -8,9 +8,9 @@ import Work
 
     private func run(_ payload: String) async throws -> [UInt8]? {
         let facts = try noop.inspect(try JSONValue(parsing: payload.utf8))
-        let command = Command(
-            id: CommandID(), type: "noop", qos: .default, status: .sent, destination: facts.destination,
-            idempotent: facts.idempotent, retryLimit: 5, createdAt: .now, updatedAt: .now)
+        var command = Command(id: CommandID(), type: "noop", destination: facts.destination, createdAt: .now)
+        command.status = .sent
+        command.idempotent = facts.idempotent
         return try await noop.execute(
             CommandExecution(command: command, payload: Array(payload.utf8), meter: TransferMeter()))
     }

@@ -45,10 +45,12 @@ final class RepeatedUpload: Sendable {
             state.meter = meter
             return (state.claim, state.kept, offset)
         }
-        let command = Command(
-            id: id, type: "upload", qos: .default, status: .sent, destination: facts.destination,
-            idempotent: facts.idempotent, claim: claim, retryLimit: 5, offset: offset, total: facts.total,
-            createdAt: .now, updatedAt: .now)
+        var command = Command(id: id, type: "upload", destination: facts.destination, createdAt: .now)
+        command.status = .sent
+        command.idempotent = facts.idempotent
+        command.claim = claim
+        command.offset = offset
+        command.total = facts.total
         let execution = CommandExecution(
             command: command, payload: facts.payload?.bytes ?? [], checkpoint: kept, meter: meter,
             saver: { [self] bytes in

@@ -56,10 +56,12 @@ struct UploadHarness {
         _ facts: PayloadAttributes, claim: Int = 1, id: CommandID = CommandID(), idempotent: Bool? = nil,
         qos: Commands.QualityOfService = .default, createdAt: Timestamp = .now
     ) -> (execution: CommandExecution, meter: TransferMeter) {
-        let command = Command(
-            id: id, type: "upload", qos: qos, status: .sent, destination: facts.destination,
-            idempotent: idempotent ?? facts.idempotent, claim: claim, retryLimit: 5, total: facts.total,
-            createdAt: createdAt, updatedAt: createdAt)
+        var command = Command(id: id, type: "upload", destination: facts.destination, createdAt: createdAt)
+        command.qos = qos
+        command.status = .sent
+        command.idempotent = idempotent ?? facts.idempotent
+        command.claim = claim
+        command.total = facts.total
         let meter = TransferMeter(total: facts.total)
         return (CommandExecution(command: command, payload: facts.payload?.bytes ?? [], meter: meter), meter)
     }

@@ -98,8 +98,8 @@ final class StoreUnderTest: Sendable {
     }
 
     /// Everything that can be counted, counted row by row.
-    func counted() throws -> Counts {
-        var counts = Counts()
+    func counted() throws -> CommandCounts {
+        var counts = CommandCounts()
         var after: CommandID?
         while true {
             let page = try store.list(CommandFilter(), after: after, limit: 1000)

@@ -9,10 +9,14 @@ import Testing
     @Test(arguments: StoreKind.allCases)
     func `a submitted command is there with everything that was chosen`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
-        let draft = CommandDraft(
+        var draft = CommandDraft(
             type: "upload", payload: Array(#"{"file":"/x"}"#.utf8), destination: .test("a"), qos: .userInitiated,
-            idempotent: false, retryLimit: 3, notBefore: .base + .seconds(60), deadline: .base + .seconds(3600),
-            uniqueKey: "key", total: 42)
+            idempotent: false)
+        draft.retryLimit = 3
+        draft.notBefore = .base + .seconds(60)
+        draft.deadline = .base + .seconds(3600)
+        draft.uniqueKey = "key"
+        draft.total = 42
         let id = try subject.submit(draft)
         let command = try #require(try subject.store.command(id))
         #expect(command.type == "upload")

@@ -352,11 +352,11 @@ import Testing
         let before = try place.store()
         _ = try before.submitNoops(40)
         try before.set("pause.*.*", to: "now")
-        #expect(try before.knownSettings(prefix: "pause.") == ["pause.*.*": "now"])
+        #expect(try before.settingsIfUsable(prefix: "pause.") == ["pause.*.*": "now"])
         for shard in 0..<4 {
             try SQLiteProbe(place.data.shard(shard)).run("PRAGMA user_version = 99")
             let store = try SQLiteStore(directory: place.data, create: false)
-            #expect(try store.knownSettings(prefix: "pause.").isEmpty)
+            #expect(try store.settingsIfUsable(prefix: "pause.").isEmpty)
             let refusal = try #require(throws: StoreError.self) { try store.set("pause.*.*", to: nil) }
             #expect(refusal.code == .foreign && refusal.shard == 0)
             if shard < 3 {

@@ -55,11 +55,11 @@ import Testing
             try reader.run("BEGIN")
             _ = try reader.number("SELECT count(*) FROM command")
             var ids = try store.submitNoops(100)
-            #expect(bytes() < WALSize.laidOut / 2)
+            #expect(bytes() < WALSize.preallocated / 2)
             #expect(try store.checkpoint(shard: 0) > 0)
-            #expect(bytes() == WALSize.laidOut)
+            #expect(bytes() == WALSize.preallocated)
             for _ in 0..<10 { ids += try store.submitNoops() }
-            #expect(bytes() == WALSize.laidOut)
+            #expect(bytes() == WALSize.preallocated)
             try reader.run("COMMIT")
             return ids
         }

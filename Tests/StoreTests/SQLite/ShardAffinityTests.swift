@@ -12,10 +12,10 @@ import Testing
         var counts = [Int](repeating: 0, count: 8)
         var runs = 0
         var last: Int?
-        for number in 0..<100 * ShardAffinity.share {
+        for number in 0..<100 * ShardAffinity.maxConsecutive {
             let shard = affinity.next(among: all, using: &random)
             if shard != last {
-                #expect(number % ShardAffinity.share == 0)
+                #expect(number % ShardAffinity.maxConsecutive == 0)
                 runs += 1
             }
             counts[shard] += 1

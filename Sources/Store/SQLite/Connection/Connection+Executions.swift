@@ -1,7 +1,7 @@
 internal import Commands
 
-/// What a worker does to commands, inside a transaction. The hottest code of the store: three transitions of a command
-/// must cost no more than 20 µs.
+/// The writes of a worker, inside a transaction. This is the hottest code of the store: three transitions of
+/// a command may cost 20 µs.
 extension Connection {
     func hasSession(seat: Int, epoch: Int64) throws(StoreError) -> Bool {
         let statement = try statement(.hasSession)
@@ -29,26 +29,26 @@ extension Connection {
         var row = try StoredCommand(select, self)
         guard row.id == id else { return .refused }
         let wasHeldBack = row.command.notBefore != .zero
-        guard let transitions = row.claim(seat: seat, epoch: epoch, sent: sent, now: now, &journal) else {
+        guard let transitions = row.claim(seat: seat, epoch: epoch, sent: sent, now: now, &changes) else {
             return .refused
         }
         let payload = select.bytes(Query.columnCount)
         let checkpoint = select.optionalBytes(Query.columnCount + 1)
-        // A read cursor left open would make the update slower.
+        // Closes the read cursor: an open one makes the update slower.
         select.reset()
-        if wasHeldBack { try save(row) } else { try hold(row) }
-        remember(row)
+        if wasHeldBack { try save(row) } else { try saveClaim(row) }
+        cacheClaim(row)
         return .claimed(row.command, payload: payload, checkpoint: checkpoint, transitions)
     }
 
     func send(_ id: CommandID, claim: Int, now: Timestamp) throws(StoreError) -> ExecutionOutcome {
         guard var row = try find(id) else { return .replaced }
-        switch row.send(claim: claim, now: now, &journal) {
+        switch row.send(claim: claim, now: now, &changes) {
         case .replaced: return .replaced
         case .refused: return .refused
         case .sent(let transition):
-            try hold(row)
-            remember(row)
+            try saveClaim(row)
+            cacheClaim(row)
             return .done([transition], retries: row.command.retries)
         }
     }
@@ -75,74 +75,77 @@ extension Connection {
         return .done([], retries: row.command.retries)
     }
 
-    func end(_ id: CommandID, claim: Int, _ ending: ExecutionResult, now: Timestamp) throws(StoreError)
-        -> ExecutionOutcome
-    {
-        let memory = remembered.removeValue(forKey: id)
-        if let memory, memory.claim == claim, case .success(let result) = ending,
-            let outcome = try finish(id, memory, result: result, now: now)
+    func end(
+        _ id: CommandID, claim: Int, _ result: ExecutionResult, now: Timestamp
+    ) throws(StoreError) -> ExecutionOutcome {
+        let cached = cachedClaims.removeValue(forKey: id)
+        if let cached, cached.claim == claim, case .success(let body) = result,
+            let outcome = try finish(id, cached, body: body, now: now)
         {
             return outcome
         }
         guard var row = try find(id),
-            let transitions = row.end(claim: claim, ending, now: now, chance: .random(in: 0..<1), &journal)
+            let transitions = row.end(claim: claim, result, now: now, chance: .random(in: 0..<1), &changes)
         else { return .replaced }
         try save(row)
-        if case .success(let result?) = ending { try saveResult(result, of: row.command.turn) }
+        if case .success(let body?) = result { try saveResult(body, of: row.command.turn) }
         return .done(transitions, retries: row.command.retries)
     }
 
-    /// Ends a command as a success without looking at it. - Returns: nil where its row is not as its claim left it.
+    /// Ends a command as a success without reading its row.
+    /// - Returns: nil where the row is not as its claim left it.
     private func finish(
-        _ id: CommandID, _ memory: Remembered, result: [UInt8]?, now: Timestamp
+        _ id: CommandID, _ cached: CachedClaim, body: [UInt8]?, now: Timestamp
     ) throws(StoreError) -> ExecutionOutcome? {
-        let finish = try statement(.finishRemembered)
-        finish.bind(memory.turn, at: 1)
-        finish.bind(journal.seq + 1, at: 2)
+        let finish = try statement(.finishCached)
+        finish.bind(cached.turn, at: 1)
+        finish.bind(changes.newestSeq + 1, at: 2)
         finish.bind(now, at: 3)
-        finish.bind(memory.claim, at: 4)
-        finish.bind(memory.qos, at: 5)
-        finish.bind(memory.last, at: 6)
+        finish.bind(cached.claim, at: 4)
+        finish.bind(cached.qos, at: 5)
+        finish.bind(cached.newestSeq, at: 6)
         try finish.run()
-        guard changes == 1 else { return nil }
-        journal.add(-1, to: .sent, memory.qos)
-        journal.add(1, to: .success, memory.qos)
-        let transition = journal.record(
-            id, .success, at: now, seat: memory.seat, claim: memory.claim, reason: nil, previous: memory.last)
-        if let result { try saveResult(result, of: memory.turn) }
-        return .done([transition], retries: memory.retries)
+        guard changedRows == 1 else { return nil }
+        changes.addToCount(-1, .sent, cached.qos)
+        changes.addToCount(1, .success, cached.qos)
+        let transition = changes.record(
+            id, .success, at: now, seat: cached.seat, claim: cached.claim, reason: nil, previous: cached.newestSeq)
+        if let body { try saveResult(body, of: cached.turn) }
+        return .done([transition], retries: cached.retries)
     }
 
-    private func saveResult(_ result: [UInt8], of turn: Int64) throws(StoreError) {
+    private func saveResult(_ body: [UInt8], of turn: Int64) throws(StoreError) {
         let update = try statement(.setResult)
         update.bind(turn, at: 1)
-        update.bind(result, at: 2)
+        update.bind(body, at: 2)
         try update.run()
     }
 
-    /// Writes what a claim changes, where nothing else has.
-    private func hold(_ row: StoredCommand) throws(StoreError) {
-        let hold = try statement(.hold)
-        hold.bind(row.command.turn, at: 1)
-        hold.bind(row.command.status, at: 2)
-        hold.bind(row.command.claim, at: 3)
-        hold.bind(row.command.seat, at: 4)
-        hold.bind(row.epoch, at: 5)
-        hold.bind(row.last, at: 6)
-        hold.bind(row.command.updatedAt, at: 7)
-        try hold.run()
+    /// Writes the columns that a claim changes. The other columns must be as they were read.
+    private func saveClaim(_ row: StoredCommand) throws(StoreError) {
+        let save = try statement(.saveClaim)
+        save.bind(row.command.turn, at: 1)
+        save.bind(row.command.status, at: 2)
+        save.bind(row.command.claim, at: 3)
+        save.bind(row.command.seat, at: 4)
+        save.bind(row.epoch, at: 5)
+        save.bind(row.newestSeq, at: 6)
+        save.bind(row.command.updatedAt, at: 7)
+        try save.run()
     }
 
-    private func remember(_ row: StoredCommand) {
+    /// Caches a row that `finishCached` can end: all that a success would change is what that query writes.
+    private func cacheClaim(_ row: StoredCommand) {
         let command = row.command
-        // `finishRemembered` leaves the unique key alone, so that it touches no index for it.
+        // `finishCached` leaves the unique key alone, so that it touches no index for it.
         let givesKeyUp = command.uniqueKey != nil && command.uniqueFor.isGivenUp(in: .success)
         guard command.status == .sent, command.reason == nil, row.openDeadline == nil, !command.suspect, !givesKeyUp,
             let seat = command.seat
         else { return }
-        if remembered.count >= Self.rememberedLimit { remembered.removeAll(keepingCapacity: true) }
-        remembered[row.id] = Remembered(
-            turn: command.turn, claim: command.claim, qos: command.qos, retries: command.retries, last: row.last,
+        if cachedClaims.count >= Self.maxCachedClaims { cachedClaims.removeAll(keepingCapacity: true) }
+        cachedClaims[row.id] = CachedClaim(
+            turn: command.turn, claim: command.claim, qos: command.qos, retries: command.retries,
+            newestSeq: row.newestSeq,
             seat: seat)
     }
 }

@@ -2,8 +2,8 @@ internal import Commands
 internal import Synchronization
 
 extension Connection {
-    /// Makes sure that the file is a shard of this store, of a version that this program knows, and the one it is meant
-    /// to be.
+    /// Checks that the file is shard `number` of this store, in a version that this program knows. Migrates
+    /// an older one.
     func checkIdentity(number: Int, _ options: ShardOptions) throws(StoreError) {
         let (count, path) = (options.count, options.directory.shard(number))
         let application = try integer("PRAGMA application_id")
@@ -25,13 +25,13 @@ extension Connection {
                 "The store has \(shards) shards, and \(count) are there: \(options.directory.shard(count)) is missing; "
                     + "put it back.", shard: count)
         }
-        let first = options.store.withLock { known in
+        let first = options.storeID.withLock { known in
             known = known ?? name
             return known
         }
         guard first == name else {
             throw StoreError(
-                .foreign, "\(path) is of another store than the other shards; put the right file in its place.",
+                .foreign, "\(path) belongs to another store than the other shards; put the right file in its place.",
                 shard: number)
         }
         if version < Schema.version { try migrate(number, path) }
@@ -40,7 +40,7 @@ extension Connection {
     /// The version of the file: from 1 to this program's.
     private func knownVersion(_ number: Int, _ path: String) throws(StoreError) -> Int {
         let version = try integer("PRAGMA user_version")
-        // It is written together with the application's id.
+        // The version is written in one transaction with the application id.
         guard version > 0 else { throw StoreError(.corrupt, "it says that its version is \(version)") }
         guard version <= Schema.version else {
             throw StoreError(
@@ -52,14 +52,14 @@ extension Connection {
     }
 
     static func foreign(_ number: Int, _ path: String) -> StoreError {
-        StoreError(.foreign, "\(path) is no shard of a Sluice store; choose another data directory.", shard: number)
+        StoreError(.foreign, "\(path) is not a shard of a Sluice store; choose another data directory.", shard: number)
     }
 
     /// Brings the file to this program's version, in one transaction.
     private func migrate(_ number: Int, _ path: String) throws(StoreError) {
         try execute("BEGIN IMMEDIATE")
         do throws(StoreError) {
-            // Another process may have been faster, and of a newer program.
+            // Another process may have migrated it meanwhile, and may be of a newer program.
             for step in try knownVersion(number, path)..<Schema.version {
                 try execute(Schema.migrations[step])
             }

@@ -16,8 +16,8 @@ extension Connection {
         return .success(Submission(id: holder.id, isExisting: true))
     }
 
-    /// The command that holds a unique key. One whose period has lapsed gives the key up here, in the
-    /// transaction of the insert or retry that takes it.
+    /// The command that holds a unique key; nil where the key is free. A command whose period has lapsed
+    /// gives the key up here, in the transaction of the insert or retry that takes the key.
     func holder(of unique: UniqueKey, at now: Timestamp) throws(StoreError) -> UniqueKeyHolder? {
         let find = try statement(.byUniqueKey)
         find.bind(unique.type, at: 1)
@@ -30,14 +30,14 @@ extension Connection {
             holder = try UniqueKeyHolder(find)
         }
         guard holder.hasLapsed(at: now) else { return holder }
-        let give = try statement(.giveKeyUp)
-        give.bind(holder.turn, at: 1)
-        try give.run()
+        let release = try statement(.releaseUniqueKey)
+        release.bind(holder.turn, at: 1)
+        try release.run()
         return nil
     }
 
-    /// Whether the holder has the draft's very payload and destination: for a command that was submitted by
-    /// schema version 1 or 2, whose fingerprint was of another form.
+    /// Whether the holder has the payload and the destination of the draft. For a command that was submitted
+    /// with schema version 1 or 2, whose fingerprint had another form.
     private func isStored(_ draft: CommandDraft, as holder: UniqueKeyHolder) throws(StoreError) -> Bool {
         guard let row = try find(holder.id), row.command.destination == draft.destination else { return false }
         return try body(.payload, holder.id) == draft.payload

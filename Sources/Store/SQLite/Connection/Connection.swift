@@ -10,9 +10,11 @@ internal import Synchronization
     internal import Darwin
 #endif
 
-/// A process's connection to one shard, with its prepared statements and what a transaction gathers.
+/// A connection of this process to one shard, with its prepared statements and the changes of the running
+/// transaction.
 ///
-/// `@unchecked Sendable`: it lives inside the mutex of its ``Shard``, and is used only while that is held.
+/// `@unchecked Sendable`: it lives inside a mutex of its ``Shard``, and is used only while that mutex is
+/// held.
 final class Connection: @unchecked Sendable {
     let shard: Int
     private let queue: DatabaseQueue
@@ -21,10 +23,12 @@ final class Connection: @unchecked Sendable {
     private var others: [String: Statement] = [:]
     private var inserts: [InsertKey: Statement] = [:]
     private let wal = WALSize()
-    private let clock = BusyClock()
-    var journal = Journal()
-    /// What commands looked like when they were claimed here, so that a plain success needs no look at the row.
-    var remembered: [CommandID: Remembered] = [:]
+    private let busyTimeout = BusyTimeout()
+    var changes = TransactionChanges()
+    /// Rows as their claims on this connection left them, so that a plain success need not read the row.
+    var cachedClaims: [CommandID: CachedClaim] = [:]
+    /// Types read from the shard so far. Types are only ever added, so each of them is still known.
+    var knownTypes: Set<String> = []
     /// The last destination read: rows that follow each other mostly share it.
     var lastDestination = Destination.none
 
@@ -33,27 +37,28 @@ final class Connection: @unchecked Sendable {
         var rows: Int
     }
 
-    struct Remembered {
+    struct CachedClaim {
         var turn: Int64
         var claim: Int
         var qos: QualityOfService
         var retries: Int
-        var last: Int64
+        var newestSeq: Int64
         var seat: Int
     }
 
-    /// More than the largest window of a worker.
-    static let rememberedLimit = 4096
+    /// More than the largest window of a worker (2048).
+    static let maxCachedClaims = 4096
 
-    /// Opens a file that is there.
-    /// - Parameter isNew: it is empty, and about to become a shard; any other file must be one.
+    /// Opens an existing file.
+    /// - Parameter isNew: the file is empty and about to become a shard; any other file must already be a
+    ///   shard.
     init(shard: Int, path: String, vfs: String?, isNew: Bool = false) throws(StoreError) {
         self.shard = shard
         _ = Self.preparation
         do {
             queue = try DatabaseQueue(
                 path: Self.uri(path, vfs: vfs),
-                configuration: Self.configuration(shard, path, isNew: isNew, clock: clock))
+                configuration: Self.configuration(shard, path, isNew: isNew, busyTimeout: busyTimeout))
             database = try queue.writeWithoutTransaction { db in
                 guard let handle = db.sqliteConnection else { throw StoreError(.failed, "SQLite gave no connection") }
                 return handle
@@ -68,7 +73,7 @@ final class Connection: @unchecked Sendable {
         wal.watch(database)
     }
 
-    /// Statements first: a connection with statements left would stay open as a zombie.
+    /// Finalizes the statements first: a connection that has statements left stays open as a zombie.
     deinit {
         statements.removeAll()
         others.removeAll()
@@ -77,10 +82,11 @@ final class Connection: @unchecked Sendable {
 
     // MARK: Opening
 
-    /// Before the first connection of the process.
+    /// Configures SQLite, once, before the first connection of the process.
     private static let preparation: CInt = clinux_sqlite_configure()
 
-    /// `mode=rw`: a file that is missing is never made anew. What begins with `//` needs an empty authority before it.
+    /// A URI with `mode=rw`, which never makes a missing file. A path that begins with `//` needs an empty
+    /// authority before it.
     private static func uri(_ path: String, vfs: String?) -> String {
         var uri = path.utf8.first == UInt8(ascii: "/") ? "file://" : "file:"
         for byte in path.utf8 {
@@ -95,20 +101,21 @@ final class Connection: @unchecked Sendable {
         return uri + "?mode=rw" + (vfs.map { "&vfs=\($0)" } ?? "")
     }
 
-    /// The same for every connection of this program.
+    /// The settings of every connection of this program.
     private static func configuration(
-        _ shard: Int, _ path: String, isNew: Bool, clock: BusyClock
+        _ shard: Int, _ path: String, isNew: Bool, busyTimeout: BusyTimeout
     ) -> Configuration {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
-        configuration.busyMode = .callback { tries in clock.waits(tries) }
+        configuration.busyMode = .callback { tries in busyTimeout.retriesAfterPause(tries) }
         configuration.prepareDatabase { db in
             guard let handle = db.sqliteConnection, clinux_sqlite_keep_wal(UnsafeMutableRawPointer(handle)) == SQLITE_OK
             else { throw StoreError(.failed, "SQLite would checkpoint on closing") }
-            // Before anything is changed in somebody else's database.
+            // Before this changes anything: the file may be the database of another program.
             let application = try Int32.fetchOne(db, sql: "PRAGMA application_id")
             guard isNew || application == Schema.applicationID else { throw foreign(shard, path) }
-            // Debian's SQLite 3.40 can damage a database where checkpoints race: none happens by itself.
+            // SQLite 3.7.0 to 3.51.2 can damage a database when two checkpoints race (the WAL-reset bug), so none
+            // happens automatically.
             try db.execute(
                 sql: """
                     PRAGMA journal_mode = WAL;
@@ -119,7 +126,7 @@ final class Connection: @unchecked Sendable {
                     PRAGMA temp_store = MEMORY;
                     PRAGMA trusted_schema = OFF;
                     PRAGMA cache_size = -2000;
-                    PRAGMA journal_size_limit = \(WALSize.kept);
+                    PRAGMA journal_size_limit = \(WALSize.truncatedSize);
                     """)
         }
         return configuration
@@ -134,7 +141,7 @@ final class Connection: @unchecked Sendable {
         return statement
     }
 
-    /// For the few texts that depend on a number or a filter.
+    /// The statement of a text that depends on a filter.
     func statement(sql: String) throws(StoreError) -> Statement {
         if let statement = others[sql] { return statement }
         let statement = try Statement(sql, on: database)
@@ -142,7 +149,7 @@ final class Connection: @unchecked Sendable {
         return statement
     }
 
-    /// An insert of so many rows.
+    /// An insert of `rows` rows.
     func statement(_ insert: Query.Insert, rows: Int) throws(StoreError) -> Statement {
         let key = InsertKey(insert: insert, rows: rows)
         if let statement = inserts[key] { return statement }
@@ -151,8 +158,8 @@ final class Connection: @unchecked Sendable {
         return statement
     }
 
-    /// Rows that the last statement inserted, updated or deleted.
-    var changes: Int32 { sqlite3_changes(database) }
+    /// The number of rows that the last statement inserted, updated or deleted.
+    var changedRows: Int32 { sqlite3_changes(database) }
 
     /// Bytes of WAL after the last commit of this connection.
     var walBytes: Int64 { wal.bytes }
@@ -160,32 +167,33 @@ final class Connection: @unchecked Sendable {
     // MARK: Access
 
     /// Runs `body` on the connection's queue.
-    /// - Parameter timeout: how long another writer's turn is waited for before it is an error, `busy`.
+    /// - Parameter timeout: how long to wait for the write lock that another connection holds.
+    /// - Throws: `busy` after `timeout`.
     func use<Value>(
-        timeout: Duration = longTimeout, _ body: () throws(StoreError) -> Value
+        timeout: Duration = WriteTimeout.foreground, _ body: () throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         try queue.writeWithoutTransaction { _ in
-            clock.timeout.store(timeout.milliseconds, ordering: .relaxed)
+            busyTimeout.milliseconds.store(timeout.milliseconds, ordering: .relaxed)
             return Result { () throws(StoreError) in try body() }
         }.get()
     }
 
-    /// Runs `body` in one transaction, durable when this returns; or in none, when it throws.
+    /// Runs `body` in one transaction, durable when this returns. Where `body` throws, nothing is written.
     func write<Value>(
-        timeout: Duration = longTimeout, _ body: (Connection) throws(StoreError) -> Value
+        timeout: Duration = WriteTimeout.foreground, _ body: (Connection) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         try use(timeout: timeout) { () throws(StoreError) in
             try statement(.begin).run()
             do throws(StoreError) {
                 let newest = try statement(.newestSeq)
-                journal.begin(after: try newest.step() ? newest.int64(0) : 0)
+                changes.begin(after: try newest.step() ? newest.int64(0) : 0)
                 newest.reset()
                 let value = try body(self)
-                try flushJournal()
+                try writeChanges()
                 try statement(.commit).run()
                 return value
             } catch {
-                remembered.removeAll()
+                cachedClaims.removeAll()
                 rollback()
                 throw error
             }
@@ -193,23 +201,21 @@ final class Connection: @unchecked Sendable {
     }
 
     func rollback() {
-        // Some errors have ended the transaction already.
+        // Some errors of SQLite end the transaction themselves.
         if sqlite3_get_autocommit(database) == 0 { try? statement(.rollback).run() }
     }
 
-    /// Runs any SQL, for what is done once in a while.
+    /// Runs SQL that is not worth a prepared statement.
     func execute(_ sql: String) throws(StoreError) {
         let code = sqlite3_exec(database, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw StoreError(sqlite: code, on: database) }
     }
 
-    /// Types found in the shard so far.
-    var knownTypes: Set<String> = []
+    // MARK: Changes of the transaction
 
-    // MARK: Journal
-
-    private func flushJournal() throws(StoreError) {
-        let entries = journal.entries
+    /// Writes the transitions that the transaction recorded, and adds its changes to the counts.
+    private func writeChanges() throws(StoreError) {
+        let entries = changes.entries
         var next = 0
         for size in Query.transitionSizes {
             while entries.count - next >= size {
@@ -231,30 +237,13 @@ final class Connection: @unchecked Sendable {
                 next += size
             }
         }
-        journal.clearEntries()
+        changes.removeEntries()
         let add = try statement(.addToCount)
-        for (cell, change) in journal.deltas.enumerated() where change != 0 {
+        for (cell, change) in changes.countChanges.enumerated() where change != 0 {
             add.bind(cell / 5, at: 1)
             add.bind(cell % 5, at: 2)
             add.bind(change, at: 3)
             try add.run()
         }
-    }
-}
-
-/// Waits for a lock, asking every millisecond. SQLite's own backoff starves whoever waits longest.
-private final class BusyClock: Sendable {
-    /// In milliseconds.
-    let timeout = Atomic<Int64>(longTimeout.milliseconds)
-    private let start = Atomic<Int64>(0)
-
-    func waits(_ tries: Int) -> Bool {
-        let timeout = timeout.load(ordering: .relaxed)
-        guard timeout > 0 else { return false }
-        let now = Int64(clinux_monotonic())
-        if tries == 0 { start.store(now, ordering: .relaxed) }
-        guard now - start.load(ordering: .relaxed) < timeout * 1_000_000 else { return false }
-        usleep(1000)
-        return true
     }
 }

@@ -1,24 +1,24 @@
 internal import Commands
 
-/// The tables of a shard, and the version that a file says it has.
+/// The tables of a shard, by version.
 enum Schema {
-    /// “Slce”: tells a shard from any other SQLite database (`PRAGMA application_id`).
+    /// `PRAGMA application_id` of a shard: “Slce”.
     static let applicationID: Int32 = 0x536C_6365
-    /// `PRAGMA user_version` of what this program writes. A newer file is refused.
+    /// `PRAGMA user_version` of the shards that this program writes. A newer file is refused.
     static var version: Int { migrations.count }
 
-    /// Each brings a shard from the version of its position to the next one. Never changed once released: add to them.
+    /// The migration at index n brings a shard from version n to n + 1. A released migration is never
+    /// changed; add new ones. (The comments outside of the statements are not stored in the database.)
     static let migrations: [String] = [
         """
-        -- What a shard is of: `store` names the store, `shards` is how many there are, `number` which one this is;
-        -- `seq` and `turn` are numbers given to rows that were deleted since, and not given again; up to the transition
-        -- `pruned` every command that had ended has been deleted; `probes` counts writes whose only purpose was to start
-        -- the WAL over.
+        -- The identity of a shard: `store` is the id of the store, `shards` their number, `number` that of this shard.
+        -- `seq` and `turn` are the greatest numbers of deleted rows, which are not given again. Every command that ended up
+        -- to the transition `pruned` is deleted. `probes` counts the writes that only try to start the WAL over.
         CREATE TABLE meta(key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
 
-        -- One row for each command. The number of its submission is its row id, so that the last column of every index
-        -- below is the turn. Partial conditions name as few columns as they can, and no list of more than two values:
-        -- SQLite builds a table for a longer one at each write, which had doubled the cost of a claim.
+        -- One row for each command. The turn is the row id, so it is the last column of every index below. The conditions
+        -- of partial indices name few columns, and no list of more than two values: SQLite builds a table for a longer
+        -- list at each write, which doubled the cost of a claim.
         CREATE TABLE command(
             turn INTEGER PRIMARY KEY,
             id BLOB NOT NULL UNIQUE,
@@ -80,26 +80,25 @@ enum Schema {
             seat INTEGER NOT NULL, epoch INTEGER NOT NULL, pid INTEGER NOT NULL, start_time INTEGER NOT NULL,
             boot_id TEXT NOT NULL, PRIMARY KEY(seat, epoch)
         ) STRICT, WITHOUT ROWID;
-        -- Of use in shard 0 alone.
+        -- Only shard 0 has settings.
         CREATE TABLE setting(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
         CREATE TABLE type(name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
         """,
         """
-        -- What an execution leaves to the next one. Here, for a claim reads this row anyway.
+        -- The checkpoint of an execution. It is in this table because a claim reads the row anyway.
         ALTER TABLE payload ADD COLUMN kept BLOB;
         """,
         """
-        -- How long a command holds its unique key: NULL while it is kept, 0 until it has ended, else this
-        -- many milliseconds from its submit on. From here on `key_is_free` also says that the key went to a
-        -- later submit, or that a command that held it until its end has ended.
+        -- How long a command holds its unique key: NULL as long as the command is kept, 0 until it has ended, else for
+        -- this many milliseconds from its submit on. Since this version `key_is_free` is also 1 where the key went to a
+        -- later submit, or where a command that held it until its end has ended.
         ALTER TABLE command ADD COLUMN unique_for INTEGER;
-        -- A fingerprint is of the payload's bytes now, no longer of its sorted JSON. NULL: compare the
-        -- payload itself.
+        -- A fingerprint covers the bytes of the payload now, instead of its sorted JSON. NULL: compare the payload itself.
         UPDATE command SET fingerprint = NULL WHERE unique_key IS NOT NULL;
         """,
     ]
 
-    /// What a new shard starts with, besides its tables.
+    /// The SQL that fills the tables of a new shard.
     static func contents(shard: Int, of count: Int, store: String, types: Set<String>) -> String {
         var sql = """
             INSERT INTO meta VALUES

@@ -3,7 +3,7 @@ internal import GRDBSQLite
 internal import Glibc
 
 extension StoreError {
-    /// What SQLite reports, without the shard: ``Shard`` adds it.
+    /// An error of SQLite, without the shard, which ``Shard`` adds.
     init(sqlite code: CInt, on database: OpaquePointer?) {
         let text = database.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
         self.init(sqlite: code, text)
@@ -33,8 +33,8 @@ extension StoreError {
         self.init(kind, text)
     }
 
-    /// The same error with the shard it is about, in a sentence.
-    /// - Parameter writer: who has the lock that was waited for.
+    /// The same error as a sentence that names the shard.
+    /// - Parameter writer: the process that holds the write lock, where it is known.
     func about(shard: Int, at path: String, writer: String?) -> StoreError {
         guard self.shard == nil else { return self }
         let name = "Shard \(shard) (\(path))"
@@ -42,17 +42,18 @@ extension StoreError {
         switch code {
         case .busy:
             let holder = writer ?? "another process"
-            sentence = "\(name) is kept locked by \(holder); end it where it hangs, or try again."
+            sentence = "\(name) is locked by \(holder); end that process if it hangs, or try again."
         case .full: sentence = "\(name) could not be written: \(message); \(Self.roomAdvice)."
         case .corrupt: sentence = "\(name) is damaged: \(message); restore it from a backup."
-        case .permission: sentence = "\(name) may not be used: \(message)."
+        case .permission: sentence = "\(name) cannot be used: \(message)."
         case .failed: sentence = "\(name) failed: \(message)."
         case .missing, .foreign, .exhausted, .overloaded, .conflict, .invalid, .notFound: return self
         }
         return StoreError(code, sentence, shard: shard, id: id)
     }
 
-    /// SQLite does not tell a full file system from a file size limit of the process.
+    /// Advice for a failed write. SQLite reports a full file system and a file size limit of the process
+    /// alike.
     private static var roomAdvice: String {
         let limit = fileSizeLimit()
         let advice = "make room on its file system"
@@ -60,7 +61,7 @@ extension StoreError {
             ?? advice
     }
 
-    /// Bytes that a file of this process may have; nil where there is no limit.
+    /// The file size limit of this process in bytes (`RLIMIT_FSIZE`); nil where there is none.
     private static func fileSizeLimit() -> UInt64? {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0, limit.rlim_cur != rlim_t.max else {

@@ -1,20 +1,36 @@
 internal import Commands
 
 extension StoredCommand {
-    /// Reads ``Query/columns`` of the row on which `row` stands.
+    /// Reads ``Query/columns`` from the current row.
     init(_ row: Statement, _ connection: Connection) throws(StoreError) {
-        var command = Command(
-            id: try row.id(1), type: row.text(2), qos: try row.qos(3), status: try row.status(4),
-            destination: connection.destination(row, 5), idempotent: row.bool(6), claim: row.int(7),
-            cancelRequested: row.bool(8), retries: row.int(9), retryLimit: row.int(10), crashes: row.int(11),
-            suspect: row.bool(12), notBefore: row.time(13), deadline: row.optionalTime(14),
-            uniqueKey: row.optionalText(16), orderingKey: row.optionalText(19), turn: row.int64(0),
-            offset: row.int64(20), total: row.int64(21), seat: row.optionalInt(22), reason: row.optionalText(25),
-            createdAt: row.time(26), updatedAt: row.time(27))
+        command = Command(
+            id: try row.id(1), type: row.text(2), destination: connection.destination(row, 5), createdAt: row.time(26))
+        command.turn = row.int64(0)
+        command.qos = try row.qos(3)
+        command.status = try row.status(4)
+        command.idempotent = row.bool(6)
+        command.claim = row.int(7)
+        command.cancelRequested = row.bool(8)
+        command.retries = row.int(9)
+        command.retryLimit = row.int(10)
+        command.crashes = row.int(11)
+        command.suspect = row.bool(12)
+        command.notBefore = row.time(13)
+        command.deadline = row.optionalTime(14)
+        openDeadline = row.optionalTime(15)
+        command.uniqueKey = row.optionalText(16)
+        fingerprint = row.optionalBytes(17)
+        keyIsFree = row.bool(18)
+        command.orderingKey = row.optionalText(19)
+        command.offset = row.int64(20)
+        command.total = row.int64(21)
+        command.seat = row.optionalInt(22)
+        epoch = row.optionalInt64(23)
+        newestSeq = row.int64(24)
+        command.reason = row.optionalText(25)
+        command.updatedAt = row.time(27)
+        deadAt = row.optionalTime(28)
         command.uniqueFor = UniquePeriod(stored: row.optionalInt64(29))
-        self.init(
-            command: command, epoch: row.optionalInt64(23), fingerprint: row.optionalBytes(17), keyIsFree: row.bool(18),
-            openDeadline: row.optionalTime(15), deadAt: row.optionalTime(28), last: row.int64(24))
     }
 }
 
@@ -23,7 +39,7 @@ extension UniqueKeyHolder {
     init(_ row: Statement) throws(StoreError) {
         self.init(
             id: try row.id(0), turn: row.int64(1), fingerprint: row.optionalBytes(2),
-            period: UniquePeriod(stored: row.optionalInt64(3)), start: row.time(4))
+            period: UniquePeriod(stored: row.optionalInt64(3)), submittedAt: row.time(4))
     }
 }
 
@@ -46,13 +62,20 @@ extension UniquePeriod {
     }
 }
 
-extension ClaimedRow {
+extension ClaimedCommand {
     /// Reads the columns of `inFlight` and `cancellationRequests`.
     init(_ row: Statement, _ connection: Connection) throws(StoreError) {
-        self.init(
-            id: try row.id(0), status: try row.status(1), type: row.text(2), qos: try row.qos(3),
-            destination: connection.destination(row, 4), seat: row.int(5), epoch: row.int64(6), claim: row.int(7),
-            retries: row.int(8), suspect: row.bool(9), updatedAt: row.time(10))
+        id = try row.id(0)
+        status = try row.status(1)
+        type = row.text(2)
+        qos = try row.qos(3)
+        destination = connection.destination(row, 4)
+        seat = row.int(5)
+        epoch = row.int64(6)
+        claim = row.int(7)
+        retries = row.int(8)
+        suspect = row.bool(9)
+        updatedAt = row.time(10)
     }
 }
 
@@ -66,7 +89,7 @@ extension Session {
 }
 
 extension Connection {
-    /// A destination; the one of the row before where it is equal, which saves a string.
+    /// The destination in a column. An equal one of the row before is returned again, which saves a string.
     func destination(_ row: Statement, _ column: Int32) -> Destination {
         let isLast = row.withBytes(column) { bytes in
             bytes.count == lastDestination.text.utf8.count && bytes.elementsEqual(lastDestination.text.utf8)
@@ -75,7 +98,7 @@ extension Connection {
         return lastDestination
     }
 
-    /// Reads one command; nil where there is none.
+    /// The row of a command; nil where there is none.
     func find(_ id: CommandID) throws(StoreError) -> StoredCommand? {
         let statement = try statement(.byID)
         statement.bind(id, at: 1)
@@ -84,7 +107,7 @@ extension Connection {
         return try StoredCommand(statement, self)
     }
 
-    /// Reads all rows of a statement that selects ``Query/columns``.
+    /// All rows of a statement that selects ``Query/columns``.
     func rows(_ statement: Statement) throws(StoreError) -> [StoredCommand] {
         defer { statement.reset() }
         var rows: [StoredCommand] = []
@@ -92,15 +115,15 @@ extension Connection {
         return rows
     }
 
-    func claimedRows(_ query: Query) throws(StoreError) -> [ClaimedRow] {
+    func claimedRows(_ query: Query) throws(StoreError) -> [ClaimedCommand] {
         let statement = try statement(query)
         defer { statement.reset() }
-        var rows: [ClaimedRow] = []
-        while try statement.step() { rows.append(try ClaimedRow(statement, self)) }
+        var rows: [ClaimedCommand] = []
+        while try statement.step() { rows.append(try ClaimedCommand(statement, self)) }
         return rows
     }
 
-    /// Writes everything that may change of a row.
+    /// Writes all columns of a row that can change.
     func save(_ row: StoredCommand) throws(StoreError) {
         let command = row.command
         let save = try statement(.save)
@@ -118,7 +141,7 @@ extension Connection {
         save.bind(row.keyIsFree, at: 12)
         save.bind(command.seat, at: 13)
         save.bind(row.epoch, at: 14)
-        save.bind(row.last, at: 15)
+        save.bind(row.newestSeq, at: 15)
         save.bind(command.reason, at: 16)
         save.bind(command.updatedAt, at: 17)
         save.bind(row.deadAt, at: 18)

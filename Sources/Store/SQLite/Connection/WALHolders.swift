@@ -1,33 +1,34 @@
 internal import Host
 
-/// Who keeps a WAL from being started over: found in /proc/locks, as SQLite locks bytes of the `-shm` file.
+/// The processes that keep a WAL from being started over. SQLite locks bytes of the `-shm` file, and
+/// /proc/locks lists the holders of such locks.
 struct WALHolders {
     /// “process 12 (sluice) reads from it”, for an error message.
     let sentence: String
 
     /// SQLite's read marks are locks on bytes 123 to 127.
     private static let readMarks: ClosedRange<Int> = 123...127
-    /// And the lock of who writes is on byte 120.
+    /// SQLite's write lock is a lock on byte 120.
     private static let writeLock = 120
 
     init(of path: String, run: RunDirectory) {
         let readers = Set(
             KernelLock.all(on: "\(path)-shm")
                 .filter { $0.kind == "POSIX" && Self.readMarks.contains($0.start) }.map(\.pid))
-        let owner = run.probe(.checkpoint)
+        let checkpointer = run.probe(.checkpoint)
         if !readers.isEmpty {
             sentence = Self.list(readers) + (readers.count == 1 ? " reads from it" : " read from it")
-        } else if owner.isHeld {
+        } else if checkpointer.isHeld {
             sentence =
-                (owner.pid.map { Self.list([$0]) } ?? "somebody")
+                (checkpointer.pid.map { Self.list([$0]) } ?? "another process")
                 + " holds \(run.lock(.checkpoint)) and has not copied it"
         } else {
-            sentence = "nobody has copied it"
+            sentence = "no process has copied it"
         }
     }
 
-    /// Who may write, and keeps others from it: “process 12 (sluice), which is stopped”. Nil where nobody does, or somebody
-    /// whom the kernel does not tell from here.
+    /// The process that holds the write lock: “process 12 (sluice), which is stopped”. Nil where none does,
+    /// or where the kernel does not list it because it is in another container.
     static func writer(of path: String) -> String? {
         let lock = KernelLock.all(on: "\(path)-shm").first { $0.kind == "POSIX" && $0.start == writeLock }
         return lock.map { list([$0.pid]) + (ProcessIdentity.isStopped($0.pid) ? ", which is stopped" : "") }

@@ -8,26 +8,26 @@ internal import Synchronization
     internal import Darwin
 #endif
 
-/// How far the WAL of a shard has grown, as its commits report it.
+/// The size of the WAL of a shard, as its commits report it, and the limits of that size.
 final class WALSize: Sendable {
-    /// Beyond this a writer tries to checkpoint while no coordinator does.
-    static let checkpointed: Int64 = 32 << 20
-    /// Bytes that a shard's file has from its first checkpoint on, see ``Connection/layOutWAL()``.
-    static let laidOut: Int64 = 8 << 20
-    /// Free bytes that laying out leaves to others.
-    static let spared: UInt = 1 << 30
-    /// What SQLite leaves of the file when it starts over.
-    static let kept: Int64 = 64 << 20
-    /// Beyond this nothing is submitted.
+    /// Bytes from which on a writer checkpoints, where no coordinator does.
+    static let checkpointThreshold: Int64 = 32 << 20
+    /// Bytes that the file has from its first checkpoint on, see ``Connection/preallocateWAL()``.
+    static let preallocated: Int64 = 8 << 20
+    /// Preallocation happens only where the file system has more free bytes than this.
+    static let reservedSpace: UInt = 1 << 30
+    /// Bytes to which SQLite truncates the file when it starts the WAL over (`journal_size_limit`).
+    static let truncatedSize: Int64 = 64 << 20
+    /// Bytes beyond which submits are refused.
     static let limit: Int64 = 512 << 20
-    /// A frame: a page and its head.
+    /// Bytes of a frame: a page and its header.
     static let frame: Int64 = 4096 + 24
 
     private let frames = Atomic<Int>(0)
 
     var bytes: Int64 { Int64(frames.load(ordering: .relaxed)) * Self.frame }
 
-    /// Learns the number of frames after each commit of `database`, which must not outlive this.
+    /// Records the number of frames after each commit of `database`, which must not outlive this object.
     func watch(_ database: OpaquePointer) {
         sqlite3_wal_hook(
             database,
@@ -40,7 +40,8 @@ final class WALSize: Sendable {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Bytes and time of change of the file as it stands. Looked at by name: nothing is opened behind SQLite's back.
+    /// Bytes and modification time (nanoseconds since 1970) of the file. stat(2) needs no descriptor: a
+    /// process that opens and closes a file of SQLite loses its locks on that file (fcntl(2)).
     static func file(of path: String) -> (bytes: Int64, changed: Int64) {
         var facts = stat()
         guard stat("\(path)-wal", &facts) == 0 else { return (0, 0) }

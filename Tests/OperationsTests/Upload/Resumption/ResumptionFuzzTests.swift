@@ -117,10 +117,11 @@ private final class Checkpoint: Sendable {
         let id = CommandID()
         var offset: Int64 = 0
         for claim in 1...Self.maxExecutions {
-            let command = Command(
-                id: id, type: "upload", qos: .default, status: .sent, destination: target ?? .none,
-                idempotent: drawn.isIdempotent, claim: claim, retryLimit: 5, total: facts.total, createdAt: .now,
-                updatedAt: .now)
+            var command = Command(id: id, type: "upload", destination: target ?? .none, createdAt: .now)
+            command.status = .sent
+            command.idempotent = drawn.isIdempotent
+            command.claim = claim
+            command.total = facts.total
             let meter = TransferMeter(offset: offset, total: facts.total)
             let execution = CommandExecution(
                 command: command, payload: facts.payload?.bytes ?? [], checkpoint: checkpoint.bytes, meter: meter,

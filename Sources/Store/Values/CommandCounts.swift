@@ -1,7 +1,7 @@
 package import Commands
 
-/// How many commands stand in each status, by quality.
-package struct Counts: Sendable, Equatable {
+/// The number of commands in each status, by quality of service.
+package struct CommandCounts: Sendable, Equatable {
     package var cells: [CommandStatus: [QualityOfService: Int]] = [:]
 
     package init() {}

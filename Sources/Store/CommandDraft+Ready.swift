@@ -1,0 +1,14 @@
+package import Commands
+
+extension CommandDraft {
+    /// The command that a submit made of this draft, as the ready queue needs it; nil where the submit found
+    /// an existing command, or where the command may not run yet.
+    /// - Parameter now: the time of the submit.
+    package func ready(_ submission: Submission, now: Timestamp) -> ReadyCommand? {
+        guard !submission.isExisting, notBefore <= now else { return nil }
+        var command = ReadyCommand(
+            id: submission.id, type: type, qos: qos, destination: destination, turn: submission.turn, createdAt: now)
+        command.remaining = ReadyCommand.remaining(of: total)
+        return command
+    }
+}

@@ -1,0 +1,12 @@
+internal import Commands
+
+/// The commands that one batch of pruning deleted.
+package struct PruneResult: Sendable, Equatable {
+    /// The number of commands.
+    package var count = 0
+    /// Payloads of the commands that did not end in success. Spooled files that they name have no other
+    /// owner.
+    package var abandoned: [[UInt8]] = []
+
+    package init() {}
+}

@@ -1,0 +1,10 @@
+/// How long a write waits for the write lock of a shard that another process holds.
+///
+/// A turn lasts one commit: milliseconds, unless the process that holds the lock is stopped or its disk
+/// hangs.
+enum WriteTimeout {
+    /// For a write that a person or a producer waits for.
+    static let foreground: Duration = .seconds(10)
+    /// For a write that can be done later, or in another shard.
+    static let background: Duration = .seconds(1)
+}
