@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 struct CommandIDTests {
-    @Test func `has the version and the variant of RFC 9562 and the time it was given`() {
+    @Test func `an id has the version and the variant of RFC 9562 and the given time`() {
         var random = SeededRandom.announced("CommandID")
         for _ in 0..<10_000 {
             let now = Timestamp(milliseconds: Int64(random.next() & 0xFFFF_FFFF_FFFF))
@@ -14,7 +14,7 @@ struct CommandIDTests {
         }
     }
 
-    @Test func `sorts by the time it was made, as text, as bytes and as a value`() {
+    @Test func `ids sort by the time they were made, as text, as bytes and as values`() {
         let ids = [0, 1, 255, 1_700_000_000_000, 1_700_000_000_001, 0xFFFF_FFFF_FFFF].map {
             CommandID(now: Timestamp(milliseconds: $0))
         }
@@ -26,13 +26,13 @@ struct CommandIDTests {
     }
 
     @Test(arguments: [Int64.min, -1, 0xFFFF_FFFF_FFFF + 1, .max])
-    func `takes a time outside 48 bits without a trap`(milliseconds: Int64) {
+    func `an id is made of a time outside 48 bits without a trap`(milliseconds: Int64) {
         let id = CommandID(now: Timestamp(milliseconds: milliseconds))
         #expect(id.high >> 12 & 0xF == 7)
         #expect(id.madeAt.milliseconds >= 0)
     }
 
-    @Test func `prints 36 lower-case characters, and reads them back in either case`() throws {
+    @Test func `an id prints as 36 lower-case characters and is read back in either case`() throws {
         let text = "018f3c5e-9a7b-7c1d-8e2f-0a1b2c3d4e5f"
         let id = try #require(CommandID(text))
         #expect(id.description == text)
@@ -53,11 +53,11 @@ struct CommandIDTests {
         "\0\0\0\0\0\0\0\0-\0\0\0\0-\0\0\0\0-\0\0\0\0-\0\0\0\0\0\0\0\0\0\0\0\0",
         "018f3c5e-9a7b-7c1d-8e2f-0a1b2c3d4e5f-018f3c5e-9a7b-7c1d-8e2f-0a1b2c3d4e5f",
     ])
-    func `refuses what is no UUID`(text: String) {
+    func `a text that is not a UUID is not an id`(text: String) {
         #expect(CommandID(text) == nil)
     }
 
-    @Test func `reads any text without a trap, and only what it would print itself`() {
+    @Test func `any text is read without a trap, and only one that an id prints is an id`() {
         var random = SeededRandom.announced("CommandID texts")
         let letters = Array("0123456789abcdefABCDEF-gG {}é\u{0}".unicodeScalars)
         for _ in 0..<20_000 {
@@ -72,12 +72,12 @@ struct CommandIDTests {
     }
 
     @Test(arguments: [0, 1, 15, 17, 32])
-    func `refuses any number of bytes but 16`(count: Int) {
+    func `only 16 bytes make an id`(count: Int) {
         #expect(CommandID(bytes: [UInt8](repeating: 7, count: count)) == nil)
     }
 
     @Test(arguments: [1, 2, 8, 64, 256])
-    func `names its shard by the last byte`(count: Int) {
+    func `the last byte of an id names the shard`(count: Int) {
         for byte in UInt8.min...UInt8.max {
             let id = CommandID(shardByte: byte)
             #expect(id.bytes.last == byte)
@@ -85,7 +85,7 @@ struct CommandIDTests {
         }
     }
 
-    @Test func `spreads over the shards when nothing binds it`() {
+    @Test func `ids without a shard byte spread over the shards`() {
         var perShard = [Int](repeating: 0, count: 8)
         for _ in 0..<8000 { perShard[CommandID().shard(of: 8)] += 1 }
         // 1,000 expected in each; the standard deviation is 30.

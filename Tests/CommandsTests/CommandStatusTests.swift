@@ -2,7 +2,7 @@ import Commands
 import Testing
 
 struct CommandStatusTests {
-    /// Every legal pair, written out; whatever is not here is illegal.
+    /// Every legal pair; all others are illegal.
     static let legal: Set<[CommandStatus]> = [
         [.new, .queued], [.new, .cancelled],
         [.queued, .sent], [.queued, .error], [.queued, .new], [.queued, .cancelled],
@@ -14,7 +14,7 @@ struct CommandStatusTests {
         [.tooManyTimes, .new],
     ]
 
-    @Test func `allows the transitions of the table and no other`() {
+    @Test func `the transitions of the table are legal, and no others`() {
         #expect(CommandStatus.allCases.count == 9)
         for from in CommandStatus.allCases {
             for to in CommandStatus.allCases {
@@ -23,7 +23,7 @@ struct CommandStatusTests {
         }
     }
 
-    @Test func `keeps the raw values that other people's queries use`() {
+    @Test func `statuses keep the raw values that queries use`() {
         let raw: [CommandStatus: Int] = [
             .new: 0, .queued: 1, .sent: 2, .error: 3, .success: 4, .cancelled: 5, .blocked: 6, .inDoubt: 7,
             .tooManyTimes: 10,
@@ -31,14 +31,14 @@ struct CommandStatusTests {
         for status in CommandStatus.allCases { #expect(status.rawValue == raw[status], "\(status)") }
     }
 
-    @Test func `is named by its word and found by it`() {
+    @Test func `a status is found by its name`() {
         let words = ["new", "queued", "sent", "error", "success", "cancelled", "blocked", "inDoubt", "tooManyTimes"]
         #expect(CommandStatus.allCases.map(\.name) == words)
         for status in CommandStatus.allCases { #expect(CommandStatus(name: status.name) == status) }
         for word in ["", "New", "done", "indoubt", "new "] { #expect(CommandStatus(name: word) == nil) }
     }
 
-    @Test func `ends in four statuses and is claimed in two`() {
+    @Test func `four statuses are final and two are claimed`() {
         #expect(CommandStatus.allCases.filter(\.isFinal) == [.success, .cancelled, .inDoubt, .tooManyTimes])
         #expect(CommandStatus.allCases.filter(\.isClaimed) == [.queued, .sent])
     }

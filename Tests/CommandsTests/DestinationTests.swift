@@ -16,7 +16,7 @@ struct DestinationTests {
         ("FILE://elsewhere/x", "file://localhost"), ("ftp://h:21/x", "ftp://h:21"),
         ("svn+ssh://h:22", "svn+ssh://h:22"),
     ])
-    func `is scheme, host and port of a URL`(url: String, destination: String) {
+    func `the destination of a URL is its scheme, host and port`(url: String, destination: String) {
         #expect(Destination(url)?.text == destination)
     }
 
@@ -34,11 +34,11 @@ struct DestinationTests {
         "http://h:9999999999999999999999/", "example.org", "/tmp/x", "http://h:+80/",
         "http://é/", "http://e\u{301}/", "http:/\u{301}/h/",
     ])
-    func `is nil for what is no URL with a host`(url: String) {
+    func `a text that is not a URL with a host has no destination`(url: String) {
         #expect(Destination(url) == nil, "\(Destination(url)?.text ?? "")")
     }
 
-    @Test func `meets any text without a trap`() {
+    @Test func `any text is read without a trap`() {
         var random = SeededRandom.announced("Destination")
         let pieces = [
             "http", "https", "file", ":", "/", "//", "[", "]", "@", "80", "::1", "h", "é", "\u{0}", " ", "?", "#", "-",
@@ -47,13 +47,13 @@ struct DestinationTests {
             var url = ""
             for _ in 0..<random.number(in: 0..<10) { url += pieces[random.number(in: 0..<pieces.count)] }
             if let destination = Destination(url), destination != .file {
-                // What it prints is a URL of the same destination.
+                // The text of a destination is a URL of the same destination.
                 #expect(Destination(destination.text) == destination, "\(url)")
             }
         }
     }
 
-    @Test func `is one for each file system`() {
+    @Test func `each file system is a destination`() {
         #expect(Destination.file(mountPoint: "/") == .file)
         let disk = Destination.file(mountPoint: "/mnt/é disk\n%")
         #expect(disk.text == "file://localhost/mnt/%c3%a9%20disk%0a%25" && disk.isFile)
@@ -61,12 +61,12 @@ struct DestinationTests {
         #expect(Destination(origin: disk.text) == nil)
     }
 
-    @Test func `writes IPv6 hosts in brackets, once`() {
+    @Test func `an IPv6 host gets brackets, once`() {
         #expect(Destination(scheme: "HTTP", host: "::1", port: 8080).text == "http://[::1]:8080")
         #expect(Destination(scheme: "http", host: "[::1]", port: 8080).text == "http://[::1]:8080")
     }
 
-    @Test func `calls nobody none`() {
+    @Test func `the empty destination prints as none`() {
         #expect(Destination.none.description == "none")
         #expect(Destination.none.text.isEmpty)
     }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct TextBytesTests {
-    @Test func `the last name and the parent of a path are cut at its slashes`() {
+    @Test func `the last name and the parent of a path are divided at its slashes`() {
         let cases = [
             ("/a/b", "b", "/a"), ("/a", "a", "/"), ("a", "a", ""), ("/a/", "a", "/a"), ("/", "", "/"), ("", "", ""),
             ("/a/\u{301}b", "\u{301}b", "/a"), ("/a\u{301}/b\u{20DD}", "b\u{20DD}", "/a\u{301}"),
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `texts of different bytes differ, however alike they look`() {
+    @Test func `texts of different bytes differ, even where Swift calls them equal`() {
         #expect("é" == "e\u{301}")
         #expect(!"é".hasSameBytes(as: "e\u{301}"))
         #expect("é".hasSameBytes(as: "é"))
@@ -23,12 +23,12 @@ import Testing
         #expect("x/".endsWithBytes(of: "/") && !"x".endsWithBytes(of: "/x"))
     }
 
-    @Test func `bytes are quoted as a shell takes them`() {
+    @Test func `bytes are quoted for a shell`() {
         #expect(String(shellQuoting: [0x6E, 0xFF, 0x2E]) == #"$'n\xff.'"#)
         #expect(String(shellQuoting: [0x0A, 0x27, 0x5C, 0x01, 0x7F]) == #"$'\n\'\\\x01\x7f'"#)
     }
 
-    @Test func `parent and last name are the whole path again, whatever is in it`() {
+    @Test func `parent and last name together are the path again`() {
         var random = SeededRandom.announced("TextBytes")
         let pieces = ["/", "a", "\u{301}", "é", "\u{20DD}", ".", "\u{200D}", "\n", "\r\n"]
         for _ in 0..<20_000 {

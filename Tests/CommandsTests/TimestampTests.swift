@@ -14,11 +14,11 @@ struct TimestampTests {
         (-62_167_219_200_000, "0000-01-01T00:00:00.000Z"), (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
         (Int64.min, "0000-01-01T00:00:00.000Z"), (Int64.max, "9999-12-31T23:59:59.999Z"),
     ])
-    func `prints RFC 3339 in UTC with milliseconds`(milliseconds: Int64, text: String) {
+    func `a time prints as RFC 3339 in UTC with milliseconds`(milliseconds: Int64, text: String) {
         #expect(Timestamp(milliseconds: milliseconds).description == text)
     }
 
-    @Test func `agrees with the C library over ten thousand random times`() {
+    @Test func `ten thousand random times print as in the C library`() {
         var random = SeededRandom.announced("Timestamp")
         for _ in 0..<10_000 {
             let milliseconds = Int64.random(in: -62_167_219_200_000...253_402_300_799_999, using: &random)
@@ -37,13 +37,13 @@ struct TimestampTests {
         }
     }
 
-    @Test func `sorts as text as it sorts as a number`() {
+    @Test func `times sort as texts as they do as numbers`() {
         let times = [-62_167_219_200_000, -1, 0, 999, 1000, 1_772_368_496_789].map { Timestamp(milliseconds: $0) }
         #expect(times.map(\.description) == times.map(\.description).sorted())
         #expect(times == times.sorted())
     }
 
-    @Test func `adds durations and stops at the edges`() {
+    @Test func `a sum of time and duration is clamped`() {
         #expect(Timestamp(milliseconds: 1000) + .seconds(2) == Timestamp(milliseconds: 3000))
         #expect(Timestamp(milliseconds: 1000) + .seconds(-2) == Timestamp(milliseconds: -1000))
         #expect(Timestamp(milliseconds: .max) + .seconds(1) == Timestamp(milliseconds: .max))
@@ -51,13 +51,13 @@ struct TimestampTests {
         #expect(Timestamp(milliseconds: 5) - Timestamp(milliseconds: 2) == .milliseconds(3))
     }
 
-    @Test func `subtracts any two times without a trap`() {
+    @Test func `any two times are subtracted without a trap`() {
         let (first, last) = (Timestamp(milliseconds: .min), Timestamp(milliseconds: .max))
         #expect(last - first > .zero)
         #expect(first - last < .zero)
     }
 
-    @Test func `cuts durations to whole milliseconds and to what 64 bits hold`() {
+    @Test func `milliseconds of a duration are whole and clamped to 64 bits`() {
         #expect(Duration.nanoseconds(1_999_999).milliseconds == 1)
         #expect(Duration.nanoseconds(-1_999_999).milliseconds == -1)
         #expect(Duration.seconds(Int64.max).milliseconds == .max)

@@ -7,11 +7,11 @@ struct UniquePeriodTests {
         (.duration(.seconds(86_400)), "1d"), (.duration(.seconds(5400)), "90m"), (.duration(.seconds(61)), "61s"),
         (.duration(.milliseconds(1500)), "1500ms"),
     ])
-    func `a period is written in its largest whole unit`(_ period: UniquePeriod, _ text: String) {
+    func `a period prints in its largest whole unit`(_ period: UniquePeriod, _ text: String) {
         #expect(period.description == text)
     }
 
-    @Test func `a time lapses at its very end, and the others never do`() {
+    @Test func `a duration lapses exactly at its end, and the other periods never lapse`() {
         let start = Timestamp(milliseconds: 1_000_000)
         let period = UniquePeriod.duration(.seconds(10))
         #expect(!period.hasLapsed(since: start, at: start + .milliseconds(9999)))

@@ -5,7 +5,7 @@ import Testing
 @testable import Host
 
 @Suite struct FileLockTests {
-    @Test func `one has a lock, and whoever looks sees who`() async throws {
+    @Test func `only one lock is held, and a probe names its process`() async throws {
         let place = try TemporaryDirectory("lock")
         defer { place.remove() }
         let path = "\(place.path)/a.lock"
@@ -14,19 +14,19 @@ import Testing
         #expect(lock != nil)
         #expect(try FileLock.attempt(path) == nil)
         #expect(LockProbe(path: path).isHeld)
-        // Some file systems' files are listed under another device, and then the kernel does not tell.
+        // Nil where /proc/locks lists the files of the file system under another device.
         #expect([nil, getpid()].contains(LockProbe(path: path).pid))
         lock?.sign("a longer text\n")
         lock?.sign("short\n")
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "short\n")
         lock = nil
-        // A process that another test starts at this moment has the descriptor until it is another program.
+        // A child that another test starts at this moment has the descriptor until its exec.
         try await until("the end of the lock") { !LockProbe(path: path).isHeld }
         #expect(LockProbe(path: path).pid == nil)
         #expect(try FileLock.attempt(path) != nil)
     }
 
-    @Test func `a lock that cannot be made is named`() {
+    @Test func `the error of a lock that cannot be made names its file`() {
         let error = #expect(throws: SystemError.self) { _ = try FileLock.attempt("/no/such/directory/a.lock") }
         #expect(error?.code == ENOENT && error?.description.contains("“/no/such/directory/a.lock”") == true)
     }

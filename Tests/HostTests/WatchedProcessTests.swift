@@ -5,7 +5,7 @@ import Testing
 @testable import Host
 
 @Suite struct WatchedProcessTests {
-    @Test func `only the process that was meant is watched and killed`() async throws {
+    @Test func `only the intended process is watched and killed`() async throws {
         let place = try TemporaryDirectory("watched")
         defer { place.remove() }
         let child = try ChildProcess(["/bin/sleep", "60"], directory: place.path, log: "\(place.path)/log")
@@ -17,7 +17,7 @@ import Testing
             }
         }
         #expect(isSeen(child.pid, start, ProcessIdentity.bootID))
-        // Another process with its number, another boot or another container, nobody at all.
+        // Another process with its number, another boot or another container, no process at all.
         #expect(!isSeen(child.pid, start + 1, ProcessIdentity.bootID))
         #expect(!isSeen(child.pid, start, "another boot"))
         #expect(!isSeen(0x3FFF_FFFF, start, ProcessIdentity.bootID))

@@ -1,7 +1,7 @@
 import Commands
 import Testing
 
-/// What becomes of a command when its execution ends: the table, row by row.
+/// The next status of a command when its execution ends: the table, row by row.
 struct SettlementTests {
     static let now = Timestamp(milliseconds: 1_000_000)
     static let earlier = Timestamp(milliseconds: 5)
@@ -27,10 +27,10 @@ struct SettlementTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var name: String
         var command: Command
-        var ending: ExecutionResult
+        var result: ExecutionResult
         var statuses: [CommandStatus]
         var retries = 0
-        /// Milliseconds after ``now``; nil: as it was.
+        /// Milliseconds after ``now``; nil: unchanged.
         var wait: Int64?
 
         var testDescription: String { name }
@@ -43,152 +43,157 @@ struct SettlementTests {
     }
 
     static let rows: [Row] = [
-        Row(name: "success", command: command(.sent), ending: .success(result: nil), statuses: [.success]),
+        Row(name: "success", command: command(.sent), result: .success(result: nil), statuses: [.success]),
         Row(
-            name: "a success wins over a wish", command: command(.sent, requested: true), ending: .success(result: nil),
+            name: "a success wins over a cancellation request", command: command(.sent, requested: true),
+            result: .success(result: nil),
             statuses: [.success]),
         Row(
             name: "cancelled before anything left", command: command(.queued, requested: true),
-            ending: .cancelled(reason: "by a person"), statuses: [.cancelled]),
+            result: .cancelled(reason: "by a person"), statuses: [.cancelled]),
         Row(
             name: "cancelled on the way", command: command(.sent, requested: true),
-            ending: .cancelled(reason: "by a person"),
+            result: .cancelled(reason: "by a person"),
             statuses: [.cancelled]),
         Row(
             name: "released before anything left", command: command(.queued),
-            ending: .released(reason: "drained", ambiguous: false), statuses: [.new]),
+            result: .released(reason: "drained", ambiguous: false), statuses: [.new]),
         Row(
             name: "released, idempotent, ambiguous", command: command(.sent),
-            ending: .released(reason: "drained", ambiguous: true), statuses: [.new]),
+            result: .released(reason: "drained", ambiguous: true), statuses: [.new]),
         Row(
             name: "released, not idempotent, nothing left", command: command(.sent, idempotent: false),
-            ending: .released(reason: "drained", ambiguous: false), statuses: [.new]),
+            result: .released(reason: "drained", ambiguous: false), statuses: [.new]),
         Row(
             name: "released, not idempotent, ambiguous", command: command(.sent, idempotent: false),
-            ending: .released(reason: "drained", ambiguous: true), statuses: [.inDoubt]),
+            result: .released(reason: "drained", ambiguous: true), statuses: [.inDoubt]),
         Row(
             name: "released, ambiguous, but only queued", command: command(.queued, idempotent: false),
-            ending: .released(reason: "drained", ambiguous: true), statuses: [.new]),
+            result: .released(reason: "drained", ambiguous: true), statuses: [.new]),
         Row(
-            name: "released with a wish", command: command(.sent, requested: true),
-            ending: .released(reason: "drained", ambiguous: true), statuses: [.cancelled]),
+            name: "released with a cancellation request", command: command(.sent, requested: true),
+            result: .released(reason: "drained", ambiguous: true), statuses: [.cancelled]),
         Row(
-            name: "released with a wish, in doubt otherwise",
+            name: "released with a cancellation request, in doubt otherwise",
             command: command(.sent, idempotent: false, requested: true),
-            ending: .released(reason: "drained", ambiguous: true), statuses: [.cancelled]),
-        Row(name: "the link's fault", command: command(.sent), ending: failed(.link), statuses: [.new]),
+            result: .released(reason: "drained", ambiguous: true), statuses: [.cancelled]),
+        Row(name: "the link's fault", command: command(.sent), result: failed(.link), statuses: [.new]),
         Row(
             name: "the link's fault with Retry-After", command: command(.sent),
-            ending: failed(.link, after: .seconds(30)),
+            result: failed(.link, after: .seconds(30)),
             statuses: [.new], wait: 30_000),
         Row(
             name: "the link's fault at the limit of retries", command: command(.sent, retries: 5),
-            ending: failed(.link),
+            result: failed(.link),
             statuses: [.new], retries: 5),
         Row(
-            name: "the link's fault with a wish", command: command(.sent, requested: true), ending: failed(.link),
+            name: "the link's fault with a cancellation request", command: command(.sent, requested: true),
+            result: failed(.link),
             statuses: [.cancelled]),
         Row(
             name: "the link's fault, not idempotent, ambiguous", command: command(.sent, idempotent: false),
-            ending: failed(.link, ambiguous: true), statuses: [.inDoubt]),
+            result: failed(.link, ambiguous: true), statuses: [.inDoubt]),
         Row(
             name: "the link's fault, not idempotent, nothing left", command: command(.sent, idempotent: false),
-            ending: failed(.link), statuses: [.new]),
+            result: failed(.link), statuses: [.new]),
         Row(
-            name: "the credential", command: command(.sent), ending: failed(.credential), statuses: [.new],
+            name: "the credential", command: command(.sent), result: failed(.credential), statuses: [.new],
             wait: 60_000),
         Row(
             name: "the credential, and a longer wait", command: command(.sent),
-            ending: failed(.credential, after: .seconds(90)), statuses: [.new], wait: 90_000),
+            result: failed(.credential, after: .seconds(90)), statuses: [.new], wait: 90_000),
         Row(
             name: "the credential at the limit of retries", command: command(.sent, retries: 5),
-            ending: failed(.credential), statuses: [.new], retries: 5, wait: 60_000),
+            result: failed(.credential), statuses: [.new], retries: 5, wait: 60_000),
         Row(
-            name: "the destination", command: command(.sent), ending: failed(.destination), statuses: [.new],
+            name: "the destination", command: command(.sent), result: failed(.destination), statuses: [.new],
             wait: 60_000),
         Row(
-            name: "the destination, while preparing", command: command(.queued), ending: failed(.destination),
+            name: "the destination, while preparing", command: command(.queued), result: failed(.destination),
             statuses: [.new], wait: 60_000),
         Row(
             name: "the destination, and a shorter wait", command: command(.sent),
-            ending: failed(.destination, after: .seconds(5)), statuses: [.new], wait: 60_000),
+            result: failed(.destination, after: .seconds(5)), statuses: [.new], wait: 60_000),
         Row(
             name: "the destination, and a longer wait", command: command(.sent),
-            ending: failed(.destination, after: .seconds(90)), statuses: [.new], wait: 90_000),
+            result: failed(.destination, after: .seconds(90)), statuses: [.new], wait: 90_000),
         Row(
             name: "the destination at the limit of retries", command: command(.sent, retries: 5),
-            ending: failed(.destination), statuses: [.new], retries: 5, wait: 60_000),
+            result: failed(.destination), statuses: [.new], retries: 5, wait: 60_000),
         Row(
             name: "the destination with a cancellation request", command: command(.sent, requested: true),
-            ending: failed(.destination), statuses: [.cancelled]),
+            result: failed(.destination), statuses: [.cancelled]),
         Row(
             name: "the destination, ambiguous, with a cancellation request",
-            command: command(.sent, idempotent: false, requested: true), ending: failed(.destination, ambiguous: true),
+            command: command(.sent, idempotent: false, requested: true), result: failed(.destination, ambiguous: true),
             statuses: [.cancelled]),
         Row(
             name: "the destination, not idempotent, ambiguous", command: command(.sent, idempotent: false),
-            ending: failed(.destination, ambiguous: true), statuses: [.inDoubt]),
+            result: failed(.destination, ambiguous: true), statuses: [.inDoubt]),
         Row(
             name: "the destination, not idempotent, nothing left", command: command(.sent, idempotent: false),
-            ending: failed(.destination), statuses: [.new], wait: 60_000),
+            result: failed(.destination), statuses: [.new], wait: 60_000),
         Row(
             name: "the destination, idempotent, ambiguous", command: command(.sent),
-            ending: failed(.destination, ambiguous: true), statuses: [.new], wait: 60_000),
+            result: failed(.destination, ambiguous: true), statuses: [.new], wait: 60_000),
         Row(
-            name: "the first charged failure", command: command(.sent), ending: failed(.command), statuses: [.error],
+            name: "the first charged failure", command: command(.sent), result: failed(.command), statuses: [.error],
             retries: 1, wait: 5000),
         Row(
-            name: "the third charged failure", command: command(.sent, retries: 2), ending: failed(.command),
+            name: "the third charged failure", command: command(.sent, retries: 2), result: failed(.command),
             statuses: [.error], retries: 3, wait: 45_000),
         Row(
-            name: "the last charged failure but one", command: command(.sent, retries: 4), ending: failed(.command),
+            name: "the last charged failure but one", command: command(.sent, retries: 4), result: failed(.command),
             statuses: [.error], retries: 5, wait: 405_000),
         Row(
-            name: "retries used up", command: command(.sent, retries: 5), ending: failed(.command),
+            name: "retries used up", command: command(.sent, retries: 5), result: failed(.command),
             statuses: [.error, .tooManyTimes], retries: 5),
         Row(
             name: "a charged failure with Retry-After", command: command(.sent),
-            ending: failed(.command, after: .seconds(120)), statuses: [.error], retries: 1, wait: 120_000),
+            result: failed(.command, after: .seconds(120)), statuses: [.error], retries: 1, wait: 120_000),
         Row(
-            name: "a charged failure with a wish", command: command(.sent, requested: true), ending: failed(.command),
+            name: "a charged failure with a cancellation request", command: command(.sent, requested: true),
+            result: failed(.command),
             statuses: [.cancelled]),
         Row(
-            name: "a charged failure while preparing", command: command(.queued), ending: failed(.command),
+            name: "a charged failure while preparing", command: command(.queued), result: failed(.command),
             statuses: [.error], retries: 1, wait: 5000),
         Row(
             name: "a charged failure, idempotent, ambiguous", command: command(.sent),
-            ending: failed(.command, ambiguous: true), statuses: [.error], retries: 1, wait: 5000),
+            result: failed(.command, ambiguous: true), statuses: [.error], retries: 1, wait: 5000),
         Row(
             name: "a charged failure, not idempotent, ambiguous", command: command(.sent, idempotent: false),
-            ending: failed(.command, ambiguous: true), statuses: [.inDoubt]),
+            result: failed(.command, ambiguous: true), statuses: [.inDoubt]),
         Row(
-            name: "an ambiguous failure with a wish", command: command(.sent, idempotent: false, requested: true),
-            ending: failed(.command, ambiguous: true), statuses: [.cancelled]),
+            name: "an ambiguous failure with a cancellation request",
+            command: command(.sent, idempotent: false, requested: true),
+            result: failed(.command, ambiguous: true), statuses: [.cancelled]),
         Row(
-            name: "no retry can mend it", command: command(.sent), ending: failed(.final),
+            name: "no retry can succeed", command: command(.sent), result: failed(.final),
             statuses: [.error, .tooManyTimes]),
         Row(
-            name: "no retry can mend it, with a wish", command: command(.sent, requested: true), ending: failed(.final),
+            name: "no retry can succeed, with a cancellation request", command: command(.sent, requested: true),
+            result: failed(.final),
             statuses: [.cancelled]),
         Row(
-            name: "no retry can mend what was being prepared", command: command(.queued), ending: failed(.final),
+            name: "no retry can succeed, while preparing", command: command(.queued), result: failed(.final),
             statuses: [.error, .tooManyTimes]),
     ]
 
     @Test(arguments: rows)
-    func `decides by status, idempotence, wish and fault`(row: Row) {
-        let settlement = Self.settle(row.command, row.ending)
+    func `the settlement follows from status, idempotence, cancellation request and fault`(row: Row) {
+        let settlement = Self.settle(row.command, row.result)
         #expect(settlement.statuses == row.statuses)
         #expect(settlement.retries == row.retries)
         #expect(settlement.notBefore == (row.wait.map { Self.now + .milliseconds($0) } ?? Self.earlier))
     }
 
-    @Test func `goes only through legal transitions, whatever happens`() {
-        var endings: [ExecutionResult] = [.success(result: nil), .cancelled(reason: "wished")]
+    @Test func `every settlement passes only through legal transitions`() {
+        var results: [ExecutionResult] = [.success(result: nil), .cancelled(reason: "requested")]
         for ambiguous in [false, true] {
-            endings.append(.released(reason: "drained", ambiguous: ambiguous))
+            results.append(.released(reason: "drained", ambiguous: ambiguous))
             for fault in [CommandFailure.Fault.command, .link, .final, .credential, .destination] {
-                endings.append(Self.failed(fault, ambiguous: ambiguous))
+                results.append(Self.failed(fault, ambiguous: ambiguous))
             }
         }
         for idempotent in [false, true] {
@@ -197,10 +202,10 @@ struct SettlementTests {
                     for status in [CommandStatus.queued, .sent] {
                         let command = Self.command(
                             status, idempotent: idempotent, requested: requested, retries: retries)
-                        for ending in endings where status == .sent || ending != .success(result: nil) {
+                        for result in results where status == .sent || result != .success(result: nil) {
                             var at = status
-                            for next in Self.settle(command, ending).statuses {
-                                #expect(at.mayBecome(next), "\(at) → \(next) after \(ending)")
+                            for next in Self.settle(command, result).statuses {
+                                #expect(at.mayBecome(next), "\(at) → \(next) after \(result)")
                                 at = next
                             }
                         }
@@ -224,23 +229,23 @@ struct SettlementTests {
         }
     }
 
-    @Test func `says that a cancelled command may have been delivered once it was sent`() {
+    @Test func `the reason of a cancelled command says that it may have been delivered, once it was sent`() {
         let queued = Self.settle(Self.command(.queued, requested: true), .cancelled(reason: "by a person"))
         let sent = Self.settle(Self.command(.sent, requested: true), .cancelled(reason: "by a person"))
         #expect(queued.reason == "by a person")
         #expect(sent.reason == "by a person; may have been delivered")
-        // The row says who wished it; the worker only knows that somebody did.
+        // The row has the reason of the request; the worker only knows that there is one.
         var late = Self.command(.queued, requested: true)
         late.reason = "its deadline passed"
         #expect(Self.settle(late, .cancelled(reason: "cancelled")).reason == "its deadline passed")
     }
 
-    @Test func `keeps the reason of a failure and forgets it after a success`() {
+    @Test func `a failure sets the reason, and a success removes it`() {
         #expect(Self.settle(Self.command(.sent), Self.failed(.command)).reason == "it failed")
         #expect(Self.settle(Self.command(.sent), .success(result: nil)).reason == nil)
     }
 
-    @Test func `charges a command that has no destination for the failures of one`() {
+    @Test func `a command without a destination is charged for failures of a destination`() {
         let host = Destination(scheme: "http", host: "a", port: 80)
         let faults: [CommandFailure.Fault] = [.command, .link, .final, .credential, .destination]
         for fault in faults {
@@ -255,7 +260,7 @@ struct SettlementTests {
         var command: Command
         var charged: Bool
         var statuses: [CommandStatus]
-        /// After ``now``, where it is not as it was.
+        /// After ``now``; nil: unchanged.
         var wait: Duration?
     }
 
@@ -276,7 +281,7 @@ struct SettlementTests {
     ]
 
     @Test(arguments: deaths.indices)
-    func `decides what a worker's death does`(index: Int) {
+    func `the settlement of a death follows from status, charge and start`(index: Int) {
         let death = Self.deaths[index]
         let now = Timestamp.now
         let settlement = Settlement(

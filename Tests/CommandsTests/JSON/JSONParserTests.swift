@@ -19,7 +19,7 @@ struct JSONParserTests {
     ]
 
     @Test(arguments: accepted.indices)
-    func `reads what RFC 8259 allows`(index: Int) throws {
+    func `texts that RFC 8259 allows are read`(index: Int) throws {
         let (text, value) = Self.accepted[index]
         #expect(try Self.parse(text) == value, "\(text)")
     }
@@ -34,7 +34,7 @@ struct JSONParserTests {
         "\u{A0}1",
         #"{"a":1,"a":2}"#, #"{"a":1,"\u0061":2}"#,
     ])
-    func `refuses what it does not allow, and says where`(text: String) {
+    func `other texts are refused with their position`(text: String) {
         do throws(JSONError) {
             let value = try Self.parse(text)
             Issue.record("“\(text)” was read as \(value)")
@@ -44,7 +44,7 @@ struct JSONParserTests {
         }
     }
 
-    @Test func `refuses bytes that are no UTF-8 in strings and names`() {
+    @Test func `bytes that are not UTF-8 are refused in strings and names`() {
         let broken: [[UInt8]] = [
             [0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xC3], [0xE2, 0x82], [0x80],
         ]
@@ -56,7 +56,7 @@ struct JSONParserTests {
         }
     }
 
-    @Test func `goes 64 deep and refuses a million brackets without using the stack up`() throws {
+    @Test func `64 levels are read, and a million brackets are refused without a stack overflow`() throws {
         let deep = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
         #expect(throws: Never.self) { try Self.parse(deep) }
         for open in ["[", "{\"a\":"] {
@@ -66,7 +66,7 @@ struct JSONParserTests {
     }
 
     @Test(arguments: [1, 2, 15, 16, 17, 18, 40])
-    func `sees a name that is there twice, among however many`(count: Int) throws {
+    func `a duplicate name is found among any number of names`(count: Int) throws {
         let text = "{" + (0..<count).map { "\"\($0)\":0" }.joined(separator: ",")
         #expect(try Self.parse(text + "}").members?.count == count)
         for name in [0, count / 2, count - 1] {
@@ -87,7 +87,7 @@ struct JSONParserTests {
         #expect(try Self.parse(many).members?.count == 42)
     }
 
-    @Test func `reads an object of a hundred thousand members, and refuses one with a name twice`() throws {
+    @Test func `an object of a hundred thousand members is read, and one with a duplicate name is refused`() throws {
         let text = "{" + (0..<100_000).map { "\"name \($0)\":\($0)" }.joined(separator: ",")
         let members = try #require(try Self.parse(text + "}").members)
         #expect(members.count == 100_000)
@@ -96,19 +96,19 @@ struct JSONParserTests {
         #expect(error?.problem.contains("name 7") == true)
     }
 
-    @Test func `counts bytes from one in what it prints`() {
+    @Test func `an error prints its position counted from one`() {
         let error = #expect(throws: JSONError.self) { try Self.parse("[1,x]") }
         #expect(error?.description.contains("byte 4") == true, "\(String(describing: error))")
     }
 
-    @Test func `reads a collection that is not contiguous`() throws {
+    @Test func `a collection that is not contiguous is read`() throws {
         let bytes = Array("{\"a\":[1,2]}".utf8)
         #expect(try JSONValue(parsing: bytes.lazy.map { $0 }) == ["a": [1, 2]])
         #expect(try JSONValue(parsing: bytes[5..<10]) == [1, 2])
         #expect(try JSONValue(parsing: "true".utf8) == true)
     }
 
-    @Test func `meets random bytes and mutated texts without a trap`() {
+    @Test func `random bytes and mutated texts are read without a trap`() {
         var random = SeededRandom.announced("JSON fuzz")
         let alphabet = Array(#"{}[]",:\u0123456789abcdefE+-. tfnrl"#.utf8) + [0x00, 0x0A, 0x7F, 0x80, 0xC3, 0xFF]
         for _ in 0..<50_000 {
@@ -124,7 +124,7 @@ struct JSONParserTests {
                 }
             }
             if let value = try? JSONValue(parsing: bytes) {
-                // What was read is written as JSON that reads as the same.
+                // A value that was read is written as JSON that reads as an equal value.
                 #expect((try? JSONValue(parsing: value.bytes)) == value)
             }
         }

@@ -30,7 +30,7 @@ struct JSONWriterTests {
         return String(scalars)
     }
 
-    @Test func `writes what the parser reads back as the same`() throws {
+    @Test func `the parser reads a written value back as an equal one`() throws {
         var random = SeededRandom.announced("JSON round trip")
         for _ in 0..<5000 {
             let value = Self.value(&random, depth: 4)
@@ -39,19 +39,19 @@ struct JSONWriterTests {
     }
 
     @Test(arguments: [Int64.min, -1, 0, 1, 9, 10, 99, 100, .max])
-    func `writes integers as Swift does`(number: Int64) {
+    func `an integer is written as Swift prints it`(number: Int64) {
         #expect(JSONValue.integer(number).text == "\(number)")
     }
 
-    @Test func `escapes what must be escaped, and nothing else`() {
+    @Test func `only characters that must be escaped are escaped`() {
         #expect(JSONValue.string("\"\\/\n\r\t\u{8}\u{1F}é😀\u{7F}").text == #""\"\\/\n\r\t\u0008\u001fé😀"# + "\u{7F}\"")
     }
 
-    @Test func `writes null for numbers that JSON does not have`() {
+    @Test func `an infinite number is written as null`() {
         for number in [Double.nan, .infinity, -.infinity] { #expect(JSONValue.number(number).text == "null") }
     }
 
-    @Test func `puts commas between and not after`() {
+    @Test func `commas separate members and elements`() {
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("a", 1)
@@ -79,7 +79,7 @@ struct JSONWriterTests {
         #expect(writer.bytes == Array("\"again\"".utf8))
     }
 
-    @Test func `tells kinds apart`() {
+    @Test func `each kind of value has its own accessor`() {
         let value: JSONValue = ["s": "x", "i": 1, "n": .number(1.5), "b": true, "a": [], "z": nil]
         #expect(value["s"]?.string == "x")
         #expect(value["i"]?.integer == 1)

@@ -32,7 +32,9 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a wish keeps bytes from leaving and is fulfilled by whoever ends or releases`(_ kind: StoreKind) throws {
+    func `a cancellation request keeps bytes from leaving and ends the command at its next end or release`(
+        _ kind: StoreKind
+    ) throws {
         let subject = try StoreUnderTest(kind)
         let queued = try subject.make(.queued)
         _ = try subject.store.cancel(queued, reason: "stop", now: .base)
@@ -54,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases, CommandStatus.allCases.filter { $0 != .blocked })
-    func `a retry begins anew where the status allows it`(_ kind: StoreKind, _ status: CommandStatus) throws {
+    func `a retry resets the command where the status allows it`(_ kind: StoreKind, _ status: CommandStatus) throws {
         let subject = try StoreUnderTest(kind)
         let id = try subject.make(status)
         let event = try subject.store.retry(id, now: .base + .seconds(5))
@@ -72,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a retry drops a passed deadline and keeps one to come, and the offset`(_ kind: StoreKind) throws {
+    func `a retry drops a passed deadline, and keeps a future one and the offset`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind, shardCount: 1)
         let ids = try subject.submit([
             .noop.with { $0.deadline = .base + .seconds(10) }, .noop.with { $0.deadline = .base + .seconds(1000) },
@@ -92,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases, [CommandStatus.success, .new, .cancelled])
-    func `a person settles what is in doubt`(_ kind: StoreKind, _ status: CommandStatus) throws {
+    func `a person settles a command in doubt`(_ kind: StoreKind, _ status: CommandStatus) throws {
         let subject = try StoreUnderTest(kind)
         let id = try subject.make(.inDoubt)
         #expect(try subject.store.resolve(id, as: .error, now: .base) == nil)
@@ -103,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `another quality moves a command to another queue`(_ kind: StoreKind) throws {
+    func `a requalified command moves to another queue`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind, shardCount: 1)
         let id = try subject.submit()
         #expect(try subject.store.requalify(id, qos: .userInteractive, now: .base))
@@ -115,7 +117,9 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a passed deadline cancels what waits and wishes what runs`(_ kind: StoreKind) throws {
+    func `a passed deadline cancels a waiting command and requests the cancellation of a running one`(_ kind: StoreKind)
+        throws
+    {
         let subject = try StoreUnderTest(kind, shardCount: 1)
         let draft = CommandDraft.noop.with { $0.deadline = .base + .seconds(10) }
         let (waiting, running, done) = (try subject.submit(draft), try subject.submit(draft), try subject.submit(draft))

@@ -17,7 +17,7 @@ import Testing
             events += some
             ready += what
         }
-        // What may run again at once is what the store offers of these.
+        // The reap reports exactly the commands that are ready afterwards.
         let told = Set(ready.map(\.id))
         for event in events {
             let id = event.transition.id
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a dead worker's commands are free again, and its session is gone`(_ kind: StoreKind) throws {
+    func `a reap releases the commands of the dead worker and deletes its session`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let ids = try subject.submit([CommandDraft](repeating: .noop, count: 12))
         let other = try subject.submit()
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `what may have been sent and is not idempotent is in doubt`(_ kind: StoreKind) throws {
+    func `a reaped command that may have been sent and is not idempotent is in doubt`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let draft = CommandDraft.noop.with { $0.idempotent = false }
         let (queued, sent) = (try subject.submit(draft), try subject.submit(draft))
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a wish is fulfilled by the reaper`(_ kind: StoreKind) throws {
+    func `a reaped command with a cancellation request is cancelled`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let id = try subject.make(.sent)
         _ = try subject.store.cancel(id, reason: "stop", now: .base)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `with no suspect all become suspects, uncharged`(_ kind: StoreKind) throws {
+    func `without a suspect all executing commands become suspects, uncharged`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let ids = try subject.submit([CommandDraft](repeating: .noop, count: 5))
         try subject.open()
@@ -87,7 +87,9 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a suspect is convicted alone, waits longer each time, and five deaths are its end`(_ kind: StoreKind) throws {
+    func `a suspect alone is charged, waits longer each time, and is given up after five deaths`(_ kind: StoreKind)
+        throws
+    {
         let subject = try StoreUnderTest(kind)
         let poisonous = try subject.submit()
         let innocent = try subject.submit([CommandDraft](repeating: .noop, count: 8))
@@ -104,7 +106,7 @@ import Testing
                 #expect(try subject.store.promoteDue(shard: shard, now: due, limit: 10).ready.count == 1)
             }
             #expect(try subject.claim(poisonous, epoch: epoch, now: .base + .seconds(60)) == deaths + 1)
-            // Neighbours that ran in the first death as well, of which one has finished since.
+            // Other commands also ran at the first death; one of them has finished since.
             if deaths == 0 { for id in innocent { try subject.claim(id, epoch: epoch) } }
             if deaths == 1 {
                 try subject.claim(innocent[0], epoch: epoch)
@@ -125,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a suspect that ends in an orderly way is none any more`(_ kind: StoreKind) throws {
+    func `a suspect that runs to its end is no longer a suspect`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let id = try subject.make(.sent)
         _ = try Self.reap(subject)
@@ -136,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `what was only claimed is free again, and neither suspected nor in doubt`(_ kind: StoreKind) throws {
+    func `a command that was only claimed is released, and neither suspected nor in doubt`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let post = CommandDraft.noop.with { $0.idempotent = false }
         let ids = try subject.submit([.noop, .noop, post, post])
@@ -150,7 +152,9 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a suspect that had not begun is not convicted, and leaves others under suspicion`(_ kind: StoreKind) throws {
+    func `a suspect that had not started is not charged, and the commands that had become suspects`(_ kind: StoreKind)
+        throws
+    {
         let subject = try StoreUnderTest(kind)
         let ids = try subject.submit([.noop, .noop])
         try subject.open()

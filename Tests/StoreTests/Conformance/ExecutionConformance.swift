@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ExecutionConformance {
     @Test(arguments: StoreKind.allCases)
-    func `a claim takes the command with its payload`(_ kind: StoreKind) throws {
+    func `a claim returns the command with its payload`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let id = try subject.submit()
         try subject.open()
@@ -24,14 +24,14 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a claim by turn takes its own command only`(_ kind: StoreKind) throws {
+    func `a claim by turn takes only the command with that id`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let id = try subject.submit()
         try subject.open()
         let turn = try #require(try subject.store.command(id)).turn
         #expect(turn > 0)
         #expect(try subject.apply(.claim(id, turn: turn + 1, sent: false)) == .refused)
-        // The row of that turn is another command's.
+        // The row of that turn belongs to another command.
         #expect(
             try subject.apply(.claim(CommandID(shardByte: UInt8(truncatingIfNeeded: id.low)), turn: turn, sent: false))
                 == .refused)
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `claim and sent share a commit, and both are recorded`(_ kind: StoreKind) throws {
+    func `a claim that goes on to sent records both transitions in one commit`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let id = try subject.submit()
         try subject.open()
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a claim needs a session, and one that is over is refused`(_ kind: StoreKind) throws {
+    func `a claim without a session, or after its end, is refused`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let id = try subject.submit()
         #expect(try subject.claim(id) == nil)
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a session stays while something is claimed by it`(_ kind: StoreKind) throws {
+    func `a session stays as long as it has a claimed command`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let id = try subject.make(.sent)
         try subject.store.close(seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch)
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `only one of two claims gets the command`(_ kind: StoreKind) throws {
+    func `only the first of two claims gets the command`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let id = try subject.submit()
         try subject.open()
@@ -118,13 +118,13 @@ import Testing
         for write in late { #expect(try subject.apply(write) == .replaced) }
         #expect(try subject.store.command(id) == before)
         #expect(try subject.store.result(id) == nil)
-        // Nor may an execution succeed that never said that it would send.
+        // An execution that never moved to sent cannot succeed.
         #expect(try subject.apply(.end(id, claim: 2, .success(result: nil))) == .replaced)
         #expect(try subject.status(id) == .queued)
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `what an execution keeps is there for the next one`(_ kind: StoreKind) throws {
+    func `a checkpoint of an execution is there for the next one`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let id = try subject.submit()
         try subject.open()
@@ -141,25 +141,25 @@ import Testing
         #expect(try subject.apply(.saveCheckpoint(id, claim: 1, state: [7, 8])) == .done([], retries: 0))
         #expect(try subject.status(id) == .sent)
         #expect(try subject.store.payload(id) == CommandDraft.noop.payload)
-        // It died; another one has it now.
+        // The worker died, and another one has claimed the command.
         try subject.store.reap(
             seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch, counts: false, started: nil, reason: "killed",
             now: .base, released: { _, _ in })
         try subject.open(epoch: 9)
         #expect(try kept(epoch: 9, turn: try #require(try subject.store.command(id)).turn) == [7, 8])
-        // The one that died has nothing to say any more.
+        // A late write of the dead worker is refused.
         #expect(try subject.apply(.saveCheckpoint(id, claim: 1, state: [6])) == .replaced)
         #expect(try subject.apply(.saveCheckpoint(id, claim: 2, state: []), epoch: 9) == .done([], retries: 0))
         try subject.apply(.end(id, claim: 2, .failure(CommandFailure(.final, reason: "no such thing"))), epoch: 9)
         #expect(try subject.apply(.saveCheckpoint(id, claim: 2, state: [6]), epoch: 9) == .replaced)
-        // A person's retry goes on as well.
+        // A retry by a person keeps the checkpoint as well.
         _ = try subject.store.retry(id, now: .base)
         #expect(try kept(epoch: 9) == [])
         #expect(try subject.apply(.saveCheckpoint(CommandID(), claim: 1, state: [1]), epoch: 9) == .replaced)
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a success after the success changes nothing`(_ kind: StoreKind) throws {
+    func `a second success changes nothing`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let id = try subject.make(.success)
         #expect(try subject.apply(.end(id, claim: 1, .success(result: [1]))) == .replaced)
@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a success finds what others changed meanwhile`(_ kind: StoreKind) throws {
+    func `a success respects changes that were made after the claim`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let ids = try subject.submit([CommandDraft](repeating: .noop, count: 2))
         try subject.open()
@@ -239,7 +239,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a ready command tells how much of it is left to send`(_ kind: StoreKind) throws {
+    func `a ready command has the number of its remaining bytes`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind, shardCount: 1)
         let id = try subject.submit(.noop.with { $0.total = 1000 })
         let noop = try subject.submit()
@@ -263,9 +263,9 @@ import Testing
         #expect(released.map(\.remaining) == [300])
     }
 
-    /// By the short way, and where something has changed the row since its claim.
+    /// With the row as its claim left it, and with a row that was changed since.
     @Test(arguments: StoreKind.allCases, [false, true])
-    func `a success has brought everything`(_ kind: StoreKind, isChanged: Bool) throws {
+    func `a success sets the offset to the total`(_ kind: StoreKind, isChanged: Bool) throws {
         let subject = try StoreUnderTest(kind)
         let id = try subject.submit()
         try subject.open()
@@ -278,7 +278,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `an ambiguous end of what is not idempotent is in doubt`(_ kind: StoreKind) throws {
+    func `a command that is not idempotent is in doubt after an ambiguous end`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let id = try subject.make(.inDoubt)
         #expect(try subject.status(id) == .inDoubt)
@@ -287,7 +287,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a batch is applied in order, and one refusal harms nobody`(_ kind: StoreKind) throws {
+    func `a batch is applied in order, and a refused write does not affect the others`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind, shardCount: 1)
         let ids = try subject.submit([CommandDraft](repeating: .noop, count: 100))
         try subject.open()
@@ -311,7 +311,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the claimed are listed with who has them`(_ kind: StoreKind) throws {
+    func `claimed commands are listed with their workers`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind, shardCount: 1)
         let queued = try subject.make(.queued)
         let sent = try subject.make(.sent)
@@ -326,7 +326,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a random life obeys the table of transitions, and the counts stay true`(_ kind: StoreKind) throws {
+    func `random writes obey the table of transitions, and the counts stay correct`(_ kind: StoreKind) throws {
         var random = SeededRandom.announced("random life")
         let subject = try StoreUnderTest(kind, shardCount: 2)
         var now = Timestamp.base

@@ -3,14 +3,14 @@ import Store
 import TestSupport
 import Testing
 
-/// The two stores that every test of ``StoreConformance`` is run on.
+/// The two stores on which every test of ``StoreConformance`` runs.
 enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case sqlite, memory
 
     var testDescription: String { rawValue }
 }
 
-/// A new store with a few words for what tests do to it all the time.
+/// A new store, with helpers for the steps that most tests need.
 final class StoreUnderTest: Sendable {
     let store: any CommandStore
     private let directory: TemporaryDirectory?
@@ -56,7 +56,8 @@ final class StoreUnderTest: Sendable {
         return try store.apply([write], shard: shard, seat: seat, epoch: epoch, now: now)[0]
     }
 
-    /// Claims a command and returns the number of the claim; nil where it is refused.
+    /// Claims a command.
+    /// - Returns: the number of the claim; nil where it is refused.
     @discardableResult
     func claim(
         _ id: CommandID, sent: Bool = true, seat: Int = seat, epoch: Int64 = epoch, now: Timestamp = .base + .seconds(1)
@@ -70,7 +71,7 @@ final class StoreUnderTest: Sendable {
 
     func statuses(_ id: CommandID) throws -> [CommandStatus] { try store.timeline(id).map(\.status) }
 
-    /// Brings a new command to a status that it can stay in.
+    /// Moves a new command to a status in which it can stay.
     func make(_ status: CommandStatus, of draft: CommandDraft = .noop) throws -> CommandID {
         var draft = draft
         draft.idempotent = status != .inDoubt
@@ -97,7 +98,7 @@ final class StoreUnderTest: Sendable {
         return id
     }
 
-    /// Everything that can be counted, counted row by row.
+    /// The counts, computed row by row.
     func counted() throws -> CommandCounts {
         var counts = CommandCounts()
         var after: CommandID?
@@ -109,7 +110,7 @@ final class StoreUnderTest: Sendable {
         }
     }
 
-    /// Compares the counts that the store keeps with its rows.
+    /// Compares the stored counts with the rows.
     func countsAreTrue() throws -> Bool {
         let (kept, counted) = (try store.counts(), try counted())
         return CommandStatus.allCases.allSatisfy { status in
@@ -119,7 +120,7 @@ final class StoreUnderTest: Sendable {
 }
 
 extension Timestamp {
-    /// The moment at which tests begin: 2026-03-01T00:00:00Z.
+    /// The time at which tests begin: 2026-03-01T00:00:00Z.
     static let base = Timestamp(milliseconds: 1_772_323_200_000)
 }
 

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct SubmitConformance {
     @Test(arguments: StoreKind.allCases)
-    func `a submitted command is there with everything that was chosen`(_ kind: StoreKind) throws {
+    func `a submitted command has the fields of its draft`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         var draft = CommandDraft(
             type: "upload", payload: Array(#"{"file":"/x"}"#.utf8), destination: .test("a"), qos: .userInitiated,
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `an unknown id is nowhere`(_ kind: StoreKind) throws {
+    func `no read finds an unknown id`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let id = CommandID()
         #expect(try subject.store.command(id) == nil)
@@ -55,13 +55,13 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a bulk keeps its order, and a bad draft fails alone`(_ kind: StoreKind) throws {
+    func `a bulk keeps its order, and an invalid draft fails alone`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         var drafts = (0..<700).map { number in
             CommandDraft.noop.with { $0.payload = Array("{\"milliseconds\":\(number)}".utf8) }
         }
         drafts[10].type = "No Such Type"
-        drafts[20].type = "nobody-runs-this"
+        drafts[20].type = "never-registered"
         drafts[30].payload = [UInt8](repeating: 0x20, count: Command.payloadLimit + 1)
         drafts[40].retryLimit = -1
         drafts[50].uniqueKey = ""
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `turns count up within a shard in the order of submission`(_ kind: StoreKind) throws {
+    func `turns grow within a shard in the order of submission`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind, shardCount: 1)
         let first = try subject.submit([CommandDraft](repeating: .noop, count: 40))
         let second = try subject.submit([CommandDraft](repeating: .noop, count: 3))
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a type becomes known when somebody can run it`(_ kind: StoreKind) throws {
+    func `a recorded type is known`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let draft = CommandDraft.noop.with { $0.type = "thumbnail" }
         #expect(throws: StoreError.self) { try subject.submit(draft) }
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `what is not due is not ready until its time`(_ kind: StoreKind) throws {
+    func `a command is not ready before its time`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind, shardCount: 1)
         let later = CommandDraft.noop.with { $0.notBefore = .base + .seconds(10) }
         let id = try subject.submit(later)
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a due command can be claimed before the timer has seen it`(_ kind: StoreKind) throws {
+    func `a due command can be claimed before it is promoted`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind, shardCount: 1)
         let id = try subject.submit(.noop.with { $0.notBefore = .base + .seconds(10) })
         try subject.open()
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `sixteen threads submit at once, and nothing is lost or doubled`(_ kind: StoreKind) async throws {
+    func `sixteen threads submit at once, and no command is lost or doubled`(_ kind: StoreKind) async throws {
         let subject = try StoreUnderTest(kind)
         let ids = try await withThrowingTaskGroup(of: [CommandID].self) { group in
             for thread in 0..<16 {

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `twins in one bulk are one command`(_ kind: StoreKind) throws {
+    func `two equal drafts in one bulk are one command`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let results = try subject.store.submit(
             [.noop, Self.draft, .noop, Self.draft], allowUnknownTypes: false, now: .base
@@ -54,14 +54,14 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a payload that is new at each submit is told by what stands for it`(_ kind: StoreKind) throws {
+    func `the identity of a draft is compared instead of its payload`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let draft = Self.draft.with { $0.identity = Array(#"{"file": "/a"}"#.utf8) }
         let first = try subject.submit(draft)
         #expect(try subject.store.payload(first) == draft.payload)
         let again = draft.with { $0.payload = Array(#"{"copy": 2}"#.utf8) }
         #expect(try subject.submit(again) == first)
-        // A payload with these very bytes is the same submit.
+        // A draft whose payload has the bytes of the identity is equal.
         let plain = Self.draft.with { $0.payload = Array(#"{"file": "/a"}"#.utf8) }
         #expect(try subject.submit(plain) == first)
         let other = draft.with { $0.identity = Array(#"{"file": "/b"}"#.utf8) }
@@ -70,7 +70,9 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a cancelled command gives its key up, and gets it back unless another took it`(_ kind: StoreKind) throws {
+    func `a cancelled command gives its key up, and a retry takes it back unless another command holds it`(
+        _ kind: StoreKind
+    ) throws {
         let subject = try StoreUnderTest(kind)
         let first = try subject.submit(Self.draft)
         _ = try subject.store.cancel(first, reason: "no", now: .base)
@@ -114,7 +116,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `keys that differ only in their Unicode form are two keys`(_ kind: StoreKind) throws {
-        // In one shard, so that both could be taken for one.
+        // In one shard, where a wrong comparison would take them for one.
         let subject = try StoreUnderTest(kind, shardCount: 1)
         let composed = try subject.submit(Self.draft.with { $0.uniqueKey = "\u{E9}" })
         let decomposed = try subject.submit(Self.draft.with { $0.uniqueKey = "e\u{301}" })

@@ -3,7 +3,7 @@ import Store
 import TestSupport
 import Testing
 
-/// How long a unique key is held.
+/// Unique keys whose period ends.
 @Suite struct UniquePeriodConformance {
     private static func draft(_ period: UniquePeriod, payload: String = "{}") -> CommandDraft {
         .noop.with {
@@ -43,13 +43,13 @@ import Testing
         let second = try Self.submit(Self.draft(.running), subject)
         #expect(second.isExisting == ![.success, .cancelled, .tooManyTimes].contains(status))
         #expect(second.isExisting == command.holdsUniqueKey(at: .base))
-        // The key is the second command's now, also where the first one has ended.
+        // The second command holds the key now, even where the first one has ended.
         #expect(try Self.submit(Self.draft(.running), subject) == Submission(id: second.id, isExisting: true))
         #expect(try subject.countsAreTrue())
     }
 
     @Test(arguments: cases)
-    func `a key for a time is held from the submit on in every status but cancelled and tooManyTimes`(
+    func `a key with a duration is held from the submit on in every status but cancelled and tooManyTimes`(
         _ kind: StoreKind, _ status: CommandStatus
     ) throws {
         let subject = try StoreUnderTest(kind)
@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a pruned command holds nothing, however long its period is`(_ kind: StoreKind) throws {
+    func `a pruned command holds no key, however long its period is`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let draft = Self.draft(.duration(.seconds(30 * 86_400)))
         let first = try subject.make(.success, of: draft)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct UpkeepConformance {
     @Test(arguments: StoreKind.allCases)
-    func `ready work is listed by destination and quality, in order`(_ kind: StoreKind) throws {
+    func `ready commands are listed by destination and quality of service, in order`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind, shardCount: 1)
         var drafts: [CommandDraft] = []
         for number in 0..<30 {
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a list goes on where it stopped, over all shards`(_ kind: StoreKind) throws {
+    func `a list continues where it stopped, over all shards`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let ids = try subject.submit(
             (0..<50).map { number in .noop.with { $0.qos = number < 10 ? .utility : .default } }
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `old finished commands are pruned in batches, and nothing else`(_ kind: StoreKind) throws {
+    func `old ended commands are pruned in batches, and no others`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind, shardCount: 1)
         var kept: [CommandID] = []
         for status in CommandStatus.allCases where status != .blocked {
@@ -86,7 +86,7 @@ import Testing
             abandoned += pruned.abandoned
         }
         #expect(batches == [5, 5, 2])
-        // The one that was cancelled.
+        // The payload of the cancelled command.
         #expect(abandoned == [CommandDraft.noop.payload])
         for id in old {
             #expect(try subject.store.command(id) == nil)
@@ -96,7 +96,7 @@ import Testing
         }
         for id in kept { #expect(try subject.store.command(id) != nil) }
         #expect(try subject.countsAreTrue())
-        // Numbers go on where they were, also though the newest rows are gone.
+        // Numbers continue although the newest rows are deleted.
         let id = try subject.submit()
         #expect(try subject.store.timeline(id).first?.seq == range.upperBound + 1)
         #expect(try subject.store.command(id)?.turn == Int64(CommandStatus.allCases.count - 1 + 10 + 1))
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `where the wall clock jumps, what a failure waits for goes along, and a producer's own time stays`(
+    func `a jump of the wall clock shifts backoffs, but not the time that a producer chose`(
         _ kind: StoreKind
     ) throws {
         let subject = try StoreUnderTest(kind, shardCount: 1)
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `where the wall clock jumps ahead, a failure that was written after the jump waits no longer for it`(
+    func `a jump of the wall clock does not shift the backoff of a failure that was written after it`(
         _ kind: StoreKind
     ) throws {
         let subject = try StoreUnderTest(kind, shardCount: 1)
@@ -140,7 +140,7 @@ import Testing
         try subject.open()
         let hour = Duration.seconds(3600)
         let found = Timestamp.base + .seconds(3600 + 10)
-        // Two of the command and two of the link; of each, one before the jump and one after it.
+        // Two failures of the command and two of the link; of each, one before the jump and one after it.
         let moments: [Timestamp] = [.base + .seconds(5), found, .base + .seconds(6), found + .seconds(-1)]
         let faults: [CommandFailure.Fault] = [.command, .command, .link, .link]
         for (index, id) in ids.enumerated() {
@@ -153,7 +153,7 @@ import Testing
         #expect(zip(meant, moments).allSatisfy { $0 > $1 })
         try subject.store.shiftBackoffs(shard: 0, by: hour, writtenBefore: found + .seconds(-1800))
         #expect(try waits() == [meant[0] + hour, meant[1], meant[2] + hour, meant[3]])
-        // A later jump moves those, too; what was written at its bound stays.
+        // A later jump shifts those, too, but not a row that was written at its bound.
         try subject.store.shiftBackoffs(shard: 0, by: hour, writtenBefore: found)
         let twice = hour + hour
         #expect(try waits() == [meant[0] + twice, meant[1], meant[2] + twice, meant[3] + hour])

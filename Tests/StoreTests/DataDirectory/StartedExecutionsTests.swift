@@ -4,15 +4,15 @@ import Store
 import TestSupport
 import Testing
 
-@Suite struct BegunBoardTests {
-    @Test func `what has begun and not ended can be read`() throws {
-        let slot = try TemporaryDirectory("board")
+@Suite struct StartedExecutionsTests {
+    @Test func `the log of a worker has its executing and its ended commands`() throws {
+        let slot = try TemporaryDirectory("started")
         defer { slot.remove() }
-        let board = try #require(StartedExecutions(in: RunDirectory(path: slot.path), seat: 3, epoch: 77, capacity: 8))
+        let log = try #require(StartedExecutions(in: RunDirectory(path: slot.path), seat: 3, epoch: 77, capacity: 8))
         let ids = (0..<3).map { _ in CommandID() }
-        let slots = try ids.map { try #require(board.begin($0)) }
-        board.clear(slots[1])
-        board.end(slots[2])
+        let slots = try ids.map { try #require(log.begin($0)) }
+        log.clear(slots[1])
+        log.end(slots[2])
         #expect(
             StartedExecutions.read(in: RunDirectory(path: slot.path), seat: 3, epoch: 77)
                 == StartedExecutions.Reading(executing: [ids[0]], ended: [ids[2]]))
@@ -21,19 +21,19 @@ import Testing
         #expect(StartedExecutions.read(in: RunDirectory(path: slot.path), seat: 3, epoch: 77) == nil)
     }
 
-    @Test func `a full board says so`() throws {
-        let slot = try TemporaryDirectory("board")
+    @Test func `a full log returns no entry`() throws {
+        let slot = try TemporaryDirectory("started")
         defer { slot.remove() }
-        let board = try #require(StartedExecutions(in: RunDirectory(path: slot.path), seat: 0, epoch: 1, capacity: 2))
-        let first = try #require(board.begin(CommandID()))
-        #expect(board.begin(CommandID()) != nil)
-        #expect(board.begin(CommandID()) == nil)
-        board.clear(first)
-        #expect(board.begin(CommandID()) != nil)
+        let log = try #require(StartedExecutions(in: RunDirectory(path: slot.path), seat: 0, epoch: 1, capacity: 2))
+        let first = try #require(log.begin(CommandID()))
+        #expect(log.begin(CommandID()) != nil)
+        #expect(log.begin(CommandID()) == nil)
+        log.clear(first)
+        #expect(log.begin(CommandID()) != nil)
     }
 
-    @Test func `boards of no session are cleared away`() throws {
-        let slot = try TemporaryDirectory("board")
+    @Test func `logs of workers without a session are deleted`() throws {
+        let slot = try TemporaryDirectory("started")
         defer { slot.remove() }
         for seat in 0..<3 {
             #expect(StartedExecutions(in: RunDirectory(path: slot.path), seat: seat, epoch: 9, capacity: 2) != nil)
@@ -43,7 +43,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: slot.path) == ["begun-1-9"])
     }
 
-    @Test func `where no file can be made there is no board`() {
+    @Test func `there is no log where its file cannot be made`() {
         #expect(StartedExecutions(in: RunDirectory(path: "/nonexistent"), seat: 0, epoch: 1, capacity: 2) == nil)
     }
 }

@@ -5,13 +5,13 @@ import Store
 import TestSupport
 import Testing
 
-/// Several processes write, read and checkpoint one shard at once, as hard as they can; then every acknowledged command
-/// must be there and the file be sound. SQLite before 3.51.3 damages a file in this situation where checkpoints are not
-/// guarded: 18 of 20 rounds.
+/// Several processes write, read and checkpoint one shard at once, as fast as they can. Afterwards every
+/// acknowledged command must be there, and integrity_check must pass. With unguarded checkpoints, SQLite before 3.51.3
+/// damaged the file in 18 of 20 rounds.
 ///
-/// `SLUICE_TORTURE_ROUNDS` sets the number of rounds: 2 unless said otherwise, 100 and more for the long form.
+/// `SLUICE_TORTURE_ROUNDS` sets the number of rounds: 2 by default, 100 or more for a long run.
 @Suite(.serialized) struct CheckpointTortureTests {
-    /// What a process that this test starts does: the variable says it, and the data directory.
+    /// Environment variables that tell a child process of this test its role and its data directory.
     private static let role = "SLUICE_TORTURE_ROLE"
     private static let place = "SLUICE_TORTURE_DATA"
     private static let seconds = 0.7
@@ -19,7 +19,7 @@ import Testing
     private static var environment: [String: String] { ProcessInfo.processInfo.environment }
 
     @Test(.enabled(if: CheckpointTortureTests.environment[CheckpointTortureTests.role] == nil))
-    func `checkpoints race with writers and readers of other processes, and nothing is damaged`() async throws {
+    func `checkpoints that race with writers and readers of other processes damage nothing`() async throws {
         let rounds = Self.environment["SLUICE_TORTURE_ROUNDS"].flatMap { Int($0) } ?? 2
         var commits = 0
         var others = 0
@@ -61,7 +61,7 @@ import Testing
                 + "readings beside them")
     }
 
-    /// One of the processes that the test above starts; of no meaning in a usual run.
+    /// A child process of the test above. It does nothing in an ordinary run.
     @Test(.enabled(if: CheckpointTortureTests.environment[CheckpointTortureTests.role] != nil))
     func `TortureChild`() async throws {
         let role = try #require(Self.environment[Self.role])
@@ -74,7 +74,7 @@ import Testing
             case "checkpointer":
                 try Self.repeating(until: end, ledger: "\(data.path)/\(role).ledger") { () throws(StoreError) in
                     do throws(StoreError) { _ = try store.checkpoint(shard: 0) } catch {
-                        // Its turn has not come within its patience: a coordinator tries again, too.
+                        // The lock was held for longer than the timeout; a coordinator tries again, too.
                         guard error.code == .busy else { throw error }
                     }
                 }
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// Does it once at least, and leaves a line for each time.
+    /// Repeats `body` until the time is over, at least once, and writes a line each time.
     private static func repeating(
         until end: ContinuousClock.Instant, ledger: String, _ body: () throws(StoreError) -> Void
     ) throws(StoreError) {
@@ -105,7 +105,7 @@ import Testing
         var lines = ""
         let epoch = Int64(ProcessInfo.processInfo.processIdentifier)
         try store.open(Session(seat: Int(epoch), epoch: epoch, pid: 0, startTime: 0, bootID: ""))
-        // Once at least: where others have the processor, the time may be over when this begins.
+        // At least once: on a busy machine the time may be over before this begins.
         repeat {
             var ids: [CommandID] = []
             for result in store.submit([.noop, .noop, .noop], allowUnknownTypes: false, now: .now) {

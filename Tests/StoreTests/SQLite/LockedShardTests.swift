@@ -6,9 +6,9 @@ import Testing
 
 @testable import Store
 
-/// A shard whose lock another process has: for a moment, or because it was stopped within a commit.
+/// A shard whose write lock another process holds: for a moment, or because it was stopped within a commit.
 @Suite struct LockedShardTests {
-    @Test func `a single submit goes to a shard in which nobody commits`() throws {
+    @Test func `a single submit goes to a shard in which no other process commits`() throws {
         let place = try SQLitePlace()
         let store = try place.store(shards: 4)
         let probes = try (0..<3).map { try SQLiteProbe(place.data.shard($0)) }
@@ -20,7 +20,7 @@ import Testing
         for probe in probes { try probe.run("COMMIT") }
     }
 
-    @Test func `whoever waits for a lock gets it when it is free`() async throws {
+    @Test func `a write that waits for the lock gets it when it is released`() async throws {
         let place = try SQLitePlace()
         let store = try place.store(shards: 1)
         let probe = try SQLiteProbe(place.data.shard(0))
@@ -34,7 +34,7 @@ import Testing
         #expect(try store.command(id) != nil)
     }
 
-    @Test func `readers do not wait for who waits for a lock`() async throws {
+    @Test func `a read does not wait for a write that waits for the lock`() async throws {
         let place = try SQLitePlace()
         let store = try place.store(shards: 1)
         let ids = try store.submitNoops(3)
@@ -44,7 +44,7 @@ import Testing
             try store.apply([.claim(ids[0], sent: true)], shard: 0, seat: 1, epoch: 1, now: .now, timeout: .zero)
         }
         #expect(error?.code == .busy && error?.shard == 0)
-        // Who waits in vain is told for whom.
+        // The error of a timeout names the process that holds the lock.
         let late = #expect(throws: StoreError.self) { _ = try store.checkpoint(shard: 0) }
         #expect(late?.message.contains("locked by process \(getpid()) (") == true, "\(late?.message ?? "")")
         async let set: Void = onThread("sets") { () throws(StoreError) in try store.set("key", to: "value") }
@@ -56,7 +56,7 @@ import Testing
         #expect(try store.settings(prefix: "") == ["key": "value"])
     }
 
-    @Test func `many commands go to the shards that are free, those with keys of their own wait`() async throws {
+    @Test func `a batch goes to the unlocked shards, but drafts with unique keys wait`() async throws {
         let place = try SQLitePlace()
         let store = try place.store(shards: 4)
         let probe = try SQLiteProbe(place.data.shard(1))
@@ -66,7 +66,7 @@ import Testing
             let ids = try store.submitNoops(40)
             #expect(ids.count == 40 && ids.allSatisfy { $0.shard(of: 4) != 1 })
         }
-        // The first time it waits for a second; after that it knows.
+        // The first batch waits for a second. Later ones know that the shard is locked.
         let elapsed = ContinuousClock.now - start
         #expect(elapsed > .seconds(1) && elapsed < .seconds(18))
 
@@ -87,7 +87,7 @@ import Testing
         #expect(ids.count == 41 && ids[40].shard(of: 4) == 1)
     }
 
-    @Test func `a shard that is locked keeps a dead worker's commands of no other`() throws {
+    @Test func `a locked shard does not keep a reap from the other shards`() throws {
         let place = try SQLitePlace()
         let store = try place.store(shards: 4)
         let ids = try store.submitNoops(40)
@@ -109,7 +109,7 @@ import Testing
         #expect(try store.counts()[.new] == 40 && store.sessions().isEmpty)
     }
 
-    @Test func `a shard that a newer program brings up to date meanwhile is refused`() async throws {
+    @Test func `a shard that a newer program migrates meanwhile is refused`() async throws {
         let place = try SQLitePlace()
         _ = try place.store(shards: 1)
         let probe = try SQLiteProbe(place.data.shard(0))
@@ -122,7 +122,7 @@ import Testing
         #expect(store.problems.map(\.code) == [.foreign])
     }
 
-    @Test func `no writes ask whether a shard can be written to`() throws {
+    @Test func `an empty batch of writes tests whether a shard can be written to`() throws {
         let place = try SQLitePlace()
         let store = try place.store(shards: 1)
         #expect(try store.apply([], shard: 0, seat: 1, epoch: 1, now: .now, timeout: .zero) == [])
@@ -134,13 +134,13 @@ import Testing
         try probe.run("COMMIT")
     }
 
-    /// One thread of the coordinator's does these, and of a worker's that begins or ends, shard after shard.
+    /// Steps that one thread of a coordinator, or of a worker that starts or ends, does shard after shard.
     enum Upkeep: String, CaseIterable {
         case prune, dueTimes, deadlines, sessionBegins, sessionEnds, backoffs, newTypes, settings
     }
 
     @Test(arguments: Upkeep.allCases)
-    func `upkeep waits for a locked shard for a second and no more`(_ upkeep: Upkeep) throws {
+    func `upkeep waits for a locked shard for at most a second`(_ upkeep: Upkeep) throws {
         let place = try SQLitePlace()
         let store = try place.store(shards: 1)
         let begin = Timestamp.now
@@ -179,7 +179,7 @@ import Testing
         try probe.run("BEGIN IMMEDIATE")
         let start = ContinuousClock.now
         let done: Int? = try? act()
-        // Who ends leaves its session to the coordinator's reaper.
+        // A worker that ends leaves its session to the reaper.
         #expect(done == (upkeep == .sessionEnds ? 0 : nil))
         let elapsed = ContinuousClock.now - start
         #expect(elapsed > .seconds(0.9) && elapsed < .seconds(8), "\(elapsed)")
@@ -187,10 +187,10 @@ import Testing
         #expect(try act() == 1)
     }
 
-    /// Whether a thread of this process has found a lock taken, and taken naps.
+    /// Whether a thread of this process waits for a lock: it sleeps again and again.
     private static func isWaiting(_ name: String) -> Bool { naps(ofThread: name) >= 3 }
 
-    /// How often a thread of this process has gone to sleep by itself; 0 where there is none of that name.
+    /// The voluntary context switches of a thread of this process; 0 where there is none with that name.
     private static func naps(ofThread name: String) -> Int {
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
         for thread in threads {

@@ -4,9 +4,9 @@ import Store
 import TestSupport
 import Testing
 
-/// A power cut, simulated: the writes of a store are recorded with their syncs; then the disk is rebuilt as it may look
-/// after a cut at any point. What was synced is there. Of what was written since, each write of 512 bytes may be there
-/// or not, in any combination, as a disk's cache has no order. Nothing acknowledged before the cut may be missing.
+/// A simulated power cut. The writes of a store are recorded with their syncs; then the disk is rebuilt as it may look
+/// after a cut at any point. Synced writes are there. Each later write of 512 bytes may be there or not, in any
+/// combination, because the cache of a disk has no order. No acknowledged command may be missing after the cut.
 @Suite struct PowerCutTests {
     /// A file as the disk and its cache have it.
     private struct File {
@@ -37,13 +37,13 @@ import Testing
         }
     }
 
-    @Test func `nothing acknowledged is missing after a power cut at any point`() throws {
+    @Test func `no acknowledged command is missing after a power cut at any point`() throws {
         var random = SeededRandom.announced("power cut")
         let directory = try TemporaryDirectory("power")
         defer { directory.remove() }
         let data = DataDirectory(path: "\(directory.path)/data")
         try data.create(shardCount: 2)
-        // Nobody has the files open yet.
+        // No process has the files open yet.
         let original = Dictionary(
             uniqueKeysWithValues: (0..<2).flatMap { shard in
                 ["", "-wal"].map { (data.shard(shard) + $0, contents(of: data.shard(shard) + $0) ?? []) }
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    /// Some work with checkpoints between; marks in the record how many of the returned promises stood when.
+    /// Submits and executes commands, with checkpoints in between, and marks each acknowledgement in the record.
     private static func live(
         _ data: DataDirectory, _ vfs: RecordingVFS, _ random: inout SeededRandom
     ) throws -> [(CommandID, CommandStatus)] {
@@ -140,7 +140,7 @@ import Testing
         #expect(marks == 20)
     }
 
-    @Test func `a full disk refuses, names the shard, and leaves nothing half done`() throws {
+    @Test func `a write to a full disk fails with the name of the shard, and writes nothing`() throws {
         let directory = try TemporaryDirectory("full")
         defer { directory.remove() }
         let data = DataDirectory(path: "\(directory.path)/data")
@@ -163,7 +163,7 @@ import Testing
         #expect(throws: StoreError.self) { try store.apply([end], shard: 0, seat: 1, epoch: 1, now: .now) }
         #expect(try store.command(id)?.status == .sent)
         vfs.setFull(false)
-        // The same write, tried again, is done.
+        // The same write succeeds when there is room again.
         guard case .done = try store.apply([end], shard: 0, seat: 1, epoch: 1, now: .now)[0] else {
             Issue.record("not done")
             return

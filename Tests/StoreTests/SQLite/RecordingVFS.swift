@@ -2,14 +2,14 @@ import Foundation
 import GRDBSQLite
 import Synchronization
 
-/// A virtual file system of SQLite's that hands everything on to the system's own, and records what is written and
-/// synced, in order; or lets writes fail as on a full disk.
+/// A virtual file system of SQLite that forwards every call to the default one. It records writes and syncs in order,
+/// or lets writes fail as on a full disk.
 final class RecordingVFS: Sendable {
     enum Record: Sendable {
         case write(file: String, offset: Int, bytes: [UInt8])
         case truncate(file: String, size: Int)
         case sync(file: String)
-        /// Whatever the test wants to remember at this point.
+        /// A mark that the test sets at this point.
         case mark(Int)
     }
 
@@ -28,7 +28,7 @@ final class RecordingVFS: Sendable {
 
     var records: [Record] { state.withLock { $0.records } }
     func mark(_ number: Int) { record(.mark(number)) }
-    /// From now on every write fails, as on a full disk; or none.
+    /// Whether every write fails from now on, as on a full disk.
     func setFull(_ isFull: Bool) { state.withLock { $0.isFull = isFull } }
 
     fileprivate var isFull: Bool { state.withLock { $0.isFull } }
@@ -36,7 +36,7 @@ final class RecordingVFS: Sendable {
 
     // MARK: SQLite's interface
 
-    /// What stands before the real file in the memory that SQLite gives for an open file.
+    /// The part before the real file in the memory that SQLite provides for an open file.
     private struct Head {
         var methods: UnsafePointer<sqlite3_io_methods>?
         var recorder: Unmanaged<RecordingVFS>
@@ -63,7 +63,7 @@ final class RecordingVFS: Sendable {
         return (head.recorder.takeUnretainedValue(), head.name.takeUnretainedValue().path)
     }
 
-    /// Registered for the life of the process, as SQLite may still refer to it.
+    /// Registered for the life of the process, because SQLite may still refer to it.
     private static func register(_ recorder: RecordingVFS) {
         guard let base = sqlite3_vfs_find(nil) else { return }
         let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
@@ -87,7 +87,7 @@ final class RecordingVFS: Sendable {
         sqlite3_vfs_register(vfs, 0)
     }
 
-    /// Never changed after it is made.
+    /// Never changed after its creation.
     private struct Methods: @unchecked Sendable {
         let pointer: UnsafePointer<sqlite3_io_methods>
     }

@@ -20,7 +20,7 @@ final class SQLitePlace: Sendable {
 }
 
 extension SQLiteStore {
-    /// Submits so many no-ops.
+    /// Submits `count` no-ops.
     func submitNoops(_ count: Int = 1, now: Timestamp = .now) throws -> [CommandID] {
         try submit([CommandDraft](repeating: .noop, count: count), allowUnknownTypes: false, now: now)
             .map { try $0.get().id }

@@ -7,14 +7,14 @@ import Testing
 
 @testable import Store
 
-/// What only files can do: be shared, be missing, be foreign, be damaged.
+/// The store as files, which can be shared, missing, foreign or damaged.
 @Suite struct SQLiteStoreTests {
     private static func mode(_ path: String) throws -> Int {
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         return (attributes[.posixPermissions] as? Int ?? 0) & 0o777
     }
 
-    /// Why a store cannot be used, at opening or at the first submit.
+    /// The error of opening a store, or of the first submit.
     private static func problem(of data: DataDirectory, create: Bool) -> StoreError? {
         let submitted = Result { () throws(StoreError) in
             let store = try SQLiteStore(directory: data, create: create)
@@ -24,7 +24,7 @@ import Testing
         return nil
     }
 
-    /// Shards of a store that this process has open.
+    /// The shards of a store that this process has open.
     private static func openShards(_ data: DataDirectory) throws -> Set<String> {
         var open: Set<String> = []
         for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
@@ -37,7 +37,7 @@ import Testing
 
     // MARK: Files
 
-    @Test func `every connection that writes has WAL, full sync, and no checkpoint of its own`() throws {
+    @Test func `every writing connection has WAL, full sync and no automatic checkpoint`() throws {
         let place = try SQLitePlace()
         let store = try place.store()
         _ = try store.submitNoops(50)
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `a shard of version 1 is brought up to date`() throws {
+    @Test func `a shard of version 1 is migrated`() throws {
         let place = try SQLitePlace()
         let id = try place.store().submitNoops(1)[0]
         let path = place.data.shard(id.shard(of: try place.data.shards().count))
@@ -129,10 +129,10 @@ import Testing
         #expect(try SQLiteProbe(path).number("PRAGMA user_version") == 3)
     }
 
-    @Test func `a path of 200 bytes with signs in it works`() throws {
+    @Test func `a path of 200 bytes with special characters works`() throws {
         let temporary = try TemporaryDirectory("long")
         defer { temporary.remove() }
-        // The accent makes one character of itself and the question mark.
+        // The accent combines with the question mark to one character.
         let name = "50% ?a=b#c ü ?\u{301}&\t" + String(repeating: "x", count: 190)
         let data = DataDirectory(path: "/\(temporary.path)/deep/er/\(name)")
         #expect(data.path.hasPrefix("//"))
@@ -143,7 +143,7 @@ import Testing
         #expect(try data.shards() == [0, 1])
     }
 
-    @Test func `threads and processes that make a store at once make one`() async throws {
+    @Test func `threads and processes that create a store at once create one`() async throws {
         let place = try SQLitePlace()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
@@ -161,10 +161,10 @@ import Testing
         #expect(try place.store().counts()[.new] == 16)
     }
 
-    @Test func `a creation that was cut is begun anew`() throws {
+    @Test func `an interrupted creation is repeated`() throws {
         let place = try SQLitePlace()
         _ = try place.store().submitNoops(5)
-        // As it looks when the maker was killed between two shards.
+        // The state after the creating process was killed between two shards.
         try FileManager.default.removeItem(atPath: place.data.shard(3))
         try Data().write(to: URL(fileURLWithPath: "\(place.data.run.path)/creating"))
         let error = try #require(throws: StoreError.self) { try SQLiteStore(directory: place.data, create: false) }
@@ -175,10 +175,10 @@ import Testing
         #expect(try store.counts()[.new] == 5)
     }
 
-    // MARK: What is wrong with files
+    // MARK: Damage
 
     @Test(arguments: [[0], [2], [3], [2, 3], [0, 1, 2, 3]])
-    func `a missing shard is an error and is not made anew`(_ missing: [Int]) throws {
+    func `a missing shard is an error and is not created again`(_ missing: [Int]) throws {
         let place = try SQLitePlace()
         _ = try place.store().submitNoops(50)
         for shard in missing {
@@ -196,7 +196,7 @@ import Testing
         for shard in missing { #expect(!FileManager.default.fileExists(atPath: place.data.shard(shard))) }
     }
 
-    @Test func `a shard that goes missing while the store is open is not made anew`() throws {
+    @Test func `a shard that goes missing while the store is open is not created again`() throws {
         let place = try SQLitePlace()
         let store = try place.store()
         try FileManager.default.removeItem(atPath: place.data.shard(1))
@@ -237,7 +237,7 @@ import Testing
     }
 
     @Test(arguments: [0, -1, Int(Int32.min)])
-    func `a version that no program has written is damage`(_ version: Int) throws {
+    func `a version that no program has written counts as damage`(_ version: Int) throws {
         let place = try SQLitePlace()
         _ = try place.store()
         let path = place.data.shard(1)
@@ -250,12 +250,12 @@ import Testing
     }
 
     @Test(arguments: [266, 522, 8458] as [CInt])
-    func `what the disk cannot read is damage`(_ code: CInt) {
+    func `a read error of the disk counts as damage`(_ code: CInt) {
         #expect(StoreError(sqlite: code, "disk I/O error").code == .corrupt)
     }
 
     @Test(arguments: ["written", "read"])
-    func `a shard that cannot be used keeps a dead worker's commands of no other`(_ use: String) throws {
+    func `an unusable shard does not keep a reap from the other shards`(_ use: String) throws {
         let place = try SQLitePlace()
         let path = place.data.shard(0)
         let before = try place.store()
@@ -276,7 +276,7 @@ import Testing
             }
         }
         try allow(false)
-        // It has not opened a shard yet.
+        // This store has not opened a shard yet.
         let store = try SQLiteStore(directory: place.data, create: false)
         func reap() throws(StoreError) {
             try store.reap(seat: 1, epoch: 1, counts: false, started: nil, reason: "dead", now: .now) { _, _ in }
@@ -295,7 +295,7 @@ import Testing
         let place = try SQLitePlace()
         let before = try place.store().submitNoops(400)
         let path = place.data.shard(2)
-        // All of it is in the file, and not in the WAL.
+        // All rows are in the database, and none only in the WAL.
         do {
             let store = try place.store()
             for shard in 0..<4 { _ = try store.checkpoint(shard: shard) }
@@ -314,7 +314,7 @@ import Testing
         #expect(error.code == .corrupt && error.shard == 2)
         #expect(error.message.contains(path) && error.message.contains("damaged"))
 
-        // Whatever has no key goes to the shards that are sound.
+        // A draft without a key goes to a usable shard.
         let ids = try store.submitNoops(200)
         #expect(ids.allSatisfy { $0.shard(of: 4) != 2 })
         let key = try #require(
@@ -325,7 +325,7 @@ import Testing
                 return error.code == .corrupt
             })
         #expect(!key.isEmpty)
-        // What one shard does not know is recorded again when it is mended.
+        // A type that one shard lacks is recorded again when the shard is repaired.
         let unrecorded = #expect(throws: StoreError.self) { try store.record(types: ["thumbnail"]) }
         #expect(unrecorded?.shard == 2)
         #expect(try store.types().contains("thumbnail"))
@@ -347,7 +347,7 @@ import Testing
         #expect(store.problems.map(\.shard) == [2])
     }
 
-    @Test func `without shard 0 there are no settings, and without any shard there is nothing`() throws {
+    @Test func `without shard 0 there are no settings, and without any shard every read fails`() throws {
         let place = try SQLitePlace()
         let before = try place.store()
         _ = try before.submitNoops(40)
@@ -370,7 +370,7 @@ import Testing
 
     // MARK: Queries
 
-    @Test func `the hot queries are served by the indices that are meant for them`() throws {
+    @Test func `the hot queries use the indices that are meant for them`() throws {
         let place = try SQLitePlace()
         _ = try place.store(shards: 1).submitNoops(100)
         let probe = try SQLiteProbe(place.data.shard(0))
@@ -400,7 +400,7 @@ import Testing
         }
     }
 
-    @Test func `what is ready is looked for in steps that do not grow with the backlog`() throws {
+    @Test func `the search for ready commands takes steps that do not grow with the backlog`() throws {
         let place = try SQLitePlace()
         _ = try place.store(shards: 1).submitNoops(5000)
         let probe = try SQLiteProbe(place.data.shard(0))

@@ -7,11 +7,11 @@ import Testing
 
 @testable import Store
 
-/// Files that several processes use, and what is done to them while they do: checkpoints, backup, prune.
+/// Checkpoints, backup and pruning of files that several processes use.
 @Suite struct SQLiteUpkeepTests {
     // MARK: Several processes
 
-    @Test func `two stores on the same files see each other's commits and keep the numbers`() throws {
+    @Test func `two stores on the same files see each other's commits and share the numbers`() throws {
         let place = try SQLitePlace()
         let (first, second) = (try place.store(shards: 1), try place.store(shards: 1))
         var ids: [CommandID] = []
@@ -20,7 +20,7 @@ import Testing
         #expect(try second.events(shard: 0, after: 0, limit: 1000).map(\.transition.id) == ids)
         try first.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: ""))
         _ = try first.apply([.claim(ids[0], sent: true)], shard: 0, seat: 1, epoch: 1, now: .now)
-        // What the first remembers of its claim is checked against what the second did meanwhile.
+        // The cached claim of the first store is compared with the row that the second has changed.
         try second.reap(seat: 1, epoch: 1, counts: true, started: nil, reason: "thought dead", now: .now) { _, _ in }
         let end = ExecutionWrite.end(ids[0], claim: 1, .success(result: nil))
         #expect(try first.apply([end], shard: 0, seat: 1, epoch: 1, now: .now) == [.replaced])
@@ -29,7 +29,7 @@ import Testing
 
     // MARK: Checkpoints, backup, prune
 
-    @Test func `a checkpoint copies everything, and the next commit starts the WAL over`() throws {
+    @Test func `a checkpoint copies all frames, and the next commit starts the WAL over`() throws {
         let place = try SQLitePlace()
         let store = try place.store(shards: 1)
         for _ in 0..<50 { _ = try store.submitNoops(20) }
@@ -40,17 +40,17 @@ import Testing
         _ = try store.submitNoops()
         #expect(store.walSize(shard: 0) > 0)
         #expect(try store.checkpoint(shard: 0) == 0)
-        // A new store finds everything in the file.
+        // A new store finds all rows in the database.
         #expect(try SQLiteStore(directory: place.data, create: false).counts()[.new] == 1001)
         #expect(try store.integrityCheck(shard: 0).isEmpty)
     }
 
-    @Test func `a checkpoint lays out a short WAL, and commits fill it without making it longer`() throws {
+    @Test func `a checkpoint preallocates a short WAL, and commits do not make it longer`() throws {
         let place = try SQLitePlace()
         func bytes() -> Int64 { WALSize.file(of: place.data.shard(0)).bytes }
         func work() throws -> [CommandID] {
             let store = try place.store(shards: 1)
-            // For a reader not all of these frames can be copied: they stand before the zeros.
+            // Because of a reader these frames cannot all be copied: they precede the zeros.
             let reader = try SQLiteProbe(place.data.shard(0))
             try reader.run("BEGIN")
             _ = try reader.number("SELECT count(*) FROM command")
@@ -64,7 +64,7 @@ import Testing
             return ids
         }
         let ids = try work()
-        // Without its index whoever opens the shard reads the WAL from its beginning, as after a crash.
+        // Without the shm file the next open reads the WAL from its beginning, as after a crash.
         try FileManager.default.removeItem(atPath: place.data.shard(0) + "-shm")
         let store = try place.store(shards: 1)
         for id in ids { #expect(try store.command(id) != nil) }
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a writer checkpoints past 32 MB, unless somebody is there to do it`(_ isHeld: Bool) throws {
+    func `a writer checkpoints past 32 MB, unless another process holds the checkpoint lock`(_ isHeld: Bool) throws {
         let place = try SQLitePlace()
         let store = try place.store(shards: 1)
         let descriptor = clinux_open(place.data.run.lock(.checkpoint), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -88,7 +88,7 @@ import Testing
         #expect(try store.counts()[.new] == 45)
     }
 
-    @Test func `a WAL that somebody holds grows to its limit, and submit says who holds it`() throws {
+    @Test func `a submit is refused when the WAL reaches its limit, and the error names the holder`() throws {
         let place = try SQLitePlace()
         let store = try place.store(shards: 1, walLimit: 1 << 20)
         _ = try store.submitNoops()
@@ -108,7 +108,7 @@ import Testing
         _ = try store.submitNoops()
     }
 
-    @Test func `a backup made while others write is sound and complete`() async throws {
+    @Test func `a backup made during writes is sound and complete`() async throws {
         let place = try SQLitePlace()
         let store = try place.store()
         let before = try store.submitNoops(300)
@@ -138,7 +138,7 @@ import Testing
         #expect(error.code == .invalid)
     }
 
-    @Test func `a backup does not take the place of a store that was made there meanwhile`() throws {
+    @Test func `a backup does not replace a store that was created there meanwhile`() throws {
         let place = try SQLitePlace()
         let store = try place.store()
         _ = try store.submitNoops(10)
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a backup that fails leaves nothing behind, and can be made when the store is mended`(_ isThere: Bool) throws {
+    func `a failed backup leaves no files, and succeeds when the store is repaired`(_ isThere: Bool) throws {
         let place = try SQLitePlace()
         do {
             let store = try place.store()
@@ -177,7 +177,7 @@ import Testing
         let store = try SQLiteStore(directory: place.data, create: false)
         let copy = DataDirectory(path: "\(place.temporary.path)/copy")
         if isThere { #expect(mkdir(copy.path, 0o700) == 0) }
-        // As a backup leaves it that was killed in its midst; of the directories only that one stays.
+        // The state after a backup was killed. Only its directory stays.
         if isThere { _ = FileManager.default.createFile(atPath: copy.shard(0) + ".part", contents: Data([1, 2, 3])) }
         let error = try #require(throws: StoreError.self) { try store.backup(to: copy.path) { _ in } }
         #expect(error.code == .corrupt && error.shard == 2)
@@ -185,7 +185,7 @@ import Testing
         #expect(left == (isThere ? [] : nil))
 
         try write(whole)
-        // Two at once would take each other's files.
+        // Two backups at once would delete each other's files.
         try store.backup(to: copy.path) { shard in
             guard shard == 0 else { return }
             let second = #expect(throws: StoreError.self) { try store.backup(to: copy.path) { _ in } }
@@ -194,7 +194,7 @@ import Testing
         #expect(try SQLiteStore(directory: copy, create: false).counts()[.new] == 40)
     }
 
-    @Test func `pruning while others write deletes what is old and nothing else`() async throws {
+    @Test func `pruning during writes deletes old commands and no others`() async throws {
         let place = try SQLitePlace()
         let store = try place.store(shards: 1)
         try store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: ""))

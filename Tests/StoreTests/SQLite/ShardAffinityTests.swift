@@ -6,7 +6,7 @@ import Testing
 @Suite struct ShardAffinityTests {
     private let all = [Bool](repeating: true, count: 8)
 
-    @Test func `stays in a shard for its share, and comes to all of them in time`() {
+    @Test func `the affinity stays at a shard for its share, and reaches all shards in time`() {
         var random = SeededRandom(seed: 7)
         var affinity = ShardAffinity()
         var counts = [Int](repeating: 0, count: 8)
@@ -25,7 +25,7 @@ import Testing
         #expect(counts.allSatisfy { $0 > 0 })
     }
 
-    @Test func `leaves a shard in which somebody else commits, and stays where it went`() {
+    @Test func `the affinity leaves a shard in which another process commits, and stays at the next one`() {
         var random = SeededRandom(seed: 8)
         var affinity = ShardAffinity()
         let first = affinity.next(among: all, using: &random)
@@ -36,7 +36,7 @@ import Testing
         #expect(affinity.next(among: all, using: &random) == second)
     }
 
-    @Test func `takes the only one that is free`() {
+    @Test func `the affinity takes the only free shard`() {
         var random = SeededRandom(seed: 9)
         var affinity = ShardAffinity()
         for shard in [3, 5, 3] {

@@ -7,8 +7,8 @@ import Testing
 
 /// Unique keys under random changes, and under many writers at once.
 struct UniqueKeyTortureTests {
-    /// Does the same random things to both stores, and compares what they say.
-    @Test func `both stores give and refuse keys alike, and a key never has two holders`() throws {
+    /// Makes the same random calls on both stores and compares the outcomes.
+    @Test func `both stores grant and refuse keys alike, and a key never has two holders`() throws {
         var random = SeededRandom.announced("unique keys in two stores")
         let stores = try StoreKind.allCases.map { try StoreUnderTest($0, shardCount: 2) }
         for store in stores { try store.open() }
@@ -103,7 +103,7 @@ struct UniqueKeyTortureTests {
             let now = Timestamp.base + .seconds(10 * round)
             let submissions = try await withThrowingTaskGroup(of: Submission.self) { group in
                 for writer in 0..<8 {
-                    // A store of its own each: what they share is the file.
+                    // Each has a store of its own; they share only the files.
                     let store = try SQLiteStore(directory: place.data, create: false)
                     group.addTask {
                         try await onThread("writer-\(writer)") { () throws(StoreError) -> Submission in
@@ -119,7 +119,7 @@ struct UniqueKeyTortureTests {
         #expect(try place.store().counts()[.new] == 6)
     }
 
-    @Test func `an equal submit finds a command of an older version, whose fingerprint was another one`() throws {
+    @Test func `an equal submit finds a command of an older version with another form of fingerprint`() throws {
         let place = try SQLitePlace()
         let draft = CommandDraft.noop.with { $0.uniqueKey = "report" }
         let first = try place.store().submit([draft], allowUnknownTypes: false, now: .base)[0].get().id
