@@ -2,7 +2,7 @@
 package struct Settlement: Sendable, Equatable {
     /// The minimum wait after a failure of the destination or the credential. Such failures are not charged,
     /// so no retry limit ends them, and servers lock out clients that log in without a pause.
-    package static let refusalPause: Duration = .seconds(60)
+    package static let minRefusalDelay: Duration = .seconds(60)
 
     /// The statuses to pass through, in order; each is a transition of its own.
     package var statuses: [CommandStatus]
@@ -45,7 +45,7 @@ package struct Settlement: Sendable, Equatable {
                 if let wait = failure.retryAfter { notBefore = now + wait }
             case .credential, .destination:
                 (statuses, reason) = Self.release(command, reason: failure.reason, inDoubt: false)
-                if statuses == [.new] { notBefore = now + max(failure.retryAfter ?? .zero, Self.refusalPause) }
+                if statuses == [.new] { notBefore = now + max(failure.retryAfter ?? .zero, Self.minRefusalDelay) }
             case .command where command.cancelRequested, .reset where command.cancelRequested,
                 .final where command.cancelRequested:
                 statuses = [.cancelled]

@@ -21,7 +21,7 @@ final class Shard: Sendable {
     /// Bytes of WAL in use after the last commit of this process.
     private let walBytes = Atomic<Int64>(0)
     /// The WAL file when it was last seen copied as a whole.
-    private let copiedWAL = Mutex<(bytes: Int64, changed: Int64)?>(nil)
+    private let copiedWAL = Mutex<WALFile?>(nil)
     /// The last error that made the shard unusable.
     private let lastProblem = Mutex<StoreError?>(nil)
     private let wasLocked = Atomic<Bool>(false)
@@ -166,7 +166,7 @@ final class Shard: Sendable {
                         let counts = try copier.use { () throws(StoreError) in try copier.checkpoint() }
                         connection.preallocateWAL()
                         // Still under the write lock, so the file is what was copied.
-                        let file = WALSize.file(of: path)
+                        let file = WALFile(of: path)
                         copiedWAL.withLock { $0 = counts.0 >= 0 && counts.0 == counts.1 ? file : nil }
                         return counts
                     }
@@ -193,9 +193,8 @@ final class Shard: Sendable {
 
     /// Bytes of the WAL file; 0 where all of it is copied and no write followed.
     var walSize: Int64 {
-        let file = WALSize.file(of: path)
-        let isCopied = copiedWAL.withLock { $0.map { $0.bytes == file.bytes && $0.changed == file.changed } ?? false }
-        return isCopied ? 0 : file.bytes
+        let file = WALFile(of: path)
+        return copiedWAL.withLock { $0 == file } ? 0 : file.bytes
     }
 
     /// Checkpoints if no other process does: a coordinator holds the checkpoint lock for its life.
@@ -209,7 +208,7 @@ final class Shard: Sendable {
     /// Refuses a submit while the WAL is larger than its limit.
     /// - Throws: `.overloaded`, with the processes that keep the WAL from being started over.
     func checkWALLimit(timeout: Duration) throws(StoreError) {
-        guard WALSize.file(of: path).bytes > options.walLimit else { return }
+        guard WALFile(of: path).bytes > options.walLimit else { return }
         checkpointUnattended(timeout: min(timeout, WriteTimeout.background))
         // The first write after a whole checkpoint starts the WAL over, so one small write shows its size. The write
         // must change a value: SQLite writes no page whose bytes stay the same.

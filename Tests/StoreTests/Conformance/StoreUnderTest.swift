@@ -3,7 +3,7 @@ import Store
 import TestSupport
 import Testing
 
-/// The two stores on which every test of ``StoreConformance`` runs.
+/// The two stores on which every conformance test runs.
 enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case sqlite, memory
 

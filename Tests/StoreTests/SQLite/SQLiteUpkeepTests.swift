@@ -47,7 +47,7 @@ import Testing
 
     @Test func `a checkpoint preallocates a short WAL, and commits do not make it longer`() throws {
         let place = try SQLitePlace()
-        func bytes() -> Int64 { WALSize.file(of: place.data.shard(0)).bytes }
+        func bytes() -> Int64 { WALFile(of: place.data.shard(0)).bytes }
         func work() throws -> [CommandID] {
             let store = try place.store(shards: 1)
             // Because of a reader these frames cannot all be copied: they precede the zeros.

@@ -1,12 +1,5 @@
-internal import Commands
 internal import GRDBSQLite
 internal import Synchronization
-
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
 
 /// The size of the WAL of a shard, as its commits report it, and the limits of that size.
 final class WALSize: Sendable {
@@ -38,13 +31,5 @@ final class WALSize: Sendable {
                 }
                 return SQLITE_OK
             }, Unmanaged.passUnretained(self).toOpaque())
-    }
-
-    /// Bytes and modification time (nanoseconds since 1970) of the file. stat(2) needs no descriptor: a
-    /// process that opens and closes a file of SQLite loses its locks on that file (fcntl(2)).
-    static func file(of path: String) -> (bytes: Int64, changed: Int64) {
-        var facts = stat()
-        guard stat("\(path)-wal", &facts) == 0 else { return (0, 0) }
-        return (Int64(facts.st_size), Int64(facts.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(facts.st_mtim.tv_nsec))
     }
 }
