@@ -77,7 +77,7 @@ package protocol CommandStore: Sendable {
     /// - Returns: the transitions made, the claimed commands whose workers must be told, and the next
     ///   deadline.
     func expire(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Expiry
-    /// Transitions of a shard with a `seq` greater than `seq`, as events, oldest first.
+    /// Transitions of a shard after `seq`, as events, oldest first.
     func events(shard: Int, after seq: Int64, limit: Int) throws(StoreError) -> [StatusEvent]
     /// The oldest and newest `seq` of the shard; nil where it has no transitions.
     func transitionRange(shard: Int) throws(StoreError) -> ClosedRange<Int64>?
@@ -93,6 +93,7 @@ package protocol CommandStore: Sendable {
     /// Ends the session of a worker that has drained, in each shard where it has no claimed command. In a
     /// locked shard the session stays until the coordinator reaps the seat.
     func close(seat: Int, epoch: Int64) throws(StoreError)
+    /// The sessions of all workers that have not been reaped, by seat.
     func sessions() throws(StoreError) -> [Session]
     /// One group commit: all writes in one transaction, in order, durable when this returns.
     ///
@@ -114,7 +115,7 @@ package protocol CommandStore: Sendable {
     /// decides alike: the shard in which the worker was executing a suspect comes after the shards with other
     /// commands.
     /// - Parameters:
-    ///   - counts: false where the death was intentional or came with a reboot; then no command is charged or
+    ///   - charges: false where the death was intentional or came with a reboot; then no command is charged or
     ///     suspected.
     ///   - started: the executions that the worker had started; nil where they are not known, and all may
     ///     have been started. See ``StartedExecutions``.
@@ -122,7 +123,7 @@ package protocol CommandStore: Sendable {
     ///   - released: called after the commit of each shard, with its transitions and the commands that may
     ///     run again at once.
     func reap(
-        seat: Int, epoch: Int64, counts: Bool, started: StartedExecutions.Reading?, reason: String, now: Timestamp,
+        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions.Reading?, reason: String, now: Timestamp,
         released: ([StatusEvent], [ReadyCommand]) -> Void
     ) throws(StoreError)
 

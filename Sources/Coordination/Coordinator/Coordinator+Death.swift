@@ -125,7 +125,7 @@ extension Coordinator {
                 let epoch = session.epoch
                 let isOrdered = IntentionalKill.isNoted(in: runDirectory, session)
                 try store.reap(
-                    seat: seat, epoch: epoch, counts: !reboot && !isOrdered,
+                    seat: seat, epoch: epoch, charges: !reboot && !isOrdered,
                     started: reboot ? nil : StartedExecutions.read(in: runDirectory, seat: seat, epoch: epoch),
                     reason: reboot ? "the machine was restarted" : "its worker, process \(session.pid), died", now: .now
                 ) { events, ready in

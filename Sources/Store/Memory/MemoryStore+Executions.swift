@@ -46,11 +46,11 @@ extension MemoryStore {
     }
 
     package func reap(
-        seat: Int, epoch: Int64, counts: Bool, started: StartedExecutions.Reading?, reason: String, now: Timestamp,
+        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions.Reading?, reason: String, now: Timestamp,
         released: ([StatusEvent], [ReadyCommand]) -> Void
     ) {
         let (events, ready) = withState { state in
-            let isConvicted = state.shards.contains { shard in
+            let hasSuspect = state.shards.contains { shard in
                 shard.claimed(seat: seat, epoch: epoch).contains {
                     $0.command.suspect && started?.executing.contains($0.id) ?? true
                 }
@@ -63,8 +63,8 @@ extension MemoryStore {
                     let isStarted = executes || started?.ended.contains(row.id) ?? true
                     let changed = state.shards[index].change(row.id) { row, changes in
                         row.release(
-                            charged: counts && executes && row.command.suspect,
-                            suspected: counts && executes && !isConvicted, started: isStarted, reason: reason, now: now,
+                            charged: charges && executes && row.command.suspect,
+                            suspected: charges && executes && !hasSuspect, started: isStarted, reason: reason, now: now,
                             &changes
                         ).map { row.event($0, shard: index) }
                     }

@@ -89,7 +89,7 @@ extension SQLiteStore {
     private enum ReapPhase: CaseIterable { case commands, suspect, session }
 
     package func reap(
-        seat: Int, epoch: Int64, counts: Bool, started: StartedExecutions.Reading?, reason: String, now: Timestamp,
+        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions.Reading?, reason: String, now: Timestamp,
         released: ([StatusEvent], [ReadyCommand]) -> Void
     ) throws(StoreError) {
         var found: [(shard: Shard, phase: ReapPhase)] = []
@@ -111,7 +111,7 @@ extension SQLiteStore {
                 problem = problem ?? error
             }
         }
-        let isConvicted = found.contains { $0.phase == .suspect }
+        let hasSuspect = found.contains { $0.phase == .suspect }
         // One shard after the other: eight at once slowed the commits of the other workers more than they gained (75 ms
         // instead of 61 from the kill to the next claim).
         for phase in ReapPhase.allCases {
@@ -119,7 +119,7 @@ extension SQLiteStore {
                 do throws(StoreError) {
                     let done = try ifUsable { () throws(StoreError) in
                         try shard.reap(
-                            seat: seat, epoch: epoch, counts: counts, started: started, isConvicted: isConvicted,
+                            seat: seat, epoch: epoch, charges: charges, started: started, hasSuspect: hasSuspect,
                             reason: reason, now: now)
                     }
                     if let done { released(done.0, done.1) }
@@ -136,7 +136,7 @@ extension Shard {
     /// Reaps one shard, in one transaction.
     /// - Returns: the transitions, and the commands that may run again at once.
     fileprivate func reap(
-        seat: Int, epoch: Int64, counts: Bool, started: StartedExecutions.Reading?, isConvicted: Bool, reason: String,
+        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions.Reading?, hasSuspect: Bool, reason: String,
         now: Timestamp
     ) throws(StoreError) -> ([StatusEvent], [ReadyCommand]) {
         try write(timeout: WriteTimeout.background) { connection throws(StoreError) in
@@ -146,8 +146,8 @@ extension Shard {
                 let executes = started?.executing.contains(row.id) ?? true
                 let isStarted = executes || started?.ended.contains(row.id) ?? true
                 let transitions = row.release(
-                    charged: counts && executes && row.command.suspect,
-                    suspected: counts && executes && !isConvicted, started: isStarted, reason: reason, now: now,
+                    charged: charges && executes && row.command.suspect,
+                    suspected: charges && executes && !hasSuspect, started: isStarted, reason: reason, now: now,
                     &connection.changes)
                 try connection.save(row)
                 events += transitions.map { row.event($0, shard: number) }

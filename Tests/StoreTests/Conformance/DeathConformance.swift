@@ -5,13 +5,13 @@ import Testing
 
 @Suite struct DeathConformance {
     private static func reap(
-        _ subject: StoreUnderTest, epoch: Int64 = StoreUnderTest.epoch, counts: Bool = true,
+        _ subject: StoreUnderTest, epoch: Int64 = StoreUnderTest.epoch, charges: Bool = true,
         started: StartedExecutions.Reading? = nil
     ) throws -> [StatusEvent] {
         var events: [StatusEvent] = []
         var ready: [ReadyCommand] = []
         try subject.store.reap(
-            seat: StoreUnderTest.seat, epoch: epoch, counts: counts, started: started, reason: "the worker died",
+            seat: StoreUnderTest.seat, epoch: epoch, charges: charges, started: started, reason: "the worker died",
             now: .base + .seconds(9)
         ) { some, what in
             events += some
@@ -36,7 +36,7 @@ import Testing
         try subject.open(seat: 2, epoch: 7)
         for (index, id) in ids.enumerated() { try subject.claim(id, sent: index.isMultiple(of: 2)) }
         try subject.claim(other, seat: 2, epoch: 7)
-        let events = try Self.reap(subject, counts: false)
+        let events = try Self.reap(subject, charges: false)
         #expect(Set(events.map(\.transition.id)) == Set(ids))
         #expect(events.allSatisfy { $0.transition.status == .new && $0.transition.reason == "the worker died" })
         #expect(try subject.store.sessions().map(\.seat) == [2])

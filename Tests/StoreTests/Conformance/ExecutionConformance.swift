@@ -143,7 +143,7 @@ import Testing
         #expect(try subject.store.payload(id) == CommandDraft.noop.payload)
         // The worker died, and another one has claimed the command.
         try subject.store.reap(
-            seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch, counts: false, started: nil, reason: "killed",
+            seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch, charges: false, started: nil, reason: "killed",
             now: .base, released: { _, _ in })
         try subject.open(epoch: 9)
         #expect(try kept(epoch: 9, turn: try #require(try subject.store.command(id)).turn) == [7, 8])
@@ -243,7 +243,7 @@ import Testing
             default:
                 if random.chance(0.2) {
                     try subject.store.reap(
-                        seat: StoreUnderTest.seat, epoch: epoch, counts: random.chance(0.7), started: nil,
+                        seat: StoreUnderTest.seat, epoch: epoch, charges: random.chance(0.7), started: nil,
                         reason: "died",
                         now: now
                     ) { _, _ in }

@@ -105,7 +105,7 @@ import Testing
         try subject.claim(id)
         var released: [ReadyCommand] = []
         try subject.store.reap(
-            seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch, counts: false, started: nil, reason: "killed",
+            seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch, charges: false, started: nil, reason: "killed",
             now: .base, released: { released += $1 })
         #expect(released.map(\.remaining) == [300])
     }

@@ -98,7 +98,7 @@ import Testing
         let probe = try SQLiteProbe(place.data.shard(0))
         try probe.run("BEGIN IMMEDIATE")
         func reap() throws(StoreError) {
-            try store.reap(seat: 1, epoch: 1, counts: false, started: nil, reason: "dead", now: .now) { _, _ in }
+            try store.reap(seat: 1, epoch: 1, charges: false, started: nil, reason: "dead", now: .now) { _, _ in }
         }
         let error = #expect(throws: StoreError.self) { try reap() }
         #expect(error?.code == .busy)

@@ -101,7 +101,7 @@ final class Bench: Sendable {
     func replace(_ id: CommandID) throws {
         let other = Session(seat: 1, epoch: 6, pid: 1, startTime: 1, bootID: "b")
         try store.reap(
-            seat: session.seat, epoch: session.epoch, counts: false, started: nil, reason: "lost", now: .now,
+            seat: session.seat, epoch: session.epoch, charges: false, started: nil, reason: "lost", now: .now,
             released: { _, _ in })
         try store.open(other)
         _ = try store.apply(
