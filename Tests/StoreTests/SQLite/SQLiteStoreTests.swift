@@ -52,7 +52,7 @@ import Testing
         let store = try place.store()
         try store.openAll()
         _ = try store.submitNoops(50)
-        for path in [place.data.path, place.data.run.path, place.data.spool, place.data.keys] {
+        for path in place.data.directories {
             #expect(try Self.mode(path) == 0o700)
         }
         for shard in 0..<4 {
@@ -156,7 +156,7 @@ import Testing
         _ = try place.store().submitNoops(5)
         // The state after the creating process was killed between two shards.
         try FileManager.default.removeItem(atPath: place.data.shard(3))
-        try Data().write(to: URL(fileURLWithPath: "\(place.data.run.path)/creating"))
+        try Data().write(to: URL(fileURLWithPath: place.data.run.creating))
         let error = try #require(throws: StoreError.self) { try SQLiteStore(directory: place.data, create: false) }
         #expect(error.code == .missing)
         let store = try place.store()
