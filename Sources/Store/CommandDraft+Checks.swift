@@ -4,7 +4,7 @@ extension CommandDraft {
     /// Why every store refuses this draft; nil where it is valid.
     var problem: StoreError? {
         guard CommandDraft.isType(type) else {
-            return StoreError(.invalid, "“\(type)” is not a command type: 1 to 64 of a-z, 0-9, “.” and “-”.")
+            return .notAType(type)
         }
         guard payload.count <= Command.payloadLimit else {
             return StoreError(
@@ -15,11 +15,11 @@ extension CommandDraft {
                 .invalid, "The retry limit \(retryLimit) is not between 0 and \(Command.maxRetryLimit).")
         }
         guard total >= 0, notBefore.milliseconds >= 0 else {
-            return StoreError(.invalid, "A command has a negative size or time.")
+            return StoreError(.invalid, "The size and the time of a command must not be negative.")
         }
         if let uniqueKey, uniqueKey.isEmpty || uniqueKey.utf8.count > UniqueKey.maxLength {
             return StoreError(
-                .invalid, "A unique key has 1 to \(UniqueKey.maxLength) bytes, and this one \(uniqueKey.utf8.count).")
+                .invalid, "A unique key has 1 to \(UniqueKey.maxLength) bytes; this one has \(uniqueKey.utf8.count).")
         }
         if case .duration(let duration) = uniqueFor, duration < .milliseconds(1) {
             return StoreError(.invalid, "A unique key is held for at least 1 ms, not for \(duration).")
@@ -35,6 +35,10 @@ extension CommandDraft {
 }
 
 extension StoreError {
+    static func notAType(_ type: String) -> StoreError {
+        StoreError(.invalid, "“\(type)” is not a command type: 1 to 64 of a-z, 0-9, “.” and “-”.")
+    }
+
     /// Refuses a type that no worker has ever been able to run.
     static func unknownType(_ type: String, known: Set<String>) -> StoreError {
         StoreError(.invalid, "No worker runs “\(type)”; known types are \(known.sorted().joined(separator: ", ")).")

@@ -60,7 +60,7 @@ package final class MemoryStore: CommandStore {
 
     package func record(types: Set<String>) throws(StoreError) {
         if let wrong = types.first(where: { !CommandDraft.isType($0) }) {
-            throw StoreError(.invalid, "“\(wrong)” is not a command type: 1 to 64 of a-z, 0-9, “.” and “-”.")
+            throw StoreError.notAType(wrong)
         }
         withState { $0.types.formUnion(types) }
     }

@@ -148,7 +148,7 @@ extension SQLiteStore {
 
     package func record(types: Set<String>) throws(StoreError) {
         if let wrong = types.first(where: { !CommandDraft.isType($0) }) {
-            throw StoreError(.invalid, "“\(wrong)” is not a command type: 1 to 64 of a-z, 0-9, “.” and “-”.")
+            throw StoreError.notAType(wrong)
         }
         var loss: StoreError?
         for shard in shards {
