@@ -27,11 +27,11 @@ extension SQLiteStore {
         // process commits, to the other shards. Eight producers on eight shards mostly meet at one.
         var busy: Set<Int> = []
         while !waiting.isEmpty {
-            let isSound = shards.map { $0.problem == nil }
-            let isFree = isSound.indices.map { isSound[$0] && !busy.contains($0) }
+            let isUsable = shards.map { $0.problem == nil }
+            let isFree = isUsable.indices.map { isUsable[$0] && !busy.contains($0) }
             let mayMove = isFree.contains(true) && (drafts.count > 1 || busy.count <= shardCount / 2)
             var batches = shards.map { _ in [PendingInsert]() }
-            var candidates = isFree.contains(true) ? isFree : isSound
+            var candidates = isFree.contains(true) ? isFree : isUsable
             if drafts.count == 1, drafts[0].uniqueKey == nil, candidates.contains(true) {
                 let shard = affinity.withLock { $0.next(among: candidates, using: &random) }
                 candidates = candidates.indices.map { $0 == shard }
@@ -61,9 +61,9 @@ extension SQLiteStore {
                     busy.insert(shard)
                     waiting += batches[shard].map(\.index)
                 case .failure(let error):
-                    let isNews = isSound[shard] && shards[shard].problem != nil && isSound.contains(true)
+                    let becameUnusable = isUsable[shard] && shards[shard].problem != nil && isUsable.contains(true)
                     for pending in batches[shard] {
-                        if isNews, drafts[pending.index].uniqueKey == nil {
+                        if becameUnusable, drafts[pending.index].uniqueKey == nil {
                             waiting.append(pending.index)
                         } else {
                             results[pending.index] = .failure(error)
