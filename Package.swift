@@ -139,7 +139,7 @@ let package = Package(
         .executableTarget(
             name: "TestDestination",
             dependencies: [
-                "Commands", "CLinux", "TestSupport",
+                "Commands", "CLinux", "Host", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -149,7 +149,7 @@ let package = Package(
         .executableTarget(
             name: "NetworkEvaluation",
             dependencies: [
-                "Commands", "Operations", "Sluice", "TestSupport",
+                "Commands", "Host", "Operations", "Sluice", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Tools/NetworkEvaluation", swiftSettings: swiftSettings, linkerSettings: lean),
@@ -158,7 +158,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "Commands", "Store", "CLinux", "TestOrder",
+                "Commands", "Host", "Store", "CLinux", "TestOrder",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -202,7 +202,7 @@ let package = Package(
         tests(
             "Operations",
             [
-                "HTTPClient", "Operations", "Settings", "Work", "Commands", "TestSupport",
+                "HTTPClient", "Operations", "Settings", "Work", "Commands", "Host", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -213,7 +213,7 @@ let package = Package(
         tests(
             "EndToEnd",
             [
-                "Commands", "Store", "Wire", "ZeroMQ", "Sluice", "TestSupport", "CLinux", "LinkEmulator",
+                "Commands", "Host", "Store", "Wire", "ZeroMQ", "Sluice", "TestSupport", "CLinux", "LinkEmulator",
                 "TestDestination", "TestResolver", "NetworkEvaluation",
             ]),
     ]

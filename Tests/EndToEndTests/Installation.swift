@@ -8,7 +8,7 @@ import Testing
 
 /// A data directory and the real processes on it, as a person would start them.
 final class Installation: Sendable {
-    /// What a command line that has ended left behind.
+    /// The result of a command line that has ended.
     struct Finished: Sendable {
         var ending: ChildProcess.Exit
         var output: String
@@ -22,32 +22,33 @@ final class Installation: Sendable {
         func json() throws -> JSONValue { try JSONValue(parsing: Array(output.utf8)) }
     }
 
-    /// Where the executables are: beside the test bundle, or in `SLUICE_BIN`.
+    /// The directory of the executables: that of the test bundle, or `SLUICE_BIN`.
     static let bin: String =
         ProcessInfo.processInfo.environment["SLUICE_BIN"]
         ?? URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
-    /// The working copy, for the README and the scripts.
+    /// The root of the repository, for the README and the scripts.
     static let repository = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
 
-    let place: TemporaryDirectory
+    let directory: TemporaryDirectory
     let data: String
-    /// Whose client's network everything runs in; nil for this machine's own.
+    /// The network bed in whose client network everything runs; nil for the network of this machine.
     private let bed: NetworkBed?
     private let children = Mutex<[ChildProcess]>([])
     private let receivers = Mutex<[MisbehavingReceiver]>([])
     private let started = Atomic(0)
 
     /// - Parameters:
-    ///   - data: the data directory, relative to a temporary one.
-    ///   - bed: in whose client's network everything runs; the caller ends it.
+    ///   - data: the data directory, relative to the temporary directory.
+    ///   - bed: the network bed in whose client network everything runs; the caller ends it.
     init(data: String = "data", on bed: NetworkBed? = nil) throws {
-        place = try TemporaryDirectory("e2e")
-        self.data = "\(place.path)/\(data)"
+        directory = try TemporaryDirectory("e2e")
+        self.data = "\(directory.path)/\(data)"
         self.bed = bed
     }
 
-    /// Runs `body` on a new installation and cleans up after it, whatever happens; a failure shows what the processes said.
+    /// Runs `body` on a new installation, which is removed also after a failure. A failure prints the logs of
+    /// the processes.
     static func with(
         data: String = "data", on bed: NetworkBed? = nil, _ body: (Installation) async throws -> Void
     ) async throws {
@@ -55,7 +56,7 @@ final class Installation: Sendable {
         do {
             try await body(installation)
         } catch {
-            print(installation.said)
+            print(installation.logs)
             await installation.finish()
             throw error
         }
@@ -65,11 +66,11 @@ final class Installation: Sendable {
     private func finish() async {
         for child in children.withLock({ $0 }) { await child.finish() }
         for receiver in receivers.withLock({ $0 }) { await receiver.stop() }
-        place.remove()
+        directory.remove()
     }
 
-    /// The last lines that each long-lived process has written.
-    var said: String {
+    /// The last log lines of each long-lived process.
+    var logs: String {
         children.withLock { $0 }.filter { !Self.services.isDisjoint(with: $0.arguments.dropFirst()) }.map {
             child in
             let lines = child.errors.split(separator: "\n").suffix(30).joined(separator: "\n")
@@ -92,9 +93,10 @@ final class Installation: Sendable {
         terminal: Pseudoterminal? = nil
     ) throws -> ChildProcess {
         let child = try ChildProcess(
-            (bed?.prefix(.client) ?? []) + [program] + arguments, environment: environment(more), directory: place.path,
+            (bed?.prefix(.client) ?? []) + [program] + arguments, environment: environment(more),
+            directory: directory.path,
             input: input,
-            terminal: terminal, log: "\(place.path)/process-\(started.add(1, ordering: .relaxed).newValue)")
+            terminal: terminal, log: "\(directory.path)/process-\(started.add(1, ordering: .relaxed).newValue)")
         children.withLock { $0.append(child) }
         return child
     }
@@ -132,8 +134,9 @@ final class Installation: Sendable {
         return Finished(ending: ending, output: child.output, errors: child.errors)
     }
 
-    /// A destination that does as it is told; it stops when the test ends.
-    /// - Parameter buffer: SO_RCVBUF of its connections; nil: as the system likes, which is megabytes on loopback.
+    /// A scripted destination; it stops when the test ends.
+    /// - Parameter buffer: SO_RCVBUF of its connections; nil for the system's default, which is megabytes on
+    /// loopback.
     func receiver(hashes: Bool = true, port: Int = 0, buffer: Int32? = nil) async throws -> MisbehavingReceiver {
         var options = MisbehavingReceiver.Options()
         options.port = port
@@ -165,8 +168,9 @@ final class Installation: Sendable {
         return child
     }
 
-    /// Where a library is preloaded, it is so into `env` first, which then becomes `sluice`: libfaketime changes the
-    /// environment of the first process that loads it, and Swift looks for its arguments beside the unchanged one.
+    /// With a preloaded library the process starts as `env`, which then executes `sluice`. libfaketime
+    /// changes the environment of the first process that loads it, and Swift finds its arguments by the
+    /// unchanged environment.
     private func service(_ arguments: [String], _ environment: [String: String?]) throws -> ChildProcess {
         let sluice = "\(Self.bin)/sluice"
         return environment["LD_PRELOAD"] == nil
@@ -181,8 +185,8 @@ final class Installation: Sendable {
     }
 
     /// Starts the only worker under strace, and waits until it has a seat.
-    /// - Parameter options: what to trace.
-    /// - Returns: nil in a container without ptrace, where there is nothing to see and nothing to conclude.
+    /// - Parameter options: the options of strace that select the system calls.
+    /// - Returns: nil in a container without ptrace, where the test can conclude nothing.
     func tracedWorker(_ options: String..., to trace: String) async throws -> ChildProcess? {
         let worker = try start(
             program: #require(program("strace")),
@@ -197,7 +201,7 @@ final class Installation: Sendable {
         return nil
     }
 
-    /// Waits until the worker in this process has taken a seat.
+    /// Waits until this process has taken a seat as a worker.
     func ready(_ worker: ChildProcess) async throws {
         try await until("the worker") {
             if let ending = worker.ending { throw Missed("the worker ended: \(ending)\n\(worker.errors)") }
@@ -205,7 +209,7 @@ final class Installation: Sendable {
         }
     }
 
-    /// Waits until a coordinator and so many workers are there.
+    /// Waits until a coordinator and this number of workers are ready.
     func ready(workers: Int, _ parent: ChildProcess) async throws {
         try await until("\(workers) workers") {
             if let ending = parent.ending { throw Missed("\(parent.name) ended: \(ending)\n\(parent.errors)") }
@@ -214,7 +218,7 @@ final class Installation: Sendable {
         }
     }
 
-    /// `sluice status --json`; nil while there is no store.
+    /// The output of `sluice status --json`; nil while there is no store.
     func status() async throws -> JSONValue? {
         let finished = try await sluice("status", "--json")
         return finished.code == 0 ? try finished.json() : nil
@@ -229,24 +233,24 @@ final class Installation: Sendable {
 
     // MARK: The store, read in this process
 
-    /// A second pair of eyes on the same files.
+    /// Opens the store of the installation in the process of the test.
     func store() throws -> SQLiteStore {
         try SQLiteStore(directory: DataDirectory(path: data), create: false)
     }
 
-    /// Waits until a command stands in one of these statuses.
+    /// Waits until a command has one of these statuses.
     @discardableResult
     func await(
         _ id: CommandID, _ statuses: CommandStatus..., in store: SQLiteStore, within limit: Duration = .seconds(60)
     ) async throws -> Command {
         try await awaited("\(id) as \(statuses.map(\.name))", within: limit) {
-            guard let command = try store.command(id) else { throw Missed("\(id) is not there") }
+            guard let command = try store.command(id) else { throw Missed("there is no command \(id)") }
             return statuses.contains(command.status) ? command : nil
         }
     }
 
-    /// Submits a no-op of middle quality that takes 1.5 s and one of low quality that takes a minute, and waits until both
-    /// are executed.
+    /// Submits a no-op of middle QoS that takes 1.5 s and one of low QoS that takes a minute, and waits until
+    /// both run.
     func submitLongNoops() async throws -> (middle: CommandID, low: CommandID) {
         func submit(_ milliseconds: Int, _ qos: String) async throws -> CommandID {
             let payload = #"{"milliseconds":\#(milliseconds)}"#
@@ -258,9 +262,9 @@ final class Installation: Sendable {
         return (middle, low)
     }
 
-    /// Waits until everything has ended.
+    /// Waits until every command has a final status.
     func drained(_ store: SQLiteStore, within limit: Duration = .seconds(120)) async throws {
-        try await until("the end of everything", within: limit) {
+        try await until("the end of every command", within: limit) {
             let counts = try store.counts()
             return CommandStatus.allCases.filter { !$0.isFinal }.allSatisfy { counts[$0] == 0 }
         }
@@ -268,10 +272,10 @@ final class Installation: Sendable {
 }
 
 extension Installation {
-    /// When a service has logged this, by its own clock; nil as long as it has not.
+    /// The time at which a service logged a message, by the clock of the service; nil as long as it has not.
     func logged(_ message: String, by service: ChildProcess) -> Timestamp? {
         for line in service.errors.split(separator: "\n") where line.contains(message) {
-            // A line that is being written is no JSON yet.
+            // Skip a line that is not complete yet.
             guard let entry = try? JSONValue(parsing: Array(line.utf8)), entry["message"]?.string == message,
                 let at = entry["at"]?.string
             else { continue }
@@ -282,7 +286,7 @@ extension Installation {
 }
 
 extension Timestamp {
-    /// Reads what ``description`` writes.
+    /// Parses the form of ``description``.
     init?(printed text: String) {
         let format = ISO8601DateFormatter()
         format.formatOptions = [.withInternetDateTime, .withFractionalSeconds]

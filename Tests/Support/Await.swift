@@ -1,15 +1,9 @@
-/// Something that a test waited for and that did not come.
-package struct Missed: Error, CustomStringConvertible {
-    package var description: String
-
-    package init(_ description: String) { self.description = description }
-}
-
-/// Returns as soon as `look` finds something; asks again every 10 ms.
+/// Returns as soon as `look` finds a value. Calls it every 10 ms, because most of these states have no
+/// notification.
 /// - Parameters:
-///   - what: what is awaited, for the message.
-///   - limit: generous, because the machine may be busy: reaching it is a failure.
-/// - Throws: ``Missed`` after `limit`, and whatever `look` throws.
+///   - what: the awaited state, for the message.
+///   - limit: the timeout, long enough for a busy machine.
+/// - Throws: ``Missed`` after `limit`, and the errors of `look`.
 package func awaited<Value>(
     _ what: String, within limit: Duration = .seconds(30), isolation: isolated (any Actor)? = #isolation,
     _ look: () async throws -> Value?
@@ -17,7 +11,7 @@ package func awaited<Value>(
     let deadline = ContinuousClock.now + limit
     while true {
         if let found = try await look() { return found }
-        guard ContinuousClock.now < deadline else { throw Missed("\(what) did not come within \(limit)") }
+        guard ContinuousClock.now < deadline else { throw Missed("timed out after \(limit) waiting for \(what)") }
         try await Task.sleep(for: .milliseconds(10))
     }
 }

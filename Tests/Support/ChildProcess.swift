@@ -2,9 +2,9 @@ internal import CLinux
 internal import Foundation
 internal import Synchronization
 
-/// A process that a test started, its output in files. It is killed with its group by ``finish()`` at the latest.
+/// A process of a test, with its output in files. ``finish()`` kills it with its process group.
 package final class ChildProcess: Sendable {
-    /// How a process ended.
+    /// The exit of a process.
     package enum Exit: Sendable, Equatable, CustomStringConvertible {
         case exited(Int32)
         case signalled(Int32)
@@ -28,14 +28,14 @@ package final class ChildProcess: Sendable {
     private let errorPath: String
     private let state = Mutex(State())
 
-    /// Starts a program in a process group of its own.
+    /// Starts a program in a new process group.
     /// - Parameters:
-    ///   - arguments: with the program's path first.
-    ///   - environment: replaces single variables of this process's environment; nil removes one.
-    ///   - directory: where it runs; here when nil.
-    ///   - input: what it reads from standard input; nothing when nil.
-    ///   - terminal: is its controlling terminal, and its three standard streams.
-    ///   - log: path of its output without the endings `.out` and `.err`.
+    ///   - arguments: the command line; the first is the path of the program.
+    ///   - environment: variables that replace those of this process; nil removes one.
+    ///   - directory: the working directory; nil for that of this process.
+    ///   - input: the bytes of standard input; nil for none.
+    ///   - terminal: the controlling terminal, and the three standard streams.
+    ///   - log: the path of the output without the endings `.out` and `.err`.
     package init(
         _ arguments: [String], environment: [String: String?] = [:], directory: String? = nil, input: [UInt8]? = nil,
         terminal: Pseudoterminal? = nil, log: String
@@ -62,7 +62,7 @@ package final class ChildProcess: Sendable {
             posix_spawn_file_actions_addopen(&actions, 1, outputPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
             posix_spawn_file_actions_addopen(&actions, 2, errorPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         }
-        // Descriptors of other tests must not live on in this child.
+        // The child must not inherit descriptors of other tests.
         clinux_spawn_close_from(&actions, 3)
         if let directory { clinux_spawn_change_directory(&actions, directory) }
 
@@ -76,7 +76,7 @@ package final class ChildProcess: Sendable {
         posix_spawnattr_setsigmask(&attributes, &noSignals)
         posix_spawnattr_setsigdefault(&attributes, &allSignals)
         posix_spawnattr_setpgroup(&attributes, 0)
-        // The first terminal that the leader of a session opens becomes its controlling one.
+        // The first terminal that the leader of a session opens becomes its controlling terminal.
         let group = terminal == nil ? CInt(POSIX_SPAWN_SETPGROUP) : newSession
         posix_spawnattr_setflags(
             &attributes, Int16(CInt(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) | group))
@@ -92,7 +92,7 @@ package final class ChildProcess: Sendable {
         Thread.detachNewThread { [self] in reap() }
     }
 
-    /// Waits without collecting first, so that ``signal(_:)`` never meets a number that has been given away.
+    /// Waits without reaping first, so that ``signal(_:)`` never signals a reused process id.
     private func reap() {
         var information = siginfo_t()
         while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
@@ -107,10 +107,10 @@ package final class ChildProcess: Sendable {
         for waiter in waiters { waiter.resume(returning: ending) }
     }
 
-    /// How it ended; nil while it runs.
+    /// The exit of the process; nil while it runs.
     package var ending: Exit? { state.withLock { $0.ending } }
 
-    /// Waits for its end.
+    /// Waits for the end of the process.
     package var end: Exit {
         get async {
             await withCheckedContinuation { continuation in
@@ -123,24 +123,27 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Waits for its end, but not for ever.
+    /// Waits for the end of the process with a timeout.
     package func end(within limit: Duration) async throws -> Exit {
         try await awaited("the end of \(name)", within: limit) { ending }
     }
 
-    /// Sends a signal, unless it has ended. - Returns: whether it was sent.
+    /// Sends a signal unless the process has ended.
+    /// - Returns: whether the signal was sent.
     @discardableResult
     package func signal(_ signal: Int32) -> Bool {
         state.withLock { $0.ending == nil && kill(pid, signal) == 0 }
     }
 
-    /// Whether a thread of it is in write(2) to `descriptor` twice within 100 ms, so that it waits there.
+    /// Whether a thread of the process is blocked in write(2) to `descriptor`: two samples, 100 ms apart,
+    /// find it there.
     package func isWriting(to descriptor: Int32) async throws -> Bool {
         func writers() -> Set<String> {
             let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
             return Set(
                 tasks.filter { task in
-                    // “1 0x1 …”: the number of the call and its arguments; write(2) has 1 on x86-64 and 64 on arm64.
+                    // The format is “1 0x1 …”: the number of the system call and its arguments. write(2) is 1
+                    // on x86-64 and 64 on arm64.
                     let call = contents(of: "/proc/\(pid)/task/\(task)/syscall") ?? []
                     let words = String(decoding: call, as: UTF8.self).split(separator: " ")
                     return words.count > 1 && ["1", "64"].contains(words[0])
@@ -153,7 +156,7 @@ package final class ChildProcess: Sendable {
         return !first.isDisjoint(with: writers())
     }
 
-    /// Kills its whole group and waits for its end.
+    /// Kills the process group and waits for the end of the process.
     package func finish() async {
         _ = state.withLock { $0.ending == nil ? kill(-pid, SIGKILL) : 0 }
         _ = await end

@@ -2,7 +2,7 @@ package import Commands
 package import Store
 
 extension CommandStore {
-    /// As a worker does whose shard nobody keeps.
+    /// Applies changes like a worker whose shard is not locked.
     package func apply(
         _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp
     ) throws(StoreError) -> [ExecutionOutcome] {

@@ -1,41 +1,41 @@
 internal import CLinux
 internal import Foundation
 
-/// A file system in user space that shows a directory at another place, and that can be made to hang (bindfs).
+/// A file system in user space (bindfs) that shows a directory at another path and can be made to hang.
 package final class FuseMount: Sendable {
     private let process: ChildProcess
-    private let place: String
+    private let target: String
 
-    /// Whether this process can make one.
+    /// Whether this process can mount one.
     package static var isAvailable: Bool {
         geteuid() == 0 && program("bindfs") != nil && access("/dev/fuse", R_OK | W_OK) == 0
     }
 
-    /// Mounts it and waits until it is there.
-    package init(of directory: String, at place: String) async throws {
-        self.place = place
+    /// Mounts `directory` at `target` and waits for the mount.
+    package init(of directory: String, at target: String) async throws {
+        self.target = target
         guard let bindfs = program("bindfs") else { throw Missed("bindfs is not installed") }
-        // Names and attributes are asked for each time, so that a call never ends in a cache.
+        // Without caches of names and attributes every call reaches bindfs.
         process = try ChildProcess(
-            [bindfs, "-f", "-o", "attr_timeout=0,entry_timeout=0", directory, place],
+            [bindfs, "-f", "-o", "attr_timeout=0,entry_timeout=0", directory, target],
             log: "\(directory).bindfs")
         var own = stat()
         stat(directory, &own)
-        try await until("the FUSE mount at \(place)") {
+        try await until("the FUSE mount at \(target)") {
             if let ending = self.process.ending { throw Missed("bindfs ended: \(ending) \(self.process.errors)") }
-            var facts = stat()
-            return stat(place, &facts) == 0 && facts.st_dev != own.st_dev
+            var status = stat()
+            return stat(target, &status) == 0 && status.st_dev != own.st_dev
         }
     }
 
-    /// From now on no call to it returns.
+    /// Stops bindfs, so that no call to the file system returns.
     package func hang() { process.signal(SIGSTOP) }
 
-    package func goOn() { process.signal(SIGCONT) }
+    package func resume() { process.signal(SIGCONT) }
 
-    /// Unmounts it. Calls that hang end with an error.
+    /// Unmounts the file system. Hanging calls end with an error.
     package func end() async {
-        umount2(place, CInt(MNT_DETACH))
+        umount2(target, CInt(MNT_DETACH))
         process.signal(SIGKILL)
         await process.finish()
     }

@@ -2,9 +2,9 @@ internal import CLinux
 internal import Foundation
 internal import Synchronization
 
-/// A terminal that a test looks at and types into; see ``ChildProcess``.
+/// A terminal whose screen a test reads and into which it types; see ``ChildProcess``.
 package final class Pseudoterminal: Sendable {
-    /// What the process opens.
+    /// The path of the terminal, which the process opens.
     package let path: String
     private let master: CInt
     private let shown = Mutex<[UInt8]>([])
@@ -15,7 +15,7 @@ package final class Pseudoterminal: Sendable {
             throw Missed("no pseudoterminal: \(String(cString: strerror(errno)))")
         }
         master = ends.master
-        // Not for the children of other tests.
+        // The children of other tests must not inherit it.
         for end in [ends.master, ends.slave] { _ = clinux_fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(ends.slave) }
         path = String(cString: name)
@@ -24,7 +24,7 @@ package final class Pseudoterminal: Sendable {
 
     deinit { close(master) }
 
-    /// Changes its size; the process that has it gets SIGWINCH.
+    /// Changes the size. The foreground process gets SIGWINCH.
     package func resize(columns: Int, rows: Int) throws {
         let stty = try Process.run(
             URL(fileURLWithPath: "/usr/bin/stty"), arguments: ["-F", path, "cols", "\(columns)", "rows", "\(rows)"])
@@ -38,14 +38,14 @@ package final class Pseudoterminal: Sendable {
         _ = write(master, bytes, bytes.count)
     }
 
-    /// Everything that was written on it so far.
+    /// The output on the terminal so far.
     package var output: String {
         shown.withLock { shown in
             var chunk = [UInt8](repeating: 0, count: 65_536)
             var ready = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
             while poll(&ready, 1, 0) == 1 {
                 let count = read(master, &chunk, chunk.count)
-                // EIO: nobody has it open.
+                // EIO: no process has the terminal open.
                 guard count > 0 else { break }
                 shown += chunk[..<count]
             }
@@ -53,12 +53,12 @@ package final class Pseudoterminal: Sendable {
         }
     }
 
-    /// The lines of the last complete screen, for a program that draws each from the upper left corner to the end.
+    /// The lines of the last complete screen of a program that draws each screen from the upper left corner.
     package var screen: [String] {
         let frames = output.components(separatedBy: "\u{1B}[H").dropFirst()
         guard let last = frames.last(where: { $0.contains("\u{1B}[J") }) else { return [] }
         let text = last.components(separatedBy: "\u{1B}[J")[0]
-        // The terminal itself puts another return before each line feed.
+        // The terminal adds a carriage return before each line feed.
         return text.replacingOccurrences(of: "\r", with: "").components(separatedBy: "\n").map {
             $0.replacingOccurrences(of: "\u{1B}\\[[0-9;?]*[A-Za-z]", with: "", options: .regularExpression)
         }

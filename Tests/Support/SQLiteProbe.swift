@@ -1,6 +1,6 @@
 import GRDBSQLite
 
-/// Looks at a shard's file as anybody could, with a connection of its own that never checkpoints.
+/// An SQLite connection of a test to the file of a shard. It never checkpoints.
 package final class SQLiteProbe {
     private var handle: OpaquePointer?
 
@@ -42,7 +42,7 @@ package final class SQLiteProbe {
         try texts("EXPLAIN QUERY PLAN \(sql)", column: 3).joined(separator: "\n")
     }
 
-    /// Instructions of SQLite's virtual machine that the statement takes.
+    /// The number of instructions of SQLite's virtual machine that a statement needs.
     package func steps(_ sql: String) throws -> Int {
         var statement: OpaquePointer?
         guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK else { throw problem(sql) }

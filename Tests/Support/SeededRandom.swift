@@ -6,7 +6,7 @@ package import Commands
     internal import Darwin
 #endif
 
-/// Random numbers that a seed repeats (SplitMix64). Print ``seed`` where a test uses it: `SLUICE_SEED` replays it.
+/// Random numbers that a seed reproduces (SplitMix64). A test prints ``seed``, and `SLUICE_SEED` replays it.
 package struct SeededRandom: RandomNumberGenerator, Sendable {
     package let seed: UInt64
     private var state: UInt64
@@ -16,7 +16,8 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
         state = seed
     }
 
-    /// The seed of `SLUICE_SEED`, or a new one; prints it with the name of the test.
+    /// Makes a generator with the seed of `SLUICE_SEED` or a new one, and prints the seed with the name of
+    /// the test.
     package static func announced(_ test: String) -> SeededRandom {
         let given = getenv("SLUICE_SEED").flatMap { UInt64(String(cString: $0)) }
         let random = SeededRandom(seed: given ?? UInt64.random(in: 0...UInt64(Int64.max)))
@@ -33,7 +34,7 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
     }
 
     package mutating func number(in range: Range<Int>) -> Int { Int.random(in: range, using: &self) }
-    /// From 0 to 1, without 1.
+    /// A number from 0 to below 1.
     package mutating func fraction() -> Double { Double.random(in: 0..<1, using: &self) }
     package mutating func chance(_ probability: Double) -> Bool { fraction() < probability }
     package mutating func bytes(_ count: Int) -> [UInt8] {

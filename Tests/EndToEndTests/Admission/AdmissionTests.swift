@@ -1,14 +1,16 @@
 import Commands
 import Foundation
+import Host
 import Sluice
 import Store
 import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// How many commands may run: a URL, a destination or a quality takes nothing from the others.
+    /// The number of commands that may run: one URL, destination or quality of service does not slow the
+    /// others.
     struct AdmissionTests {
-        /// Submits uploads of one file to URLs that end in their numbers, from 0.
+        /// Submits uploads of one file to URLs that end in numbers from 0.
         private func submit(
             _ count: Int, of file: String, to url: String, _ qos: Commands.QualityOfService,
             by transport: String = "put", _ installation: Installation
@@ -26,7 +28,7 @@ extension EndToEndTests {
             return submitted.ids
         }
 
-        /// Waits until a server has answered that many requests to paths with a prefix by 201.
+        /// Waits until a server has answered this number of requests to paths with a prefix with 201.
         private func await(
             _ count: Int, below prefix: String, of server: MisbehavingReceiver, within limit: Duration
         ) async throws {
@@ -52,10 +54,10 @@ extension EndToEndTests {
                     for await event in links where event.body["level"]?.string == "offline" { outages.append(event) }
                     return outages
                 }
-                let file = try installation.place.file("a.bin", [UInt8](repeating: 7, count: 1000))
+                let file = try installation.directory.file("a.bin", [UInt8](repeating: 7, count: 1000))
                 let bad = try await submit(1, of: file, to: "\(server.origin)/bad", .default, installation)
                 try await until("the first 503") { server.requests.contains { $0.answered == 503 } }
-                // Four at once: 5 s.
+                // Four concurrent requests take 5 s.
                 _ = try await submit(200, of: file, to: "\(server.origin)/a/", .default, installation)
                 do {
                     try await self.await(200, below: "/a/", of: server, within: .seconds(12))
@@ -67,7 +69,7 @@ extension EndToEndTests {
                 await client.close()
                 let reasons = await outages.value.compactMap { $0.body["reason"]?.string }
                 #expect(reasons.isEmpty)
-                // The failures are its own.
+                // The failures are charged to this command.
                 let retries = try installation.store().command(bad[0])?.retries
                 #expect(retries ?? 0 > 0)
             }
@@ -76,7 +78,9 @@ extension EndToEndTests {
         @Test(
             .enabled(if: runsSlowTests, "slow"),
             arguments: [Commands.QualityOfService.userInitiated, .default, .background].map { "\($0)" })
-        func `a server that takes six at once refuses nothing under a limit of six`(quality: String) async throws {
+        func `a server that accepts six concurrent requests refuses none under a limit of six`(quality: String)
+            async throws
+        {
             let qos = try #require(Commands.QualityOfService.allCases.first { "\($0)" == quality })
             try await Installation.with { installation in
                 let server = try await installation.receiver(hashes: false)
@@ -91,10 +95,10 @@ extension EndToEndTests {
                         "SLUICE_DESTINATIONS": "six", "SLUICE_DESTINATION_SIX_ORIGIN": server.origin,
                         "SLUICE_DESTINATION_SIX_MAX_CONCURRENCY": "6",
                     ])
-                let file = try installation.place.file("a.bin", [UInt8](repeating: 7, count: 1000))
+                let file = try installation.directory.file("a.bin", [UInt8](repeating: 7, count: 1000))
                 _ = try await submit(120, of: file, to: "\(server.origin)/a/", qos, installation)
                 do {
-                    // Six at once: 3 s.
+                    // Six concurrent requests take 3 s.
                     try await self.await(120, below: "/a/", of: server, within: .seconds(10))
                 } catch {
                     Issue.record(error)
@@ -104,10 +108,10 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `explain says why a command whose link failed waits, and how long`() async throws {
+        @Test func `explain shows why and how long a command waits after a failure of its link`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.up()
-                let file = try installation.place.file("a.bin", [1])
+                let file = try installation.directory.file("a.bin", [1])
                 let put = try await installation.sluice("put", file, "--to", "http://127.0.0.1:\(try freePort())/x")
                 let id = try #require(put.ids.first, "\(put.errors)")
                 let store = try installation.store()
@@ -121,7 +125,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `explain names the rule of admission, what it measures, and its limit`() async throws {
+        @Test func `explain names the rule of admission, its measured value and its limit`() async throws {
             try await Installation.with { installation in
                 let server = try await installation.receiver(hashes: false)
                 try server.run("PUT /a/0 : read; answer 201\nPUT * : read; wait 60s; answer 201")
@@ -131,7 +135,7 @@ extension EndToEndTests {
                         "SLUICE_DESTINATIONS": "two", "SLUICE_DESTINATION_TWO_ORIGIN": server.origin,
                         "SLUICE_DESTINATION_TWO_MAX_CONCURRENCY": "2",
                     ])
-                let file = try installation.place.file("a.bin", [1])
+                let file = try installation.directory.file("a.bin", [1])
                 let limited = try await submit(3, of: file, to: "\(server.origin)/b/", .default, installation)
                 try await until("both slots to be taken") { server.active == 2 }
                 try await explains(
@@ -149,7 +153,7 @@ extension EndToEndTests {
             }
         }
 
-        /// Waits until `explain` says so of one of these.
+        /// Waits until `explain` shows a text for one of these commands.
         private func explains(_ ids: [CommandID], _ text: String, _ installation: Installation) async throws {
             let store = try installation.store()
             var said = ""
@@ -163,7 +167,9 @@ extension EndToEndTests {
         }
 
         @Test(.enabled(if: runsSlowTests, "slow"), arguments: ["tus", "put"])
-        func `commands of an idle destination start at once where another holds all slots`(transport: String)
+        func `commands of an idle destination start at once while another destination holds all slots`(
+            transport: String
+        )
             async throws
         {
             try await Installation.with { installation in
@@ -175,15 +181,16 @@ extension EndToEndTests {
                 try other.run("PUT * : read; wait 60s; answer 201")
                 let slots = 64
                 _ = try await installation.up(workers: 2, "--concurrency", "\(slots / 2)")
-                let large = try installation.place.solidFile("large", 20_000_000)
-                let small = try installation.place.file("small", [UInt8](repeating: 7, count: 64_000))
+                let large = try installation.directory.solidFile("large", 20_000_000)
+                let small = try installation.directory.file("small", [UInt8](repeating: 7, count: 64_000))
                 let path = transport == "tus" ? "/tus" : "/slow/"
                 _ = try await submit(
                     slots, of: large, to: slow.origin + path, .background, by: transport, installation)
                 try await until("all slots to be taken") { slow.active >= slots }
-                let begin = MonotonicMoment.now
+                let begin = MonotonicTime.now
                 let newcomers = try await submit(31, of: small, to: "\(other.origin)/new/", .default, installation)
-                /// Seconds until the server of the newcomers has seen that number of them; none of them ends.
+                /// Seconds until the server of the newcomers has seen this number of requests; none of them
+                /// ends.
                 func seconds(until count: Int) async throws -> Double {
                     do {
                         try await until("\(count) newcomers", within: .seconds(6)) { other.requests.count >= count }
@@ -191,26 +198,27 @@ extension EndToEndTests {
                         let why = try await installation.sluice("explain", "\(newcomers[30])").output
                         throw Missed("\(error): \(other.requests.count) are there; the last one: \(why)")
                     }
-                    return other.requests[count - 1].began - begin
+                    return (other.requests[count - 1].began - begin).seconds
                 }
                 #expect(try await seconds(until: 1) <= 1)
                 #expect(try await seconds(until: 4) <= 2)
-                // Low uploads that can be resumed make room.
+                // Resumable low uploads are preempted.
                 if transport == "tus" { #expect(try await seconds(until: slots / 4) <= 6) }
             }
         }
 
-        @Test(.enabled(if: runsSlowTests, "slow")) func `an upload to a receiver that pauses is not cut`() async throws
+        @Test(.enabled(if: runsSlowTests, "slow")) func `an upload to a receiver that pauses is not interrupted`()
+            async throws
         {
             try await Installation.with { installation in
                 let server = try await installation.receiver(buffer: 65_536)
                 try server.run("* * : store pausing 5s every 4M")
                 _ = try await installation.up()
                 let content = [UInt8](repeating: 7, count: 10_000_000)
-                let file = try installation.place.file("a.bin", content)
+                let file = try installation.directory.file("a.bin", content)
                 let put = try installation.start(
                     "put", file, "--to", "\(server.origin)/tus", "--protocol", "tus", "--wait")
-                // Two pauses.
+                // The receiver pauses twice.
                 do {
                     #expect(try await put.end(within: .seconds(16)) == .exited(0))
                     let holdsIt = server.holds("/tus/1", content)

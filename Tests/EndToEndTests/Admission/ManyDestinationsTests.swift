@@ -1,5 +1,6 @@
 import Commands
 import Foundation
+import Host
 import Store
 import TestSupport
 import Testing
@@ -7,7 +8,7 @@ import Testing
 extension EndToEndTests {
     /// Two thousand destinations on addresses of 127/8, half of which refuse connections.
     @Suite(.enabled(if: runsSlowTests, "slow")) struct ManyDestinationsTests {
-        /// The living half, and a port that nothing listens on for the other.
+        /// The server of the living half, and a port without a listener for the other half.
         private struct Destinations {
             let installation: Installation
             let server: ScriptedServer
@@ -18,7 +19,7 @@ extension EndToEndTests {
                 BedDestination.origin(loopback: number, net: net, port: port)
             }
 
-            /// Submits a command for each URL; its path ends in the number of the command.
+            /// Submits a command for each URL. The path of a URL ends in the number of the command.
             private func submit(_ urls: [String], qos: String = "default") async throws -> [CommandID] {
                 let lines = urls.enumerated().map { number, url in
                     #"{"payload":{"file":"\#(file)","to":"\#(url)\#(number)","protocol":"put"}}"#
@@ -37,7 +38,7 @@ extension EndToEndTests {
                 try await submit((0..<count).map { origin($0, net: 1, port: server.port) + "/living/" })
             }
 
-            /// Submits low commands to living destinations, `each` to every one of them.
+            /// Submits low commands to the living destinations, `each` to every one.
             func submitDeep(_ count: Int, each: Int) async throws -> [CommandID] {
                 let urls = (0..<count).map { origin($0, net: 1, port: server.port) + "/deep/" }
                 return try await submit((0..<each).flatMap { _ in urls }, qos: "utility")
@@ -49,7 +50,7 @@ extension EndToEndTests {
 
             /// Seconds from the submit of `count` commands to one living destination until all are answered.
             func seconds(of count: Int, path: String, within limit: Duration) async throws -> Double {
-                let begin = MonotonicMoment.now
+                let begin = MonotonicTime.now
                 let origin = "http://127.0.0.1:\(server.port)"
                 #expect(try await submit([String](repeating: "\(origin)\(path)", count: count)).count == count)
                 do {
@@ -57,7 +58,7 @@ extension EndToEndTests {
                 } catch {
                     throw Missed("\(error): \(succeeded(path)) of them are done")
                 }
-                return MonotonicMoment.now - begin
+                return (MonotonicTime.now - begin).seconds
             }
         }
 
@@ -72,7 +73,7 @@ extension EndToEndTests {
             do {
                 try await Installation.with { installation in
                     let up = try await installation.up(workers: 2, "--concurrency", "32")
-                    let file = try installation.place.file("a.bin", [UInt8](repeating: 7, count: 1000))
+                    let file = try installation.directory.file("a.bin", [UInt8](repeating: 7, count: 1000))
                     let destinations = Destinations(
                         installation: installation, server: server, deadPort: try freePort(), file: file)
                     try await body(destinations, up)
@@ -93,7 +94,7 @@ extension EndToEndTests {
             return Int32(try #require(pid))
         }
 
-        @Test func `a thousand dead destinations delay no living one, and cost little while they wait`() async throws {
+        @Test func `a thousand dead destinations delay no living one, and use little processor time`() async throws {
             try await with { destinations, _ in
                 let alone = try await destinations.seconds(of: 1000, path: "/alone/", within: .seconds(20))
                 let dead = try await destinations.submitToDead(Self.count / 2, each: 4)
@@ -122,30 +123,32 @@ extension EndToEndTests {
             try await with { destinations, up in
                 _ = try await destinations.submitToDead(Self.count / 2, each: 4)
                 _ = try await destinations.seconds(of: 1, path: "/before/", within: .seconds(12))
-                let killed = MonotonicMoment.now
+                let killed = MonotonicTime.now
                 let pid = try await coordinator(destinations.installation)
                 kill(pid, SIGKILL)
                 _ = try await destinations.seconds(of: 1, path: "/restarted/", within: .seconds(12))
-                #expect(MonotonicMoment.now - killed <= 4)
+                #expect(MonotonicTime.now - killed <= .seconds(4))
                 #expect(coordinatorDeaths(up) == 1)
             }
         }
 
-        @Test func `a pause of a quality holds at once for a thousand destinations with a backlog`() async throws {
+        @Test func `a pause of a quality of service takes effect at once for a thousand destinations with a backlog`()
+            async throws
+        {
             try await with { destinations, up in
                 try destinations.server.run("PUT /deep/* : read; wait 20ms; answer 201")
                 let deep = try await destinations.submitDeep(Self.count / 2, each: 50)
                 #expect(deep.count == Self.count * 25)
                 try await until("the first of them") { destinations.succeeded("/deep/") >= Self.count / 4 }
                 let paused = try await destinations.installation.sluice("pause", "--qos", "utility")
-                let returned = MonotonicMoment.now
+                let returned = MonotonicTime.now
                 #expect(paused.code == 0, "\(paused.errors)")
-                // Others pass, which takes longer than the pause may.
+                // Other commands run meanwhile, for longer than the pause may take.
                 _ = try await destinations.seconds(of: 300, path: "/default/", within: .seconds(12))
                 let late = destinations.server.requests.filter { $0.target.hasPrefix("/deep/") }.map {
                     $0.began - returned
                 }
-                #expect(late.max() ?? 0 <= 0.3)
+                #expect(late.max() ?? .zero <= .milliseconds(300))
                 #expect(destinations.succeeded("/deep/") < deep.count)
                 #expect(coordinatorDeaths(up) == 0)
             }
@@ -153,7 +156,7 @@ extension EndToEndTests {
     }
 }
 
-/// The most memory that a process has had, in MB of 10⁶ bytes (proc_pid_status(5): VmHWM).
+/// The peak memory of a process, in MB of 10⁶ bytes (proc_pid_status(5): VmHWM).
 private func processMemory(_ process: Int32) -> Double? {
     let status = String(decoding: contents(of: "/proc/\(process)/status") ?? [], as: UTF8.self)
     let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

@@ -1,14 +1,14 @@
 import Testing
 
 extension EndToEndTests.NetworkEvaluationTests {
-    /// Files of which few bytes or none are counted.
+    /// Files with few bytes or none.
     private static let smallFiles = [
         Form(scenario: "empty-files", seconds: 24, figures: [("rate against files of 1 kB (%)", 70...150)]),
         Form(scenario: "max-rate-small-files", seconds: 24, figures: [("rate with maxRate (%)", 70...150)]),
         Form(scenario: "small-after-large", seconds: 40, figures: [("recovered to 90 % after (s)", 0...8)]),
     ]
 
-    @Test(arguments: smallFiles) func `small files keep their rate`(_ form: Form) async throws {
+    @Test(arguments: smallFiles) func `small files are uploaded at their full rate`(_ form: Form) async throws {
         try await Self.run(form)
     }
 }

@@ -5,10 +5,10 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// Bad input costs a clear error and nothing else: a documented exit code, one line on standard error, nothing half
-    /// done.
+    /// Bad input causes a documented exit code, one line on standard error, and no change.
     struct BadInputTests {
-        /// One line that says what is wrong, nothing on standard output, and no command in the store.
+        /// Expects one line with the problem on standard error, nothing on standard output, and no command in
+        /// the store.
         func expect(
             _ finished: Installation.Finished, code: Int32, saying words: String..., in installation: Installation,
             commands: Int = 0, sourceLocation: SourceLocation = #_sourceLocation
@@ -16,7 +16,7 @@ extension EndToEndTests {
             #expect(finished.code == code, "\(finished.ending): \(finished.errors)", sourceLocation: sourceLocation)
             #expect(finished.output.isEmpty, sourceLocation: sourceLocation)
             let said = finished.errors.split(separator: "\n")
-            // The parser of arguments adds its usage and a pointer to --help.
+            // The argument parser adds the usage and a hint at --help.
             #expect(
                 code == 64 ? (1...12).contains(said.count) : said.count == 1, "\(finished.errors)",
                 sourceLocation: sourceLocation)
@@ -30,10 +30,10 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a source that is missing or a directory is named, with 66`() async throws {
+        @Test func `a source that is missing or a directory is named, with exit code 66`() async throws {
             try await Installation.with { installation in
-                let here = installation.place.path
-                let good = try installation.place.file("good", [1, 2, 3])
+                let here = installation.directory.path
+                let good = try installation.directory.file("good", [1, 2, 3])
                 let missing = "\(here)/missing"
                 try expect(
                     await installation.sluice("put", good, missing, "--to", "file://\(here)/to/"), code: 66,
@@ -51,10 +51,11 @@ extension EndToEndTests {
         }
 
         @Test(.enabled(if: runsSlowTests, "slow"))
-        func `too few descriptors are said, with 75, and nothing is half done`() async throws {
+        func `too few descriptors are named, with exit code 75 and no partial result`() async throws {
             try await Installation.with { installation in
                 #expect(try await installation.sluice("submit", "noop").code == 0)
-                // As many as it needs differ by system and library; one fewer is the case.
+                // The number of descriptors that it needs depends on the system and the libraries; find it,
+                // and use one less.
                 for most in stride(from: 64, to: 12, by: -1) {
                     let finished = try await installation.run(
                         program: "/bin/sh", ["-c", "ulimit -n \(most); exec \(Installation.bin)/sluice submit noop"])
@@ -66,11 +67,11 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a source that cannot be read is named, with 66`() async throws {
+        @Test func `an unreadable source is named, with exit code 66`() async throws {
             try await Installation.with { installation in
-                let secret = try installation.place.file("secret", [1, 2, 3])
+                let secret = try installation.directory.file("secret", [1, 2, 3])
                 chmod(secret, 0o000)
-                let finished = try await installation.asNobody("put", secret, "--to", "file:///tmp/")
+                let finished = try await installation.asUnprivilegedUser("put", secret, "--to", "file:///tmp/")
                 #expect(finished.code == 66, "\(finished.errors)")
                 #expect(finished.errors.contains(secret))
                 #expect(finished.output.isEmpty)
@@ -81,15 +82,17 @@ extension EndToEndTests {
             ("gopher://host/x", "gopher"), ("http://", "http://"), ("http://host:99999/", "99999"),
             ("not a url", "not a url"), ("", "--to"), ("http:///x", "http:///x"), ("http://[::1/", "http://[::1/"),
         ])
-        func `an unknown scheme or a malformed URL is named, with 64`(url: String, word: String) async throws {
+        func `an unknown scheme or a malformed URL is named, with exit code 64`(url: String, word: String) async throws
+        {
             try await Installation.with { installation in
-                let good = try installation.place.file("good", [1, 2, 3])
+                let good = try installation.directory.file("good", [1, 2, 3])
                 try expect(
                     await installation.sluice("put", good, "--to", url), code: 64, saying: word, in: installation)
             }
         }
 
-        @Test func `an unknown subcommand, flag, quality or UUID is 64`() async throws {
+        @Test func `an unknown subcommand, flag, quality of service or UUID is refused with exit code 64`() async throws
+        {
             try await Installation.with { installation in
                 #expect(try await installation.sluice("submit", "noop").code == 0)
                 let wrong: [([String], String)] = [
@@ -109,7 +112,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a command that is not there is 66`() async throws {
+        @Test func `a missing command is refused with exit code 66`() async throws {
             try await Installation.with { installation in
                 #expect(try await installation.sluice("submit", "noop").code == 0)
                 let id = CommandID().description
@@ -120,7 +123,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a bulk without a type is told where it goes, with 64, and help describes each value or none`()
+        @Test func `a bulk submit without a type is refused with exit code 64, and help describes each value or none`()
             async throws
         {
             try await Installation.with { installation in
@@ -135,7 +138,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `an unknown type, key or value of a payload is named, with 65`() async throws {
+        @Test func `an unknown type, key or value of a payload is named, with exit code 65`() async throws {
             try await Installation.with { installation in
                 let wrong: [(String, String, String)] = [
                     ("frobnicate", "{}", "frobnicate"), ("noop", #"{"millis":1}"#, "millis"),
@@ -147,14 +150,14 @@ extension EndToEndTests {
                     let finished = try await installation.sluice("submit", type, "--payload", payload)
                     try expect(finished, code: 65, saying: word, in: installation)
                 }
-                // The known types are named, and the way round it works.
+                // The error names the known types, and the option that it suggests works.
                 let unknown = try await installation.sluice("submit", "frobnicate")
                 #expect(unknown.errors.contains("noop") && unknown.errors.contains("upload"), "\(unknown.errors)")
                 #expect(try await installation.sluice("submit", "frobnicate", "--allow-unknown").code == 0)
             }
         }
 
-        @Test func `bulk stops at a bad line, names it, and keeps what stood before it`() async throws {
+        @Test func `a bulk submit stops at a bad line, names it, and keeps the lines before it`() async throws {
             try await Installation.with { installation in
                 let lines = [
                     #"{"payload":{}}"#, #"{"payload":{"milliseconds":1},"qos":"background"}"#, "", #"{"payload":{}"#,
@@ -180,7 +183,7 @@ extension EndToEndTests {
                 ("{}", "payload"), (#"{"payload":{},"payload":{}}"#, "payload"), ("\u{1}", "JSON"),
                 (#"{"payload":{},"deadline":"soon"}"#, "soon"), (#"{"payload":{},"retryLimit":1.5}"#, "retryLimit"),
             ])
-        func `bulk names what is wrong with a line`(line: String, word: String) async throws {
+        func `a bulk submit names the problem of a line`(line: String, word: String) async throws {
             try await Installation.with { installation in
                 let finished = try await installation.sluice("submit", "noop", "--payload", "-", input: line + "\n")
                 try expect(finished, code: 65, saying: "line 1", word, in: installation)
@@ -188,13 +191,14 @@ extension EndToEndTests {
         }
 
         @Test(.enabled(if: runsSlowTests, "slow"))
-        func `a payload of 1 GB is refused with 65, from a file and in bulk, without being held in memory`()
+        func `a payload of 1 GB is refused with exit code 65 without being held in memory`()
             async throws
         {
             try await Installation.with { installation in
-                let big = try installation.place.file("big", Array("{\"payload\":\"".utf8))
+                let big = try installation.directory.file("big", Array("{\"payload\":\"".utf8))
                 truncate(big, 1 << 30)
-                // Address space instead of a look at the peak: what needs a gigabyte dies.
+                // Limit the address space instead of measuring the peak: a process that needs a gigabyte
+                // fails.
                 func submit(_ payload: String) async throws -> Installation.Finished {
                     let sluice = "'\(Installation.bin)/sluice' submit noop --payload"
                     return try await installation.run(
@@ -205,15 +209,15 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a file that has changed since it was put is given up, and says so`() async throws {
+        @Test func `an upload of a file that has changed since put fails, and names the change`() async throws {
             try await Installation.with { installation in
-                let here = installation.place.path
-                let source = try installation.place.file("source", Array("before".utf8))
+                let here = installation.directory.path
+                let source = try installation.directory.file("source", Array("before".utf8))
                 let put = try installation.start("put", source, "--to", "file://\(here)/copy", "--wait")
                 let id = try await awaited("its id") {
                     put.output.split(separator: "\n").first.flatMap { CommandID($0) }
                 }
-                _ = try installation.place.file("source", Array("after, and longer".utf8))
+                _ = try installation.directory.file("source", Array("after, and longer".utf8))
                 _ = try await installation.up()
                 let command = try await installation.await(
                     id, .tooManyTimes, .success, .error, in: installation.store())
@@ -225,14 +229,13 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a data directory that cannot be made or belongs to somebody else is refused by name`() async throws
-        {
+        @Test func `a data directory that cannot be made or belongs to another user is refused by name`() async throws {
             try await Installation.with { installation in
-                let cannot = try await installation.asNobody(
+                let cannot = try await installation.asUnprivilegedUser(
                     "submit", "noop", environment: ["SLUICE_DATA": "/usr/share/sluice-data"])
                 #expect(cannot.code == 73, "\(cannot.ending): \(cannot.errors)")
                 #expect(cannot.errors.contains("/usr/share/sluice-data"))
-                let file = try installation.place.file("file", [])
+                let file = try installation.directory.file("file", [])
                 let inside = try await installation.sluice(
                     "submit", "noop", environment: ["SLUICE_DATA": "\(file)/data"])
                 #expect(inside.code == 73, "\(inside.ending): \(inside.errors)")
@@ -253,7 +256,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a full data directory is 74, and what was acknowledged before stays`() async throws {
+        @Test func `a full data directory is exit code 74, and acknowledged commands stay`() async throws {
             try await Installation.with { installation in
                 guard let mounting = try await installation.mounting() else {
                     if requiresPeers {
@@ -264,7 +267,8 @@ extension EndToEndTests {
                 try FileManager.default.createDirectory(
                     atPath: installation.data, withIntermediateDirectories: false,
                     attributes: [.posixPermissions: 0o700])
-                // One shell in a mount namespace of its own: submits until the file system is full, then looks.
+                // A shell in its own mount namespace submits commands until the file system is full, and
+                // lists them.
                 let script = """
                     mount -t tmpfs -o size=6m,mode=0700 tmpfs "$SLUICE_DATA" || exit 99
                     payload=$(head -c 700000 /dev/zero | tr '\\0' x)
@@ -276,10 +280,10 @@ extension EndToEndTests {
                     echo "code $code"
                     "$1" list --limit 0 --json
                     """
-                let payload = try installation.place.file(
+                let payload = try installation.directory.file(
                     "payload", Array("\"".utf8) + [UInt8](repeating: 0x78, count: 700_000) + Array("\"".utf8))
-                let ids = "\(installation.place.path)/ids"
-                let errors = "\(installation.place.path)/errors"
+                let ids = "\(installation.directory.path)/ids"
+                let errors = "\(installation.directory.path)/errors"
                 let unshared = try await installation.run(
                     program: "/usr/bin/unshare",
                     [mounting, "/bin/bash", "-c", script, "-", "\(Installation.bin)/sluice", payload, ids, errors])
@@ -292,7 +296,9 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a database of somebody else or of a newer version is 65 and stays as it is`() async throws {
+        @Test func `a foreign database or one of a newer version is refused with exit code 65 and not changed`()
+            async throws
+        {
             try await Installation.with { installation in
                 #expect(try await installation.sluice("submit", "noop").code == 0)
                 let shard = "\(installation.data)/shard-00.sqlite"
@@ -323,7 +329,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a second coordinator says who is there and ends with 75`() async throws {
+        @Test func `a second coordinator names the first and exits with 75`() async throws {
             try await Installation.with { installation in
                 let first = try await installation.coordinator()
                 for arguments in [["coordinator"], ["up"]] {
@@ -359,33 +365,33 @@ extension EndToEndTests {
 }
 
 extension Installation {
-    /// What unshare(1) must be told so that what it runs may mount a file system: as root, or as the root of a user
-    /// namespace. - Returns: nil where both are denied, as they are in some containers.
+    /// Finds the option of unshare(1) with which a process may mount a file system: as root, or as root of a user namespace.
+    /// - Returns: nil where both are denied, as in some containers.
     func mounting() async throws -> String? {
-        let there = try place.directory("mounting")
+        let target = try directory.makeDirectory("mounting")
         for option in ["-m", "-Urm"] {
             let tried = try await run(
-                program: "/usr/bin/unshare", [option, "/bin/mount", "-t", "tmpfs", "tmpfs", there])
+                program: "/usr/bin/unshare", [option, "/bin/mount", "-t", "tmpfs", "tmpfs", target])
             if tried.code == 0 { return option }
         }
         return nil
     }
 
-    /// Runs `sluice` as the user nobody, who may read nothing of ours: root reads everything.
-    func asNobody(
+    /// Runs `sluice` as the user 65534, which cannot read the files of the test. Root could read every file.
+    func asUnprivilegedUser(
         _ arguments: String..., environment: [String: String?] = [:]
     ) async throws -> Finished {
         guard getuid() == 0 else {
             return try await run(program: "\(Self.bin)/sluice", arguments, environment: environment)
         }
-        let home = try place.directory("nobody")
+        let home = try directory.makeDirectory("unprivileged")
         let binary = "\(home)/sluice"
         if !FileManager.default.fileExists(atPath: binary) {
             try FileManager.default.copyItem(atPath: "\(Self.bin)/sluice", toPath: binary)
         }
-        chmod(place.path, 0o755)
+        chmod(directory.path, 0o755)
         chmod(home, 0o755)
-        let data = try place.directory("nobody/data")
+        let data = try directory.makeDirectory("unprivileged/data")
         chown(data, 65_534, 65_534)
         chmod(data, 0o700)
         return try await run(

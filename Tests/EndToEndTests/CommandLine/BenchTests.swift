@@ -5,14 +5,14 @@ import Testing
 
 extension EndToEndTests {
     @Suite(.enabled(if: runsSlowTests, "slow")) struct BenchTests {
-        @Test func `bench prints its figures with what they were measured on, and leaves nothing behind`()
+        @Test func `bench prints its figures with the machine and versions, and removes its files`()
             async throws
         {
             try await Installation.with { installation in
-                let place = "\(installation.place.path)/bench"
-                try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+                let directory = "\(installation.directory.path)/bench"
+                try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
                 let finished = try await installation.sluice(
-                    "bench", "queue", "--figure", "start", "--directory", place, "--json", within: .seconds(120))
+                    "bench", "queue", "--figure", "start", "--directory", directory, "--json", within: .seconds(120))
                 let report = try JSONValue(parsing: #require(finished.lines.first, "\(finished.errors)").utf8)
                 for name in ["date", "machine", "kernel", "fileSystem", "sluice", "sqlite", "zeromq"] {
                     #expect(report[name]?.string?.isEmpty == false, "\(name) in \(finished.output)")
@@ -20,29 +20,30 @@ extension EndToEndTests {
                 #expect(
                     report["durability"]?.string == "WAL, synchronous=FULL: what is acknowledged is on disk",
                     "\(finished.output)")
-                // Without what has no aim: how much the host took, where it took something.
+                // Skip the row without a target: the time that the host took.
                 let figures = try #require(report["figures"]?.elements).filter { ($0["met"] ?? .null) != .null }
-                // A debug build on a busy machine may miss an aim, and says so.
+                // A debug build on a busy machine may miss a target, and reports that.
                 let isMet = figures.allSatisfy { $0["met"] == .bool(true) }
                 #expect(finished.code == (isMet ? 0 : 1), "\(finished.errors)")
                 #expect(figures.map { $0["name"]?.string } == ["worker: start to ready", "worker: peak memory, idle"])
                 for figure in figures {
                     #expect(figure["value"]?.double ?? 0 > 0 && figure["unit"]?.string != nil)
                 }
-                #expect(try FileManager.default.contentsOfDirectory(atPath: place).isEmpty)
+                #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
             }
         }
 
-        @Test func `bench latency tells of the median, the tail and the worst, in this order`() async throws {
+        @Test func `bench latency prints the median, the 99th percentile and the maximum, in this order`() async throws
+        {
             try await Installation.with { installation in
-                let place = try installation.place.directory("bench")
+                let directory = try installation.directory.makeDirectory("bench")
                 let finished = try await installation.sluice(
-                    "bench", "latency", "--directory", place, "--json", within: .seconds(120))
+                    "bench", "latency", "--directory", directory, "--json", within: .seconds(120))
                 let report = try JSONValue(parsing: #require(finished.lines.first, "\(finished.errors)").utf8)
                 let figures = try #require(report["figures"]?.elements).filter { $0["unit"]?.string == "ms" }
                 let values = figures.compactMap { $0["value"]?.double }
                 #expect(values.count == 3 && values == values.sorted() && values[0] > 0, "\(finished.output)")
-                #expect(try FileManager.default.contentsOfDirectory(atPath: place).isEmpty)
+                #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
             }
         }
 
@@ -50,12 +51,12 @@ extension EndToEndTests {
             .enabled(
                 if: isAvailable(["nginx", "curl", "rclone"].allSatisfy { program($0) != nil }),
                 "it compares curl and rclone at an nginx"))
-        func `bench upload compares itself with curl and rclone of a version, and prints a table`() async throws {
+        func `bench upload compares with curl and rclone, names their versions, and prints a table`() async throws {
             try await Installation.with { installation in
-                let place = try installation.place.directory("bench")
+                let directory = try installation.directory.makeDirectory("bench")
                 let finished = try await installation.sluice(
-                    "bench", "upload", "--scale", "5", "--directory", place, within: .seconds(240))
-                // An aim may be missed here, and nothing else.
+                    "bench", "upload", "--scale", "5", "--directory", directory, within: .seconds(240))
+                // A missed target is the only allowed problem here.
                 #expect([0, 1].contains(finished.code) && finished.errors.isEmpty, "\(finished.errors)")
                 for row in [
                     "one file of 100 MB, curl -T", "one file of 100 MB, sluice put", "  of curl",
@@ -69,17 +70,17 @@ extension EndToEndTests {
                         finished.output.range(of: tool, options: .regularExpression) != nil,
                         "\(tool): \(finished.output)")
                 }
-                #expect(try FileManager.default.contentsOfDirectory(atPath: place).isEmpty)
+                #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
             }
         }
 
-        @Test func `bench recovery kills no more than it was told, and each command is claimed after it was released`()
+        @Test func `bench recovery makes the requested number of kills, and each command is claimed after its release`()
             async throws
         {
             try await Installation.with { installation in
-                let place = try installation.place.directory("bench")
+                let directory = try installation.directory.makeDirectory("bench")
                 let finished = try await installation.sluice(
-                    "bench", "queue", "--figure", "recovery", "--kills", "3", "--directory", place, "--json",
+                    "bench", "queue", "--figure", "recovery", "--kills", "3", "--directory", directory, "--json",
                     within: .seconds(120))
                 let report = try JSONValue(parsing: #require(finished.lines.first, "\(finished.errors)").utf8)
                 let figures = try #require(report["figures"]?.elements)
@@ -93,26 +94,27 @@ extension EndToEndTests {
                     let claimed = try #require(value("kill -9 to claimed again, \(share)"))
                     #expect(0 <= released && released <= claimed && claimed < 10_000, "\(finished.output)")
                 }
-                #expect(try FileManager.default.contentsOfDirectory(atPath: place).isEmpty)
+                #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
             }
         }
 
         @Test(arguments: zip([SIGTERM, SIGINT], [143, 130]))
-        func `a bench that is told to end does so while it waits for its processes`(signal: Int32, code: Int32)
+        func `a signal ends bench while it waits for its processes`(signal: Int32, code: Int32)
             async throws
         {
             try await Installation.with { installation in
-                let place = try installation.place.directory("bench")
-                let bench = try installation.start("bench", "queue", "--figure", "single", "--directory", place)
-                try await until("its submitting processes") { !processes(naming: place).isEmpty }
+                let directory = try installation.directory.makeDirectory("bench")
+                let bench = try installation.start("bench", "queue", "--figure", "single", "--directory", directory)
+                try await until("its submitting processes") { !processes(naming: directory).isEmpty }
                 bench.signal(signal)
                 #expect(try await bench.end(within: .seconds(10)) == .exited(code), "\(bench.errors)")
-                try await until("the end of its processes") { processes(naming: place).isEmpty }
-                #expect(try FileManager.default.contentsOfDirectory(atPath: place).isEmpty)
+                try await until("the end of its processes") { processes(naming: directory).isEmpty }
+                #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
             }
         }
 
-        /// Children of a bench in that directory: it names one inside it, and its own command line the directory itself.
+        /// The children of a bench. Their command lines name a path inside the directory; that of the bench
+        /// names the directory.
         private func processes(naming directory: String) -> [String] {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
             return names.filter { name in

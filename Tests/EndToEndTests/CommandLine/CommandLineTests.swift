@@ -5,9 +5,9 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// What people type, and what they get.
+    /// Output and exit codes of the subcommands.
     struct CommandLineTests {
-        @Test func `whatever changes something says so in JSON, a line for each`() async throws {
+        @Test func `every change is a line of JSON with --json`() async throws {
             try await Installation.with { installation in
                 let ids = try await installation.sluice(
                     "submit", "noop", "-", input: #"{"payload":{}}"# + "\n" + #"{"payload":{}}"# + "\n"
@@ -29,7 +29,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `status has all counts, and no coordinator where none runs`() async throws {
+        @Test func `status shows every count, and no coordinator where none runs`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.sluice("submit", "noop")
                 let status = try #require(try await installation.status())
@@ -41,13 +41,13 @@ extension EndToEndTests {
         }
 
         @Test(.enabled(if: runsSlowTests, "slow"))
-        func `who waits without a coordinator is told so once, and waits on`() async throws {
+        func `a wait without a coordinator says so once, and continues`() async throws {
             try await Installation.with { installation in
                 let waiting = try installation.start("submit", "noop", "--wait")
-                try await until("its word") { waiting.errors.contains("nothing is running yet") }
-                // It looks once a second.
+                try await until("its message") { waiting.errors.contains("nothing is running yet") }
+                // The wait looks for a coordinator once a second.
                 let later = ContinuousClock.now + .seconds(2.5)
-                try await until("its next looks") { ContinuousClock.now > later }
+                try await until("its next checks") { ContinuousClock.now > later }
                 #expect(waiting.ending == nil)
                 _ = try await installation.up()
                 #expect(try await waiting.end(within: .seconds(30)) == .exited(0))
@@ -56,12 +56,12 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a header arrives, and its secret is printed nowhere`() async throws {
+        @Test func `a header arrives, and its value is never printed`() async throws {
             try await Installation.with { installation in
                 let secret = "s3cr3t-of-the-test"
                 let receiver = try await installation.receiver()
                 let up = try await installation.up()
-                let file = try installation.place.file("file", [1, 2, 3])
+                let file = try installation.directory.file("file", [1, 2, 3])
                 let put = try await installation.sluice(
                     "put", file, "--to", "\(receiver.origin)/x?signature=\(secret)", "--header",
                     "Authorization: Bearer \(secret)", "--header", "X-Tag: nightly", "--wait")
@@ -83,11 +83,11 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a list is of one destination, and a retry limit is kept to`() async throws {
+        @Test func `list filters by destination, and a retry limit is observed`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()
                 receiver.on("/x", .answer(500))
-                let file = try installation.place.file("file", [1, 2, 3])
+                let file = try installation.directory.file("file", [1, 2, 3])
                 let limited = try await installation.sluice(
                     "put", file, "--to", "\(receiver.origin)/x", "--retry-limit", "0"
                 ).ids
@@ -102,7 +102,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `what changes something goes on where nobody reads what it prints, and tells`() async throws {
+        @Test func `a subcommand with a closed output completes its changes and exits with 74`() async throws {
             try await Installation.with { installation in
                 let bulk = String(repeating: #"{"payload":{}}"# + "\n", count: 10_000)
                 let submitted = try await unread(["submit", "noop", "-"], installation, input: bulk)
@@ -113,15 +113,15 @@ extension EndToEndTests {
                 let ids = try store.list(CommandFilter(), after: nil, limit: 2).map(\.id.description)
                 #expect(try await unread(["cancel"] + ids, installation).code == 74)
                 #expect(try store.counts()[.cancelled] == 2)
-                // Another failure counts more.
+                // Another failure determines the exit code.
                 #expect(try await unread(["cancel", ids[0], CommandID().description], installation).code == 66)
-                // What only shows something is done then.
+                // A subcommand that only shows something ends at once.
                 let listed = try await unread(["list"], installation)
                 #expect(listed.code == 0 && listed.errors.isEmpty, "\(listed.errors)")
             }
         }
 
-        /// Runs `sluice` with a pipe for its output whose reader is gone.
+        /// Runs `sluice` with its output in a pipe without a reader.
         private func unread(
             _ arguments: [String], _ installation: Installation, input: String = ""
         ) async throws -> Installation.Finished {
@@ -134,7 +134,7 @@ extension EndToEndTests {
                 program: "/bin/sh", ["-c", script, "\(Installation.bin)/sluice"] + arguments, input: Array(input.utf8))
         }
 
-        @Test func `prints nothing that a terminal would obey`() async throws {
+        @Test func `no output contains control characters for a terminal`() async throws {
             try await Installation.with { installation in
                 let name = "a\u{1B}]0;b\u{7}\nc"
                 let id = try #require(try await installation.sluice("submit", "noop", "--unique-key", name).ids.first)
@@ -143,12 +143,12 @@ extension EndToEndTests {
                 let put = try await installation.sluice("put", name, "--to", "http://h/x")
                 #expect(put.errors.contains("a ]0;b  c does not exist"), "\(put.errors)")
                 #expect(!put.errors.contains("\u{1B}"))
-                // Help keeps its lines.
+                // The help keeps its line breaks.
                 #expect(try await installation.sluice("put", "--help").lines.count > 10)
             }
         }
 
-        @Test func `a payload is kept byte for byte, also where its numbers are beyond 64 bits`() async throws {
+        @Test func `a payload is stored byte for byte, even with numbers beyond 64 bits`() async throws {
             try await Installation.with { installation in
                 let payload = #"{"id": 18446744073709551615, "x": 1.10}"#
                 let single = try await installation.sluice(
@@ -163,7 +163,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `retry goes on past a command whose unique key was taken since`() async throws {
+        @Test func `retry skips a command whose unique key was taken meanwhile`() async throws {
             try await Installation.with { installation in
                 func submit(_ payload: String, _ options: String...) async throws -> String {
                     let submitted = try await installation.run(
@@ -181,7 +181,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `Ctrl-C prints what was changed before it`() async throws {
+        @Test func `Ctrl-C prints the changes made before it`() async throws {
             try await Installation.with { installation in
                 let bulk = String(repeating: #"{"payload":{}}"# + "\n", count: 200)
                 let ids = try await installation.sluice("submit", "noop", "-", input: bulk).ids
@@ -199,11 +199,12 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `prune leaves what ended within a week`() async throws {
+        @Test func `prune keeps commands that ended within a week`() async throws {
             try await Installation.with { installation in
                 let store = try SQLiteStore(directory: DataDirectory(path: installation.data), create: true)
                 var ids: [CommandID] = []
-                // In the order of time, as a shard's transitions are: what is newer hides what comes after it.
+                // Submit in the order of time, like the transitions of a shard: prune stops at the first
+                // newer one.
                 for days in [8, 6] as [Int64] {
                     let then = Timestamp.now + .seconds(-days * 86_400)
                     let draft = CommandDraft(

@@ -4,18 +4,18 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// Names that are not what a program expects of a name.
+    /// Names that are unusual or not UTF-8.
     struct HostileNamesTests {
-        /// Not UTF-8.
+        /// Bytes that are not UTF-8.
         private static let invalid: [UInt8] = Array("n".utf8) + [0xFF] + Array(".txt".utf8)
-        /// What those bytes become where they are decoded with replacement characters.
+        /// The same bytes decoded with replacement characters.
         private static let replaced = "n\u{FFFD}.txt"
         private static let valid = [
             "\u{301}mark first", "line\nbreak", String(repeating: "ä", count: 127) + "x", "-zz", "%2F", "é",
             "e\u{301}",
         ]
 
-        /// Runs `sluice` with arguments of any bytes, in the temporary directory.
+        /// Runs `sluice` in the temporary directory with arguments of arbitrary bytes.
         private func run(
             _ installation: Installation, _ arguments: [[UInt8]], environment: String = "", in directory: String? = nil
         ) async throws -> Installation.Finished {
@@ -33,7 +33,7 @@ extension EndToEndTests {
             try #require(done.code == 0, "\(script): \(done.errors)")
         }
 
-        /// The subcommands that help lists, with those of `network`.
+        /// The subcommands in the help, with those of `network`.
         private func subcommands(_ installation: Installation) async throws -> [[String]] {
             let help = try await installation.sluice("--help").output
             var names: [[String]] = []
@@ -44,30 +44,30 @@ extension EndToEndTests {
             return names + [["network", "set"]]
         }
 
-        /// What is in the temporary directory, by name, and what the files hold.
+        /// The names in the temporary directory, with the contents of the files.
         private func bystanders(_ installation: Installation) throws -> [String: [UInt8]] {
-            let names = try FileManager.default.contentsOfDirectory(atPath: installation.place.path)
+            let names = try FileManager.default.contentsOfDirectory(atPath: installation.directory.path)
             return Dictionary(
                 uniqueKeysWithValues: names.filter { !$0.hasPrefix("process-") }.map {
-                    ($0, contents(of: "\(installation.place.path)/\($0)") ?? [])
+                    ($0, contents(of: "\(installation.directory.path)/\($0)") ?? [])
                 })
         }
 
         @Test(.enabled(if: runsSlowTests, "slow"))
-        func `every subcommand takes or refuses every name with a sentence, and touches nothing else`()
+        func `every subcommand accepts every name or refuses it with an error, and changes no other file`()
             async throws
         {
             try await Installation.with { installation in
                 let all = try await subcommands(installation)
                 #expect(all.count >= 20, "\(all)")
-                _ = try installation.place.file(Self.replaced, [1, 2, 3])
+                _ = try installation.directory.file(Self.replaced, [1, 2, 3])
                 let before = try bystanders(installation)
                 let names = Self.valid.map { Array($0.utf8) } + [Self.invalid]
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     var runs = all.flatMap { subcommand in names.map { (subcommand, $0) } }[...]
                     @Sendable func check(_ subcommand: [String], _ name: [UInt8]) async throws {
                         var lines = [subcommand.map { Array($0.utf8) } + [name]]
-                        // A directory of that name would be made, and served for ever, where it is a valid one.
+                        // With a valid name these services would make a directory of that name and never end.
                         if name == Self.invalid {
                             lines += [subcommand.map { Array($0.utf8) } + bytes("--data") + [name]]
                         }
@@ -99,13 +99,13 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a file whose name is not UTF-8 is refused by name, and no other file is put in its place`()
+        @Test func `a file whose name is not UTF-8 is refused by name, and no other file is uploaded`()
             async throws
         {
             try await Installation.with { installation in
-                let here = installation.place.path
+                let here = installation.directory.path
                 try await shell(installation, #"printf right > \#(here)/$'n\xff.txt'"#)
-                _ = try installation.place.file(Self.replaced, [1, 2, 3])
+                _ = try installation.directory.file(Self.replaced, [1, 2, 3])
                 for options in [bytes("--remove-source"), bytes("--spool"), bytes("--remove-source", "--wait")] {
                     let put = try await run(
                         installation, bytes("put") + [Self.invalid] + bytes("--to", "file://\(here)/o") + options)
@@ -120,12 +120,12 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a key, a directory and an environment that are not UTF-8 are refused before anything else`()
+        @Test func `a key, a directory or a variable that is not UTF-8 is refused before anything else`()
             async throws
         {
             try await Installation.with { installation in
-                let here = installation.place.path
-                let file = try installation.place.file("a", [1])
+                let here = installation.directory.path
+                let file = try installation.directory.file("a", [1])
                 let key: [UInt8] = [0x6B, 0xFF]
                 let to = bytes("--to", "file://\(here)/o")
                 let data = #"SLUICE_DATA=$'\xfe'"#
@@ -145,7 +145,7 @@ extension EndToEndTests {
                 }
                 try await shell(
                     installation, #"cd \#(here) && mkdir $'d\xff' && echo > $'d\xff'/x && mkdir $'d\xef\xbf\xbd' "#)
-                _ = try installation.place.file("d\u{FFFD}/x", [1, 2])
+                _ = try installation.directory.file("d\u{FFFD}/x", [1, 2])
                 let put = try await run(installation, bytes("put", "x") + to, in: #"$'d\xff'"#)
                 #expect(put.code == 66, "\(put.errors)")
                 #expect(put.errors.contains(#"d\xff"#), "\(put.errors)")
@@ -153,15 +153,15 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `every valid name arrives with its bytes, spooled or not`() async throws {
+        @Test func `a file with any valid name arrives unchanged, spooled or not`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.up()
-                let here = installation.place.path
+                let here = installation.directory.path
                 for (number, name) in Self.valid.enumerated() {
                     try await shell(installation, "printf \(number) > \(here)/\(String(shellQuoting: name.utf8))")
                 }
                 for options in [[], ["--spool"]] {
-                    let target = try installation.place.directory("o\(options.count)")
+                    let target = try installation.directory.makeDirectory("o\(options.count)")
                     let files = Self.valid.map { Array("./\($0)".utf8) }
                     let put = try await run(
                         installation,
@@ -176,18 +176,19 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `two files that would become one are refused before anything is submitted, and both are named`()
+        @Test func `two files with one target are refused by name before anything is submitted`()
             async throws
         {
             try await Installation.with { installation in
                 let (one, other) = (
-                    try installation.place.directory("a") + "/x", try installation.place.directory("b") + "/x"
+                    try installation.directory.makeDirectory("a") + "/x",
+                    try installation.directory.makeDirectory("b") + "/x"
                 )
                 for file in [one, other] { #expect(FileManager.default.createFile(atPath: file, contents: Data([1]))) }
                 for options in [["--remove-source"], ["--spool"]] {
                     let put = try await installation.run(
                         program: "\(Installation.bin)/sluice",
-                        ["put", one, other, "--to", "file://\(installation.place.path)/o/"] + options)
+                        ["put", one, other, "--to", "file://\(installation.directory.path)/o/"] + options)
                     #expect(put.code == 64, "\(put.errors)")
                     #expect(put.errors.contains(one) && put.errors.contains(other), "\(put.errors)")
                 }

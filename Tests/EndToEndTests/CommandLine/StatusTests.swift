@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// What an operator asks.
+    /// The output of `sluice status`.
     struct StatusTests {
-        @Test func `status tells how many commands of each shard a worker has in its hands`() async throws {
+        @Test func `status shows the number of claimed commands of each worker and shard`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.up(workers: 2)
                 var ids: [CommandID] = []
@@ -15,7 +15,7 @@ extension EndToEndTests {
                 }
                 var expected = Array(repeating: 0, count: 8)
                 for id in ids { expected[id.shard(of: 8)] += 1 }
-                try await until("all are in hand") {
+                try await until("the claim of every command") {
                     let workers = try await installation.sluice("status", "--json").json()["workers"]?.elements ?? []
                     let claims = workers.map { $0["claims"]?.elements?.compactMap(\.integer) ?? [] }
                     let sums = (0..<8).map { shard in claims.reduce(0) { $0 + ($1.count == 8 ? Int($1[shard]) : 0) } }
@@ -28,7 +28,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `status tells of a worker that drains, and explain counts on it no more`() async throws {
+        @Test func `status shows a draining worker, and explain no longer counts it`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.coordinator()
                 let worker = try await installation.worker("--grace", "60s")

@@ -6,15 +6,15 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// What people do to commands that are there already.
+    /// The subcommands that change waiting and running commands.
     struct SteeringTests {
         @Test(.enabled(if: runsSlowTests, "slow"))
-        func `what is paused waits and says why, and goes on when it is resumed`() async throws {
+        func `paused commands wait, explain names the pause, and they run after resume`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.up()
                 #expect(try await installation.sluice("pause", "--qos", "background").code == 0)
                 let id = try await installation.sluice("submit", "noop", "--qos", "background").ids[0]
-                // Others pass it.
+                // Other commands run meanwhile.
                 #expect(try await installation.sluice("submit", "noop", "--wait").code == 0)
                 #expect(try installation.store().command(id)?.status == .new)
                 let explained = try await installation.sluice("explain", "\(id)")
@@ -27,7 +27,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a quality can be changed while a command waits`() async throws {
+        @Test func `requalify changes the quality of service of a waiting command`() async throws {
             try await Installation.with { installation in
                 let id = try await installation.sluice("submit", "noop").ids[0]
                 let changed = try await installation.sluice("requalify", "\(id)", "--qos", "userInteractive")
@@ -38,7 +38,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a command that is given a better quality while it waits passes those that were before it`()
+        @Test func `a waiting command with a better quality of service overtakes earlier commands`()
             async throws
         {
             try await Installation.with { installation in
@@ -48,7 +48,7 @@ extension EndToEndTests {
                 let busy = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":600000}"#)
                     .ids[0]
                 try await installation.await(busy, .sent, in: store)
-                // The first of all, and of a lower quality than the others of its class: it would be the last.
+                // Submitted first, with the lowest quality of service: without a change it would run last.
                 let first = try await installation.sluice(
                     "submit", "noop", "--payload", #"{"milliseconds":50}"#, "--qos", "background"
                 ).ids[0]
@@ -69,7 +69,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test(.enabled(if: runsSlowTests, "slow")) func `a time not before and a deadline are kept`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow")) func `not-before and deadline are observed`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.up()
                 let store = try installation.store()
@@ -83,7 +83,7 @@ extension EndToEndTests {
                 let first = try #require(timeline.first)
                 let claimed = try #require(timeline.dropFirst().first)
                 #expect(claimed.at.milliseconds - first.at.milliseconds >= 900)
-                // It is cancelled while it runs.
+                // The command is cancelled while it runs.
                 let ended = try await installation.await(late, .cancelled, in: store)
                 #expect(ended.reason?.contains("deadline") == true, "\(ended.reason ?? "")")
                 let waiting = try #require(try store.command(early))
@@ -93,7 +93,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a unique key gives the first command again, or a conflict`() async throws {
+        @Test func `a second submit with a unique key returns the first command, or a conflict`() async throws {
             try await Installation.with { installation in
                 let first = try await installation.sluice("submit", "noop", "--unique-key", "one")
                 let second = try await installation.sluice("submit", "noop", "--unique-key", "one")
@@ -102,7 +102,7 @@ extension EndToEndTests {
                     "submit", "noop", "--payload", #"{"milliseconds":1}"#, "--unique-key", "one")
                 #expect(other.code == 65, "\(other.errors)")
                 #expect(other.errors.contains("\(first.ids[0])"))
-                // In bulk each UUID tells its line.
+                // A bulk submit prints the line of each UUID.
                 let lines = try await installation.sluice(
                     "submit", "noop", "--json", "--payload", "-",
                     input:
@@ -115,7 +115,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a list is filtered, and goes on behind its last line`() async throws {
+        @Test func `list filters, and continues after a given command`() async throws {
             try await Installation.with { installation in
                 var ids: [CommandID] = []
                 for _ in 0..<5 { ids += try await installation.sluice("submit", "noop").ids }
@@ -142,10 +142,10 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a backup is a store of its own`() async throws {
+        @Test func `a backup is a complete store`() async throws {
             try await Installation.with { installation in
                 let ids = try await installation.sluice("submit", "noop").ids
-                let copy = "\(installation.place.path)/copy"
+                let copy = "\(installation.directory.path)/copy"
                 let backup = try await installation.sluice("backup", copy)
                 #expect(backup.code == 0, "\(backup.errors)")
                 let status = try await installation.sluice("status", "--json", "\(ids[0])", "--data", copy)

@@ -6,9 +6,10 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// What a person at a terminal sees.
+    /// The output on a terminal.
     struct TerminalTests {
-        @Test func `watch fits its terminal, survives a resize and a coordinator's death, and gives the screen back`()
+        @Test
+        func `watch fits its terminal, survives a resize and the death of the coordinator, and restores the screen`()
             async throws
         {
             try await Installation.with { installation in
@@ -30,7 +31,7 @@ extension EndToEndTests {
                 try expect(terminal.screen, fits: 80, 24)
 
                 try terminal.resize(columns: 50, rows: 12)
-                // The rows change first, and then the columns: a screen may be drawn in between.
+                // The rows change before the columns, and a screen may be drawn in between.
                 try await until("a smaller screen") {
                     let screen = terminal.screen
                     return !screen.isEmpty && screen.count <= 12 && screen.allSatisfy { $0.count <= 50 }
@@ -51,7 +52,7 @@ extension EndToEndTests {
         }
 
         @Test(arguments: [[], ["--topic", "status/"]])
-        func `watch ends with the number of its signal, and gives lines where topics are asked for`(
+        func `watch exits with the code of its signal, and prints lines when topics are given`(
             _ options: [String]
         ) async throws {
             try await Installation.with { installation in
@@ -62,7 +63,7 @@ extension EndToEndTests {
                 let watch = try installation.start(
                     program: "\(Installation.bin)/sluice", ["watch"] + options, terminal: terminal)
                 let shown = options.isEmpty ? "worker " : #"{"topic":"status/"#
-                try await until("what it shows") { terminal.output.contains(shown) }
+                try await until("its output") { terminal.output.contains(shown) }
                 #expect(terminal.output.contains("\u{1B}[?1049h") == options.isEmpty)
                 watch.signal(SIGTERM)
                 #expect(try await watch.end(within: .seconds(20)) == .exited(143))
@@ -70,33 +71,33 @@ extension EndToEndTests {
             }
         }
 
-        /// Stopped by a person (Ctrl-S), or with nobody at the other end who reads.
+        /// The terminal is stopped with Ctrl-S, or its other end is not read.
         @Test(.enabled(if: runsSlowTests, "slow"), arguments: [true, false])
-        func `watch ends at SIGTERM also where its terminal takes nothing`(_ isStopped: Bool) async throws {
+        func `watch ends at SIGTERM also when its terminal accepts no output`(_ isStopped: Bool) async throws {
             try await Installation.with { installation in
                 _ = try await installation.up(workers: 1)
                 let terminal = try Pseudoterminal()
                 let watch = try installation.start("watch", terminal: terminal)
                 try await until("the screen") { terminal.output.contains("worker ") }
                 if isStopped { terminal.type("\u{13}") }
-                // A change of the size is drawn at once.
+                // A resize draws the screen at once.
                 try await until("a write that waits") {
                     watch.signal(SIGWINCH)
                     return try await watch.isWriting(to: STDOUT_FILENO)
                 }
                 watch.signal(SIGTERM)
                 #expect(try await watch.end(within: .seconds(20)) == .exited(143))
-                // What had been stopped goes on, and the screen is given back.
+                // Output continues after Ctrl-Q, and the screen is restored.
                 if isStopped { #expect(terminal.output.contains("\u{1B}[?1049l")) }
             }
         }
 
         @Test(.enabled(if: runsSlowTests, "slow"))
-        func `put shows how far it has got, and Ctrl-C detaches without cancelling`() async throws {
+        func `put shows its progress, and Ctrl-C detaches without a cancellation`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()
                 receiver.on("/in/film", .slow(bytesPerSecond: 400_000))
-                let source = try installation.place.file("film", [UInt8](repeating: 7, count: 2_000_000))
+                let source = try installation.directory.file("film", [UInt8](repeating: 7, count: 2_000_000))
                 _ = try await installation.up()
                 let terminal = try Pseudoterminal()
                 let put = try installation.start(
@@ -116,9 +117,9 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a terminal that does not tell its size is taken for one of 80 columns`() async throws {
+        @Test func `a terminal without a size is treated as 80 columns wide`() async throws {
             try await Installation.with { installation in
-                let lines = "\(installation.place.path)/lines"
+                let lines = "\(installation.directory.path)/lines"
                 #expect(mkfifo(lines, 0o600) == 0)
                 let input = open(lines, O_RDWR | O_CLOEXEC)
                 #expect(input >= 0)
@@ -127,7 +128,7 @@ extension EndToEndTests {
                     program: "/bin/sh", ["-c", #""$0" submit noop - <lines >ids"#, "\(Installation.bin)/sluice"],
                     terminal: terminal)
                 let line = Array((#"{"payload":{}}"# + "\n").utf8)
-                try await until("how far it is") {
+                try await until("its progress") {
                     if let ending = submit.ending { throw Missed("submit ended: \(ending)\n\(terminal.output)") }
                     _ = write(input, line, line.count)
                     return terminal.output.contains(" submitted  ")
@@ -137,7 +138,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a line that says how far something is fits its terminal`() async throws {
+        @Test func `a progress line fits its terminal`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.sluice("submit", "noop")
                 let terminal = try Pseudoterminal(columns: 12, rows: 24)
@@ -150,11 +151,11 @@ extension EndToEndTests {
         }
 
         @Test(.enabled(if: runsSlowTests, "slow"))
-        func `a link is seen on a terminal, in watch and with its last minutes in network`() async throws {
+        func `watch and network show a link with its last minutes`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()
                 receiver.on("/in/film", .slow(bytesPerSecond: 400_000))
-                let source = try installation.place.file("film", [UInt8](repeating: 7, count: 8_000_000))
+                let source = try installation.directory.file("film", [UInt8](repeating: 7, count: 8_000_000))
                 _ = try await installation.up()
                 _ = try await installation.sluice("put", source, "--to", "\(receiver.origin)/in/")
                 let screen = try Pseudoterminal(columns: 80, rows: 24)
@@ -176,7 +177,7 @@ extension EndToEndTests {
         }
 
         @Test(arguments: [[], ["--all"]])
-        func `watch sums the links for which the screen has no lines, and shows more with --all`(
+        func `watch sums the links that do not fit the screen, and shows more with --all`(
             _ options: [String]
         ) async throws {
             try await Installation.with { installation in
@@ -216,7 +217,7 @@ extension EndToEndTests {
         }
 
         @Test(.enabled(if: runsSlowTests, "slow"))
-        func `Ctrl-C on the terminal of up drains, and its workers finish what they run`() async throws {
+        func `Ctrl-C on the terminal of up drains, and its workers finish their commands`() async throws {
             try await Installation.with { installation in
                 let terminal = try Pseudoterminal()
                 let up = try installation.start("up", "--workers", "1", terminal: terminal)

@@ -5,13 +5,13 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// Unique keys as the command line takes and shows them.
+    /// Unique keys on the command line.
     struct UniqueKeyTests {
         private static func existing(_ finished: Installation.Finished) throws -> [Bool?] {
             try finished.lines.map { try JSONValue(parsing: Array($0.utf8))["existing"]?.bool }
         }
 
-        @Test func `a second submit says that its command exists, in text and in JSON`() async throws {
+        @Test func `a second submit reports the existing command, in text and in JSON`() async throws {
             try await Installation.with { installation in
                 let first = try await installation.sluice("submit", "noop", "--unique-key", "one")
                 #expect(first.code == 0 && first.errors.isEmpty, "\(first.errors)")
@@ -27,7 +27,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `bulk says of each line in JSON whether its command exists, and how many do in text`() async throws {
+        @Test func `a bulk submit reports existing commands: each in JSON, their number in text`() async throws {
             try await Installation.with { installation in
                 let lines = #"""
                     {"payload":{},"uniqueKey":"a","uniqueFor":"running"}
@@ -48,8 +48,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a period that cannot be read is refused with a sentence before anything is submitted`() async throws
-        {
+        @Test func `an invalid --unique-for is refused before anything is submitted`() async throws {
             try await Installation.with { installation in
                 for period in ["ten", "10 m", "0s", "-5m", "0.0001s", "KEPT"] {
                     let refused = try await installation.sluice(
@@ -75,7 +74,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a conflict names the holder and says how long the key is held`() async throws {
+        @Test func `a conflict names the command that holds the key, and how long it does`() async throws {
             try await Installation.with { installation in
                 func submit(_ payload: String, _ options: String...) async throws -> Installation.Finished {
                     try await installation.run(
@@ -94,7 +93,7 @@ extension EndToEndTests {
                 let refused = try await submit(#"{"milliseconds":1}"#, "--unique-key", "day")
                 #expect(refused.errors.contains("held until \(end)"), "\(refused.errors)")
 
-                // `status` and `explain` say how long the command holds its key.
+                // `status` and `explain` show how long the command holds its key.
                 let status = try await installation.sluice("status", "\(id)")
                 #expect(status.output.contains("unique for   1d; held until \(end)"), "\(status.output)")
                 let explained = try await installation.sluice("explain", "\(id)")
@@ -107,11 +106,11 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a key for “running” lets the same file come again after each success`() async throws {
+        @Test func `a key with --unique-for running admits the same file again after each success`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.up()
-                let source = try installation.place.file("latest.csv", [1, 2, 3])
-                let target = try installation.place.directory("out")
+                let source = try installation.directory.file("latest.csv", [1, 2, 3])
+                let target = try installation.directory.makeDirectory("out")
                 func put(_ period: String) async throws -> Installation.Finished {
                     try await installation.sluice(
                         "put", source, "--to", "file://\(target)/", "--wait", "--unique-key",
@@ -127,10 +126,10 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a file is the same under a key by its path, size and time, and not by its inode`() async throws {
+        @Test func `a unique key compares a file by path, size and time, not by inode`() async throws {
             try await Installation.with { installation in
-                let source = try installation.place.file("a", [1, 2, 3])
-                let copy = "\(installation.place.path)/copy"
+                let source = try installation.directory.file("a", [1, 2, 3])
+                let copy = "\(installation.directory.path)/copy"
                 func put(_ options: String...) async throws -> Installation.Finished {
                     try await installation.run(
                         program: "\(Installation.bin)/sluice",
@@ -138,7 +137,7 @@ extension EndToEndTests {
                 }
                 let first = try await put("--spool")
                 let id = try #require(first.ids.first, "\(first.errors)")
-                // Another inode with the content and the time of the first.
+                // Another inode with the same content and time.
                 let replaced = try await installation.run(
                     program: "/bin/sh", ["-c", "cp -p \"$0\" \"$1\" && mv \"$1\" \"$0\"", source, copy])
                 #expect(replaced.code == 0, "\(replaced.errors)")

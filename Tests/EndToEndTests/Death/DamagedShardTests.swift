@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// A damaged shard costs what is in it, and nothing else: also shard 0, which keeps the settings.
+    /// A damaged shard affects only its own commands, even shard 0, which holds the settings.
     @Suite(.enabled(if: runsSlowTests, "slow")) struct DamagedShardTests {
         @Test(arguments: [0, 3])
         func `one corrupted shard is named, and the others keep working`(_ number: Int) async throws {
@@ -14,25 +14,27 @@ extension EndToEndTests {
                 let up = try installation.start("up", "--workers", "1")
                 var ids: [CommandID] = []
                 for round in 0..<40 {
-                    // The next coordinator finds what this one did.
+                    // The next coordinator finds the damage too.
                     if round == 20 { try await killCoordinator(of: installation) }
                     let submitted = try await installation.sluice("submit", "noop", "--wait", within: .seconds(30))
                     #expect(submitted.code == 0, "\(submitted.ending): \(submitted.errors)")
                     ids += submitted.ids
                 }
-                // What has no key goes to the shards that are sound.
+                // Commands without a key go to the sound shards.
                 #expect(ids.count == 40 && ids.allSatisfy { $0.shard(of: 8) != number })
                 let doctor = try await installation.sluice("doctor")
                 #expect(doctor.code == 70)
                 #expect((doctor.output + doctor.errors).contains(name))
-                // Each of the two coordinators says it once, its keeper too when it prunes, and nobody four times a second.
+                // Each of the two coordinators logs the damage once, and its maintenance once when it prunes.
                 let said = up.errors.split(separator: "\n").count { $0.contains(name) }
                 #expect((2...6).contains(said), "\(up.errors)")
             }
         }
 
         @Test(arguments: [0, 3])
-        func `with one corrupted shard people are shown the others, and told of it`(_ number: Int) async throws {
+        func `with one corrupted shard status, watch, explain and prune show the others and name it`(_ number: Int)
+            async throws
+        {
             try await Installation.with { installation in
                 let (name, _) = try await damage(number, of: installation)
                 _ = try installation.start("up", "--workers", "1", "--concurrency", "1")
@@ -54,7 +56,7 @@ extension EndToEndTests {
                     watch.output.split(separator: "\n").contains { $0.contains("\(running)") && $0.contains("\"sent") }
                 }
 
-                // One place, and it is taken: most of these wait.
+                // The only slot is taken, so most of these commands wait.
                 let queue = try await submit(8)
                 let status = try await installation.sluice("status")
                 #expect(status.code == 0 && status.output.contains("success"), "\(status.errors)")
@@ -77,18 +79,18 @@ extension EndToEndTests {
                 let prune = try await installation.sluice("prune", "--older-than", "1ms", "--json")
                 #expect(prune.code == 70 && prune.errors.contains(name), "\(prune.errors)")
                 #expect(try prune.json()["pruned"]?.integer ?? 0 >= 40)
-                let copy = "\(installation.place.path)/copy"
+                let copy = "\(installation.directory.path)/copy"
                 let backup = try await installation.sluice("backup", copy)
                 #expect(backup.code == 70 && backup.errors.contains(name), "\(backup.errors)")
                 #expect(!FileManager.default.fileExists(atPath: copy))
-                // What cannot be kept is refused.
+                // A setting that cannot be stored is refused.
                 let pause = try await installation.sluice("pause", "--destination", "http://a")
                 #expect(pause.code == (number == 0 ? 70 : 0), "\(pause.errors)")
                 #expect(pause.errors.contains(name) == (number == 0))
             }
         }
 
-        @Test func `a shard that is mended while all runs is worked through without a restart`() async throws {
+        @Test func `a shard that is repaired while processes run is used again without a restart`() async throws {
             try await Installation.with { installation in
                 let lines = String(repeating: "{\"payload\":{}}\n", count: 80)
                 let submitted = try await installation.sluice("submit", "noop", "--payload", "-", input: lines)
@@ -106,8 +108,8 @@ extension EndToEndTests {
             }
         }
 
-        /// Makes a store, and writes over the head of one of its shards, all of which is in the file.
-        /// - Returns: the name of that file, and its head as it was.
+        /// Makes a store, and overwrites the head of the file of one shard.
+        /// - Returns: the name of the file and its original head.
         private func damage(
             _ number: Int, of installation: Installation
         ) async throws -> (name: String, head: Data) {

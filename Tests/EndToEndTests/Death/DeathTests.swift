@@ -5,9 +5,9 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// Workers and coordinators that die, drain, hang and come back.
+    /// Workers and coordinators that die, drain, hang and restart.
     @Suite(.enabled(if: runsSlowTests, "slow")) struct DeathTests {
-        @Test func `what a killed worker was executing runs again at once, elsewhere`() async throws {
+        @Test func `the commands of a killed worker run again at once in another`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.coordinator()
                 let victim = try await installation.worker("--concurrency", "8")
@@ -33,12 +33,12 @@ extension EndToEndTests {
                     waits.append(again.at - killed)
                 }
                 #expect(releases.allSatisfy { $0 < .seconds(1) }, "\(releases)")
-                // All eight are suspects now, and a worker carries one suspect at a time.
+                // All eight commands are suspects now, and a worker runs one suspect at a time.
                 #expect(try #require(waits.min()) < .seconds(1), "\(waits)")
             }
         }
 
-        @Test func `a coordinator that is killed comes back to the same picture`() async throws {
+        @Test func `a coordinator that replaces a killed one sees the same commands and workers`() async throws {
             try await Installation.with { installation in
                 let first = try await installation.coordinator()
                 let worker = try await installation.worker("--concurrency", "4")
@@ -52,14 +52,14 @@ extension EndToEndTests {
                 _ = try await installation.coordinator()
                 for id in ids + late {
                     let command = try await installation.await(id, .success, in: store)
-                    // Its worker lived: nothing was executed twice.
+                    // The worker survived, so no command was executed twice.
                     #expect(command.claim == 1)
                 }
                 #expect(worker.ending == nil)
             }
         }
 
-        @Test func `a worker that drains finishes what is middle, gives back what is low, and ends with 0`()
+        @Test func `a draining worker finishes middle QoS, releases low QoS, and exits with 0`()
             async throws
         {
             try await Installation.with { installation in
@@ -77,7 +77,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a worker whose grace is over gives everything back`() async throws {
+        @Test func `a worker releases every command when its grace ends`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.coordinator()
                 let worker = try await installation.worker("--grace", "500ms")
@@ -91,7 +91,7 @@ extension EndToEndTests {
         }
 
         @Test(arguments: [false, true])
-        func `a worker that hangs is killed, and its commands run elsewhere, also over a coordinator's death`(
+        func `a worker that hangs is killed and its commands run in another, even if the coordinator dies meanwhile`(
             coordinatorDies: Bool
         ) async throws {
             try await Installation.with { installation in
@@ -108,14 +108,15 @@ extension EndToEndTests {
                 }
                 _ = try await installation.worker("--concurrency", "2")
                 try await until("its second claim") { try store.command(id)?.claim == 2 }
-                #expect(try store.command(id)?.suspect == false, "its worker was stopped by somebody else")
+                #expect(try store.command(id)?.suspect == false, "its worker was stopped by another process")
                 let command = try await installation.await(id, .success, in: store)
                 #expect(command.claim == 2)
                 #expect(try await victim.end(within: .seconds(10)) == .signalled(SIGKILL))
             }
         }
 
-        @Test func `a command that is not idempotent is in doubt after its worker's death, and a person settles it`()
+        @Test
+        func `a command that is not idempotent is in doubt after the death of its worker, and resolve settles it`()
             async throws
         {
             try await Installation.with { installation in
@@ -133,7 +134,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a command that kills its workers is given up after five, and its neighbours are not`() async throws
+        @Test func `a command that kills its workers is given up after five, and its neighbours succeed`() async throws
         {
             try await Installation.with { installation in
                 _ = try await installation.coordinator()
@@ -145,7 +146,7 @@ extension EndToEndTests {
                 let store = try installation.store()
                 for _ in 0..<12 where try store.command(poison)?.status != .tooManyTimes {
                     let worker = try await installation.worker("--concurrency", "8")
-                    // It waits 2 to 16 s between two deaths that it is charged with.
+                    // The command waits 2 to 16 s between two deaths that it is charged with.
                     try await until("the poison at work", within: .seconds(40)) {
                         try [.sent, .tooManyTimes].contains(store.command(poison)?.status)
                     }
@@ -161,7 +162,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `commands submitted while nothing runs are kept and run later`() async throws {
+        @Test func `commands submitted while no process runs are stored and run later`() async throws {
             try await Installation.with { installation in
                 let id = try await installation.sluice("submit", "noop").ids[0]
                 let store = try installation.store()
@@ -173,7 +174,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `up drains at the first Ctrl-C, also when the terminal tells its children too`() async throws {
+        @Test func `up drains at the first Ctrl-C, also when the terminal signals its children too`() async throws {
             try await Installation.with { installation in
                 let up = try await installation.up(workers: 2)
                 let id = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":1000}"#).ids[0]
@@ -193,14 +194,14 @@ extension EndToEndTests {
                 try await installation.await(id, .sent, in: installation.store())
                 let began = ContinuousClock.now
                 up.signal(SIGINT)
-                // Two that are pending at once are one: the second is only the second once the first has been heard.
+                // Two pending signals of one kind are one. Send the second only after the first was handled.
                 try await until("the drain") { up.errors.contains("draining: ") }
                 let children = try installation.store().sessions().map(\.pid)
                 up.signal(SIGINT)
                 #expect(try await up.end(within: .seconds(20)) == .exited(0))
                 #expect(ContinuousClock.now - began < .seconds(20))
                 #expect(!children.isEmpty && children.allSatisfy { kill($0, 0) != 0 }, "\(children)")
-                // It was no fault of the command: it runs again, and nobody is charged or suspected.
+                // The command is not at fault: it runs again, is not charged and is not a suspect.
                 _ = try await installation.up()
                 let store = try installation.store()
                 try await until("its second claim") { try store.command(id)?.claim == 2 }
@@ -213,7 +214,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `up kills a coordinator that hangs, and the next one takes over what runs`() async throws {
+        @Test func `up kills a coordinator that hangs, and the next one takes over the running commands`() async throws
+        {
             try await Installation.with { installation in
                 let up = try await installation.up()
                 let store = try installation.store()
@@ -221,7 +223,7 @@ extension EndToEndTests {
                 try await installation.await(id, .sent, in: store)
                 let hanging = try #require(
                     try await installation.status()?["coordinator"]?["pid"]?.integer.map { Int32($0) })
-                // A coordinator that was never heard may be replaying a long log, and gets a minute.
+                // A coordinator without a first heartbeat may be replaying a long WAL, and has a minute.
                 try await until("the greeting of up") { up.errors.contains("sluice runs in") }
                 kill(hanging, SIGSTOP)
                 try await until("another coordinator") {
@@ -258,7 +260,7 @@ extension EndToEndTests {
                     var claims: [Timestamp] = []
                     for shard in 0..<store.shardCount {
                         for transition in try store.events(shard: shard, after: 0, limit: 1000).map(\.transition)
-                        // The seat may have been another's before.
+                        // The seat may have belonged to another worker before.
                         where transition.status == .queued && transition.seat == seat && transition.at >= began {
                             claims.append(transition.at)
                         }

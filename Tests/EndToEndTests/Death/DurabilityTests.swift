@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// Who holds which files, and what is on disk when.
+    /// Descriptors of the store, and the order of writes and syncs.
     struct DurabilityTests {
         @Test func `each running worker holds its own descriptors of every shard`() async throws {
             try await Installation.with { installation in
@@ -31,7 +31,7 @@ extension EndToEndTests {
         func `the WAL is synced between the write and the acknowledgement`() async throws {
             try await Installation.with { installation in
                 #expect(try await installation.sluice("submit", "noop").code == 0)
-                let trace = "\(installation.place.path)/trace"
+                let trace = "\(installation.directory.path)/trace"
                 let traced = try await installation.run(
                     program: #require(program("strace")),
                     [
@@ -40,7 +40,7 @@ extension EndToEndTests {
                         "\(Installation.bin)/sluice", "submit", "noop",
                     ])
                 guard traced.code == 0 else {
-                    // A container without ptrace: nothing to see, and nothing to conclude.
+                    // A container without ptrace: the test can conclude nothing.
                     #expect(traced.errors.contains("ptrace"), "\(traced.errors)")
                     if requiresPeers { Issue.record("strace may trace nothing here: \(traced.errors)") }
                     return
@@ -61,16 +61,16 @@ extension EndToEndTests {
         }
 
         @Test(.enabled(if: isAvailable(program("strace") != nil), "strace is not installed"))
-        func `a copy is on disk before it takes its place, and its place before it counts`() async throws {
+        func `a copy is synced before its rename, and its directory before the success`() async throws {
             try await Installation.with { installation in
-                let place = try installation.place.directory("to")
-                let source = try installation.place.file("source", [1, 2, 3])
-                let trace = "\(installation.place.path)/trace"
+                let target = try installation.directory.makeDirectory("to")
+                let source = try installation.directory.file("source", [1, 2, 3])
+                let trace = "\(installation.directory.path)/trace"
                 _ = try await installation.coordinator()
                 let worker = try await installation.tracedWorker(
                     "-y", "-e", "trace=pwrite64,fdatasync,fsync,/^rename", to: trace)
                 guard worker != nil else { return }
-                let put = try await installation.sluice("put", source, "--to", "file://\(place)/copy", "--wait")
+                let put = try await installation.sluice("put", source, "--to", "file://\(target)/copy", "--wait")
                 let id = try #require(put.ids.first)
                 #expect(put.code == 0, "\(put.errors)")
                 let calls = String(decoding: contents(of: trace) ?? [], as: UTF8.self).split(separator: "\n")
@@ -90,26 +90,26 @@ extension EndToEndTests {
         @Test(
             .enabled(
                 if: isAvailable(FileManager.default.fileExists(atPath: Self.faketime)), "libfaketime is not installed"))
-        func `a clock that is set back an hour delays nobody's retry by an hour`() async throws {
+        func `a wall clock set back by an hour delays no retry by an hour`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()
                 receiver.on("/x", .answer(500), .answer(201))
-                let clock = try installation.place.file("clock", Array("+0".utf8))
+                let clock = try installation.directory.file("clock", Array("+0".utf8))
                 let environment = [
                     "LD_PRELOAD": Self.faketime, "FAKETIME_TIMESTAMP_FILE": clock, "FAKETIME_NO_CACHE": "1",
                     "DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1",
                 ]
                 let coordinator = try await installation.coordinator(environment: environment)
                 _ = try await installation.worker(environment: environment)
-                let source = try installation.place.file("file", [1, 2, 3])
+                let source = try installation.directory.file("file", [1, 2, 3])
                 let id = try await installation.sluice("put", source, "--to", "\(receiver.origin)/x").ids[0]
                 let store = try installation.store()
                 try await installation.await(id, .error, in: store)
-                _ = try installation.place.file("clock", Array("-3600".utf8))
-                try await until("the coordinator's word of it") {
+                _ = try installation.directory.file("clock", Array("-3600".utf8))
+                try await until("the coordinator's report") {
                     coordinator.errors.contains("The wall clock jumped by -")
                 }
-                // The backoff is 3.75 to 6.25 s; the limit leaves room for a busy machine, but not for an hour.
+                // The backoff is 3.75 to 6.25 s; the limit allows for a busy machine, but not for an hour.
                 try await installation.await(id, .success, in: store, within: .seconds(40))
                 let later = try await installation.sluice("submit", "noop").ids[0]
                 try await installation.await(later, .success, in: store)

@@ -5,14 +5,14 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// A shard that some process keeps locked, as one does that is stopped within a commit.
+    /// A shard that a process keeps locked, for example one that is stopped within a commit.
     @Suite(.enabled(if: runsSlowTests, "slow")) struct LockedShardTests {
         private static func count(_ ids: [CommandID], in shard: Int) -> (there: Int, elsewhere: Int) {
             let there = ids.count { $0.shard(of: 8) == shard }
             return (there, ids.count - there)
         }
 
-        @Test func `a locked shard holds up nobody in the others`() async throws {
+        @Test func `a locked shard delays no command of the others`() async throws {
             try await Installation.with { installation in
                 let up = try await installation.up(workers: 1)
                 let store = try installation.store()
@@ -25,13 +25,13 @@ extension EndToEndTests {
                 let probe = try SQLiteProbe("\(installation.data)/shard-03.sqlite")
                 try probe.run("BEGIN IMMEDIATE")
                 #expect(try await installation.sluice("resume", "--qos", "default").code == 0)
-                // A worker that comes now works as well.
+                // A worker that starts now works too.
                 let second = try await installation.worker()
                 try await until("the end of the others", within: .seconds(20)) {
                     try store.counts()[.success] == count.elsewhere
                 }
                 #expect(second.ending == nil)
-                // What is new goes past it too, and people are answered.
+                // New commands avoid the shard too, and status answers.
                 let next = try await installation.sluice("submit", "noop", "--wait", within: .seconds(10))
                 #expect(next.code == 0, "\(next.errors)")
                 let waiting = try #require(submitted.ids.first { $0.shard(of: 8) == 3 })
@@ -42,21 +42,21 @@ extension EndToEndTests {
                 try probe.run("ROLLBACK")
                 try await installation.drained(store, within: .seconds(30))
                 #expect(try store.counts()[.success] == 4001)
-                // Each says it once, and who it is; not with every try.
+                // Each process logs once that the shard is locked, with the process that holds the lock.
                 let said = (up.errors + second.errors).split(separator: "\n").filter { $0.contains("is locked by") }
                 #expect((1...5).contains(said.count), "\(said.joined(separator: "\n"))")
                 #expect(said.allSatisfy { $0.contains("process \(getpid()) (") })
             }
         }
 
-        @Test func `uploads of the other shards have the places of a destination`() async throws {
+        @Test func `uploads of the other shards use the slots of a destination`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()
-                let files = try (0..<200).map { try installation.place.file("\($0)", [1]) }
+                let files = try (0..<200).map { try installation.directory.file("\($0)", [1]) }
                 let put = try await installation.run(
                     program: "\(Installation.bin)/sluice", ["put"] + files + ["--to", "\(receiver.origin)/in/"])
                 let count = Self.count(put.ids, in: 5)
-                // More than the worker has places.
+                // More than the worker has slots.
                 #expect(count.there > 4 && put.ids.count == 200, "\(put.errors)")
                 let probe = try SQLiteProbe("\(installation.data)/shard-05.sqlite")
                 try probe.run("BEGIN IMMEDIATE")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// Destinations that refuse every command: one is full, the other refuses the credential.
+    /// Two destinations that refuse every command: one is full, the other refuses the credential.
     @Suite(.enabled(if: runsSlowTests, "slow")) struct CircuitBreakerTests {
         private static let count = 20
 
@@ -16,7 +16,8 @@ extension EndToEndTests {
 
         private func put(_ installation: Installation, to receiver: MisbehavingReceiver) async throws -> [CommandID] {
             let files = try (0..<Self.count).map { number in
-                try installation.place.file("\(receiver.port)-\(number)", [UInt8](repeating: 7, count: 1000 + number))
+                try installation.directory.file(
+                    "\(receiver.port)-\(number)", [UInt8](repeating: 7, count: 1000 + number))
             }
             return try await installation.run(
                 program: "\(Installation.bin)/sluice",
@@ -30,7 +31,8 @@ extension EndToEndTests {
             }
         }
 
-        /// Each refused command waits a minute. Few are refused, because the worker executes one at a time.
+        /// Each refused command waits a minute. Few commands are refused, because the worker executes one at
+        /// a time.
         @Test
         func `twenty commands survive 507 and 401, are reported once, and all succeed within a minute of the repair`()
             async throws
@@ -50,7 +52,7 @@ extension EndToEndTests {
                 for (receiver, ids, cause, status) in [
                     (full, ids[0], "destination", "507"), (locked, ids[1], "credential", "401"),
                 ] {
-                    try await until("the circuit breaker, and all that waits at it") {
+                    try await until("the circuit breaker, and every command that waits for it") {
                         let circuitBreaker = try await link(installation, to: receiver.origin)?["circuitBreaker"]
                         return circuitBreaker?["cause"]?.string == cause
                             && circuitBreaker?["waiting"]?.integer == Int64(Self.count)
@@ -73,12 +75,12 @@ extension EndToEndTests {
                     let gates = try await installation.sluice("explain", "\(ids[0])", "--json").json()["gates"]
                     #expect(gates?.elements?.contains { $0["gate"]?.string == "circuitBreaker" } == true)
                 }
-                // Others pass.
+                // Commands to other destinations succeed.
                 #expect(try await installation.sluice("submit", "noop", "--wait").code == 0)
                 try await until("five probes more") { full.requests.count >= 6 }
                 #expect(full.requests.count < 2 * Self.count)
 
-                // It stands for the next coordinator as the last one left it, and without one.
+                // The circuit breaker stays as it was without a coordinator and for the next one.
                 func since() async throws -> Timestamp {
                     let link = try await link(installation, to: full.origin)
                     return try #require(link?["circuitBreaker"]?["since"]?.string.flatMap { Timestamp(printed: $0) })

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// What a person says to the network and hears of it.
+    /// The policy in the configuration, `sluice network set`, and the output of `sluice network`.
     struct NetworkCommandTests {
         @Test(arguments: [
             ("network:\n  maxTransfer: 3\n", "network.maxTransfer"),
@@ -18,11 +18,11 @@ extension EndToEndTests {
             ("credentials: media\n", "credentials"),
             ("credential: {media: {bearerFile: /run/token}}\n", "credential.media.bearerFile"),
         ])
-        func `a configuration that makes no sense is refused with the key, by every process`(
+        func `an invalid configuration is refused with its key, by every process`(
             _ yaml: String, _ key: String
         ) async throws {
             try await Installation.with { installation in
-                let file = try installation.place.file("wrong.yaml", Array(yaml.utf8))
+                let file = try installation.directory.file("wrong.yaml", Array(yaml.utf8))
                 for part in ["up", "coordinator", "worker"] {
                     let refused = try await installation.sluice(part, "--config", file)
                     #expect(refused.code == 78, "\(part): \(refused.errors)")
@@ -31,7 +31,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a configuration that cannot be reached is not passed over, and comments alone say nothing`()
+        @Test func `an unreachable configuration is an error, and a file of comments has the defaults`()
             async throws
         {
             try await Installation.with { installation in
@@ -50,7 +50,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `the environment is heard too`() async throws {
+        @Test func `environment variables set keys of the policy`() async throws {
             try await Installation.with { installation in
                 let refused = try await installation.sluice(
                     "coordinator", environment: ["SLUICE_NETWORK_LEVEL_POOR_UTILITY": "sometimes"])
@@ -59,9 +59,9 @@ extension EndToEndTests {
             }
         }
 
-        // MARK: What a person sets
+        // MARK: sluice network set
 
-        @Test func `a destination is held offline and limited without a coordinator`() async throws {
+        @Test func `network set holds a destination offline and limits it without a coordinator`() async throws {
             try await Installation.with { installation in
                 let id = try await installation.sluice(
                     "submit", "upload", "--payload", #"{"file":"/etc/hostname","to":"http://a.example:80/x"}"#
@@ -100,7 +100,7 @@ extension EndToEndTests {
             ["media"], ["http://a"], ["http://a", "--level", "good"], ["http://a", "--max-rate", "fast"],
             ["http://a", "--max-rate", "999"], ["http://a", "--max-rate", "2mb"], ["ftp://a", "--level", "auto"],
         ])
-        func `what makes no sense is refused`(_ arguments: [String]) async throws {
+        func `invalid arguments of network set are refused`(_ arguments: [String]) async throws {
             try await Installation.with { installation in
                 let refused = try await installation.run(
                     program: "\(Installation.bin)/sluice", ["network", "set"] + arguments)
@@ -108,9 +108,9 @@ extension EndToEndTests {
             }
         }
 
-        // MARK: What a person sees
+        // MARK: Output
 
-        /// As a coordinator leaves it.
+        /// A link as a coordinator stores it.
         private func leave(_ installation: Installation) async throws {
             #expect(try await installation.sluice("submit", "noop").code == 0)
             let store = try installation.store()
@@ -128,7 +128,7 @@ extension EndToEndTests {
                 "link.up.http://b.example:80", to: #"{"level":"offline","reason":"refused","since":1772368496000}"#)
         }
 
-        @Test func `links are shown as the last coordinator left them`() async throws {
+        @Test func `network shows links as the last coordinator stored them`() async throws {
             try await Installation.with { installation in
                 try await leave(installation)
                 let lines = try await installation.sluice("network", "--json").lines
@@ -143,7 +143,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `twenty links are shown and the others summed, all with --all, and JSON has every link`()
+        @Test func `network shows twenty links and a sum of the others, every link with --all, and every link in JSON`()
             async throws
         {
             try await Installation.with { installation in
@@ -172,7 +172,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `explain names the gate of the link for the quality that it holds`() async throws {
+        @Test func `explain names the link as the reason for a quality of service that it holds back`() async throws {
             try await Installation.with { installation in
                 try await leave(installation)
                 let payload = #"{"file":"/etc/hostname","to":"http://a.example:80/x"}"#
@@ -190,7 +190,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a coordinator that hangs delays nobody for long`() async throws {
+        @Test func `a coordinator that hangs delays status and network only briefly`() async throws {
             try await Installation.with { installation in
                 let coordinator = try await installation.coordinator()
                 coordinator.signal(SIGSTOP)

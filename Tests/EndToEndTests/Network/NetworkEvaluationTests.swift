@@ -4,29 +4,31 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// Short forms of what `deploy/evaluate-network` measures, with bounds that a busy machine keeps too: Sluice's processes
-    /// and real TCP on an emulated link.
+    /// Short forms of the scenarios of `deploy/evaluate-network`, with bounds that also hold on a busy
+    /// machine: real processes and real TCP on an emulated link.
     @Suite(.enabled(if: NetworkBed.obstacleOfPackets == nil, "\(NetworkBed.obstacleOfPackets ?? "")"))
     struct NetworkEvaluationTests {
         struct Form: Sendable, CustomTestStringConvertible {
             var scenario: String
             var congestion = "cubic"
             var seconds: Int
-            /// Mbit/s of the shared link; nil: the scenario's. Twelve links of 100 had 50 to 70 each on two busy cores.
+            /// Mbit/s of the shared link; nil for the rate of the scenario. Two busy cores carried 50 to 70
+            /// Mbit/s of a link of 100.
             var uplink: Int?
             var figures: [(name: String, bounds: ClosedRange<Double>)]
             var testDescription: String { "\(scenario) with \(congestion)" }
         }
 
-        /// Forms that run beside each other, as far as two cores carry their packets.
+        /// Forms that run concurrently, as far as two cores carry their packets.
         struct Round: Sendable, CustomTestStringConvertible {
             var forms: [Form]
             var testDescription: String { forms.map(\.testDescription).joined(separator: ", ") }
         }
 
-        /// All but two: ten minutes of high quality and the cost of the coordinator have no short form that says anything.
+        /// All scenarios but two: ten minutes of high QoS and the cost of the coordinator have no meaningful
+        /// short form.
         static let rounds = [
-            // Sharing costs 9 times the time alone.
+            // With equal shares a high upload would take 9 times the time alone.
             Round(forms: [
                 Form(
                     scenario: "high-20", seconds: 25, figures: [("slowdown p50", 0.5...2), ("link used (%)", 60...102)]),
@@ -39,7 +41,7 @@ extension EndToEndTests {
                 Form(scenario: "resume-tus", seconds: 10, figures: [("beyond the size (KiB)", 0...256)]),
                 Form(scenario: "resume-content-range", seconds: 10, figures: [("beyond the size (KiB)", 0...256)]),
             ]),
-            // Copies 4 GB.
+            // This scenario copies 4 GB.
             Round(forms: [
                 Form(scenario: "resume-file", seconds: 10, figures: [("beyond the size (KiB)", 0...256)])
             ]),
@@ -59,7 +61,8 @@ extension EndToEndTests {
                 Form(
                     scenario: "blackout-silent", seconds: 58,
                     figures: [("recovered to 80 % after (s)", 0...10), ("attempts charged", 0...0)]),
-                // One and the same limit at both rates would be several changes for each, or none.
+                // A limit that does not follow the rate would give several level changes for each change, or
+                // none.
                 Form(
                     scenario: "flap", seconds: 60,
                     figures: [("goodput (%)", 70...102), ("level changes per real change", 0.6...2)]),
@@ -71,7 +74,7 @@ extension EndToEndTests {
                 Form(
                     scenario: "estimate", seconds: 36,
                     figures: [("largest error (%)", 0...25), ("slope (% per transfer)", -0.5...0.5)]),
-                // More transfers is what helps; whoever takes loss for a queue has one or two.
+                // Loss needs more transfers. A controller that takes loss for a queue has one or two.
                 Form(scenario: "loss", seconds: 40, figures: [("limit kept (%)", 60...100)]),
             ]),
             Round(forms: [
@@ -83,7 +86,7 @@ extension EndToEndTests {
             ]),
             Round(forms: [
                 Form(scenario: "isolation", seconds: 30, figures: [("A's goodput against B absent (%)", 75...140)]),
-                // The four with which each begins have 40 and 12 %.
+                // The four transfers with which each starts would have 40 and 12 %.
                 Form(scenario: "per-connection-cap", seconds: 25, figures: [("goodput (%)", 55...102)]),
             ]),
             Round(forms: [
@@ -103,11 +106,11 @@ extension EndToEndTests {
             ]),
         ]
 
-        @Test func `a stopped evaluation goes on where it was, and what was never reached counts against it`()
+        @Test func `a stopped evaluation continues, and a figure that was never reached misses its target`()
             async throws
         {
-            let place = try TemporaryDirectory("evaluation")
-            defer { place.remove() }
+            let directory = try TemporaryDirectory("evaluation")
+            defer { directory.remove() }
             func line(_ repetition: Int, _ figures: String, error: String = "null") -> String {
                 "{\"scenario\":\"drop-recover\",\"arm\":\"ours\",\"congestion\":\"cubic\",\"repetition\":\(repetition),"
                     + "\"seconds\":60.0,\"facts\":{},\"figures\":{\(figures)},\"samples\":{},\"goodput\":{\"low\":[90.0,95.0,96.0]},"
@@ -116,29 +119,30 @@ extension EndToEndTests {
             let lines = [
                 line(1, "\"goodput (%)\":95.0,\"recovered to 80 % after (s)\":2.0"), line(2, "\"goodput (%)\":96.0"),
                 line(3, "\"goodput (%)\":97.0"), line(4, "", error: "\"the link broke\""),
-                // Where the machine stopped.
+                // The last line when the machine stopped.
                 "{\"scenario\":\"drop-re",
             ]
-            _ = try place.file("results.jsonl", Array(lines.joined(separator: "\n").utf8))
+            _ = try directory.file("results.jsonl", Array(lines.joined(separator: "\n").utf8))
             let arguments = [
                 "--scenario", "drop-recover", "--arm", "ours", "--congestion", "cubic", "--repetitions", "3",
             ]
             let child = try ChildProcess(
-                ["\(Installation.bin)/NetworkEvaluation"] + arguments + ["--output", place.path],
-                environment: ["TMPDIR": place.path], directory: place.path, log: "\(place.path)/log")
+                ["\(Installation.bin)/NetworkEvaluation"] + arguments + ["--output", directory.path],
+                environment: ["TMPDIR": directory.path], directory: directory.path, log: "\(directory.path)/log")
             #expect(try await child.end(within: .seconds(30)) == .exited(0), "\(child.errors)")
             #expect(child.output.contains("3 runs, 3 done before"), "\(child.output)")
-            let report = try String(contentsOfFile: "\(place.path)/report.md", encoding: .utf8)
+            let report = try String(contentsOfFile: "\(directory.path)/report.md", encoding: .utf8)
             let rows = report.split(separator: "\n").filter { $0.hasPrefix("| drop-recover, cubic |") }
             func row(_ figure: String) -> Substring { rows.first { $0.contains(figure) } ?? "" }
             #expect(row("goodput (%)").hasSuffix("| 96 (95–97) | yes |"), "\(report)")
             #expect(row("recovered to 80 %").hasSuffix("| 2, not reached in 2 of 3 | **no** |"), "\(report)")
             #expect(row("level after").hasSuffix("| not reached in 3 of 3 | **no** |"), "\(report)")
             #expect(report.contains("the link broke"), "\(report)")
-            #expect(try FileManager.default.contentsOfDirectory(atPath: place.path).contains { $0.hasSuffix(".svg") })
+            #expect(
+                try FileManager.default.contentsOfDirectory(atPath: directory.path).contains { $0.hasSuffix(".svg") })
         }
 
-        @Test(arguments: rounds) func `each keeps its bounds`(_ round: Round) async throws {
+        @Test(arguments: rounds) func `each short form keeps its bounds`(_ round: Round) async throws {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for form in round.forms where NetworkBed.congestionControls.contains(form.congestion) {
                     group.addTask { try await Self.run(form) }
@@ -148,15 +152,15 @@ extension EndToEndTests {
         }
 
         static func run(_ form: Form) async throws {
-            let place = try TemporaryDirectory("evaluation")
-            defer { place.remove() }
+            let directory = try TemporaryDirectory("evaluation")
+            defer { directory.remove() }
             let child = try ChildProcess(
                 [
                     "\(Installation.bin)/NetworkEvaluation", "--scenario", form.scenario, "--arm", "ours",
                     "--congestion", form.congestion, "--repetitions", "1", "--seconds", "\(form.seconds)", "--exact",
-                    "--output", place.path,
-                ] + (form.uplink.map { ["--uplink", "\($0)"] } ?? []), environment: ["TMPDIR": place.path],
-                directory: place.path, log: "\(place.path)/log")
+                    "--output", directory.path,
+                ] + (form.uplink.map { ["--uplink", "\($0)"] } ?? []), environment: ["TMPDIR": directory.path],
+                directory: directory.path, log: "\(directory.path)/log")
             let ending: ChildProcess.Exit
             do {
                 ending = try await child.end(within: .seconds(180))
@@ -165,7 +169,7 @@ extension EndToEndTests {
                 throw error
             }
             #expect(ending == .exited(0), "\(form.testDescription): \(child.output)\(child.errors)")
-            let line = try String(contentsOfFile: "\(place.path)/results.jsonl", encoding: .utf8)
+            let line = try String(contentsOfFile: "\(directory.path)/results.jsonl", encoding: .utf8)
             let record = try JSONValue(parsing: line.utf8)
             #expect(record["error"] == JSONValue.null, "\(form.testDescription): \(child.output)")
             for figure in form.figures {

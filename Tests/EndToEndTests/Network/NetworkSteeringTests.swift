@@ -7,15 +7,15 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// A running coordinator obeys what a person says of a link, and says what it knows of it.
+    /// A running coordinator applies `sluice network set`, and reports its links.
     @Suite(.enabled(if: runsSlowTests, "slow")) struct NetworkSteeringTests {
         private static let size = 3_000_000
 
         @Test(.enabled(if: runsSlowTests, "slow"))
-        func `a destination that is held offline stays so over a restart, and opens at once`() async throws {
+        func `a destination held offline stays offline over a restart, and opens at once when released`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()
-                let file = try installation.place.file("a.bin", [UInt8](repeating: 7, count: 1000))
+                let file = try installation.directory.file("a.bin", [UInt8](repeating: 7, count: 1000))
                 let coordinator = try await installation.coordinator()
                 _ = try await installation.worker()
                 let store = try installation.store()
@@ -26,7 +26,7 @@ extension EndToEndTests {
 
                 try await set(installation, receiver, "--level", "offline")
                 let held = try await put()
-                // Others pass it.
+                // Commands to other destinations succeed.
                 #expect(try await installation.sluice("submit", "noop", "--wait").code == 0)
                 #expect(try store.command(held)?.status == .new)
                 coordinator.signal(SIGKILL)
@@ -42,11 +42,11 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a rate that a person sets reaches the wire, also of what runs`() async throws {
+        @Test func `a rate set by a person reaches the wire, also for running transfers`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()
                 receiver.on("/in/a.bin", .slow(bytesPerSecond: 1_000_000))
-                let file = try installation.place.file("a.bin", [UInt8](repeating: 7, count: Self.size))
+                let file = try installation.directory.file("a.bin", [UInt8](repeating: 7, count: Self.size))
                 let coordinator = try await installation.coordinator()
                 _ = try await installation.worker()
                 let store = try installation.store()
@@ -55,40 +55,40 @@ extension EndToEndTests {
                 ).ids[0]
                 try await until("the first bytes") { (receiver.requests.first?.bytes ?? 0) > 100_000 }
                 try await set(installation, receiver, "--max-rate", "100kB")
-                // What the sockets of both sides hold comes at its own rate, or with bbr at 4 segments of loopback a second;
-                // then 200 kB take two seconds, and not 0.2 or 0.8.
+                // The bytes in the buffers of both sockets arrive first, with bbr at 4 segments of loopback a
+                // second; then 200 kB take two seconds, not 0.2 or 0.8 s.
                 try await until("the pace") {
                     let (before, since) = (receiver.requests[0].bytes, ContinuousClock.now)
                     try await until("200 kB more") { receiver.requests[0].bytes >= before + 200_000 }
                     return (ContinuousClock.now - since).seconds >= 1.6
                 }
                 #expect(receiver.requests[0].bytes < Self.size)
-                // Another coordinator knows it from its first word on.
+                // The first control message of another coordinator has the rate.
                 coordinator.signal(SIGKILL)
                 _ = await coordinator.end
                 _ = try await installation.coordinator()
                 let (before, since) = (receiver.requests[0].bytes, ContinuousClock.now)
                 try await until("300 kB more") { receiver.requests[0].bytes >= before + 300_000 }
-                // Three seconds, and 0.3 without a limit; segments of 64 KiB may come first.
+                // Three seconds; 0.3 s without a limit. Segments of 64 KiB may arrive first.
                 #expect((ContinuousClock.now - since).seconds >= 2)
                 try await set(installation, receiver, "--max-rate", "none")
                 try await installation.await(id, .success, in: store, within: .seconds(20))
             }
         }
 
-        @Test func `a probe that is due and finds no place keeps nobody busy`() async throws {
+        @Test func `a due probe without a free slot does not keep the coordinator busy`() async throws {
             try await Installation.with { installation in
                 let coordinator = try await installation.coordinator()
                 _ = try await installation.worker("--concurrency", "1")
                 let store = try installation.store()
-                let source = try installation.place.file("file", [1])
+                let source = try installation.directory.file("file", [1])
                 let put = try await installation.sluice("put", source, "--to", "http://127.0.0.1:\(try freePort())/x")
                 let id = try #require(put.ids.first, "\(put.errors)")
                 try await until("a first try") { try store.command(id)?.claim ?? 0 > 0 }
                 let long = try await installation.sluice("submit", "noop", "--payload", "{\"milliseconds\":60000}")
                 let noop = try #require(long.ids.first, "\(long.errors)")
                 try await installation.await(noop, .sent, in: store)
-                // From here on the next probe becomes due, and the only place is taken.
+                // From here on the next probe is due, and the only slot is taken.
                 let before = processorTime(of: coordinator.pid)
                 let end = ContinuousClock.now + .seconds(6)
                 try await until("six seconds") { ContinuousClock.now > end }
@@ -97,7 +97,7 @@ extension EndToEndTests {
             }
         }
 
-        /// Seconds so far.
+        /// The processor time used until now, in seconds.
         private func processorTime(of pid: pid_t) -> Double {
             let text = String(decoding: contents(of: "/proc/\(pid)/stat") ?? [], as: UTF8.self)
             let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
@@ -105,12 +105,12 @@ extension EndToEndTests {
             return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
         }
 
-        @Test func `a running coordinator tells of its links, when asked and by events`() async throws {
+        @Test func `a running coordinator reports its links in network and by events`() async throws {
             try await Installation.with { installation in
-                // What its kernel takes in counts as carried, and might be all of the file.
+                // The kernel of the receiver acknowledges what it buffers, which might be the whole file.
                 let receiver = try await installation.receiver(buffer: 64 << 10)
                 receiver.on("/in/a.bin", .slow(bytesPerSecond: 1_000_000))
-                let file = try installation.place.file("a.bin", [UInt8](repeating: 7, count: Self.size))
+                let file = try installation.directory.file("a.bin", [UInt8](repeating: 7, count: Self.size))
                 _ = try await installation.up()
                 let client = try SluiceClient(data: installation.data)
                 let heard = Mutex<[SluiceEvent]>([])
@@ -118,7 +118,8 @@ extension EndToEndTests {
                     for await event in events { heard.withLock { $0.append(event) } }
                 }
                 let id = try await installation.sluice("put", file, "--to", "\(receiver.origin)/in/").ids[0]
-                // The receiver may have closed its window at every report: its goodput is not the link's then.
+                // The receiver may have closed its window at every report; then its goodput is not that of
+                // the link.
                 try await until("an event of the link with its rate") {
                     heard.withLock { $0 }.contains {
                         $0.subject == receiver.origin && ($0.body["rate"]?.integer ?? 0) > 100_000
@@ -126,12 +127,12 @@ extension EndToEndTests {
                 }
                 let link = try await installation.sluice("network", "--json").lines
                     .map { try JSONValue(parsing: $0.utf8) }.first { $0["destination"]?.string == receiver.origin }
-                // Loopback is local.
+                // Loopback counts as local.
                 #expect(link?["limit"]?.integer == 64)
                 #expect(link?["inFlight"]?.integer == 1)
                 #expect((100_000...2_000_000).contains(link?["rate"]?.integer ?? 0), "\(String(describing: link))")
                 #expect(link?["history"]?.elements?.isEmpty == false)
-                // The store has only how the link began.
+                // The store has only the first state of the link.
                 let status = try await installation.status()?["links"]?.elements?
                     .first { $0["destination"]?.string == receiver.origin }
                 #expect((100_000...2_000_000).contains(status?["rate"]?.integer ?? 0))

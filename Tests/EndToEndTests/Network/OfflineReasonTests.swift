@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// Why a destination is offline: a name that nobody knows, a host that refuses, and silence are told apart.
+    /// The reason why a destination is offline: an unknown name, a host that refuses connections, or silence.
     struct OfflineReasonTests {
         private enum Cause: String, CaseIterable {
             case name, refusal
@@ -23,7 +23,9 @@ extension EndToEndTests {
                 .first { $0["destination"]?.string == origin }
         }
 
-        @Test(arguments: Cause.allCases.map(\.rawValue)) func `a connection that does not come about`(cause: String)
+        @Test(arguments: Cause.allCases.map(\.rawValue)) func `explain names the reason why a connect fails`(
+            cause: String
+        )
             async throws
         {
             let cause = try #require(Cause(rawValue: cause))
@@ -32,7 +34,7 @@ extension EndToEndTests {
                 await gone.stop()
                 let origin = cause == .name ? "http://no-such-host.invalid:80" : gone.origin
                 _ = try await installation.up()
-                let files = try (0..<4).map { try installation.place.file("\($0)", [1]) }
+                let files = try (0..<4).map { try installation.directory.file("\($0)", [1]) }
                 let ids = try await installation.sluice(
                     "put", files[0], files[1], files[2], files[3], "--to", "\(origin)/in/", "--protocol", "put"
                 ).ids
@@ -47,14 +49,14 @@ extension EndToEndTests {
         }
 
         @Test(.enabled(if: NetworkBed.obstacleOfPackets == nil, "\(NetworkBed.obstacleOfPackets ?? "")"))
-        func `a link that swallows everything`() async throws {
-            let place = try TemporaryDirectory("silence")
-            defer { place.remove() }
-            try await NetworkBed.with(NetworkBed.Plan(.megabits(20)), in: place.path) { bed in
-                let destination = try await BedDestination(bed, in: place.path)
+        func `explain names the silence of a link`() async throws {
+            let directory = try TemporaryDirectory("silence")
+            defer { directory.remove() }
+            try await NetworkBed.with(NetworkBed.Configuration(.megabits(20)), in: directory.path) { bed in
+                let destination = try await BedDestination(bed, in: directory.path)
                 try await Installation.with(on: bed) { installation in
                     _ = try await installation.up()
-                    let file = try place.file("a.bin", [UInt8](repeating: 7, count: 20_000_000))
+                    let file = try directory.file("a.bin", [UInt8](repeating: 7, count: 20_000_000))
                     let id = try await installation.sluice("put", file, "--to", "\(destination.origin)/tus").ids[0]
                     try await until("the first megabyte") { try await destination.statistics().bytes() >= 1_000_000 }
                     try await bed.blackout(true)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// What the kernel says of routes and interfaces counts at once.
+    /// Changes of routes and interfaces in the kernel take effect at once.
     @Suite(.enabled(if: NetworkBed.obstacleOfPackets == nil, "\(NetworkBed.obstacleOfPackets ?? "")"))
     struct RouteTests {
         private enum Loss: String, CaseIterable {
@@ -13,28 +13,28 @@ extension EndToEndTests {
         }
 
         @Test(arguments: Loss.allCases.map(\.rawValue))
-        func `without a route a destination is offline at once, and its upload goes on when it is back`(
+        func `a destination without a route is offline at once, and its upload resumes with the route`(
             lost: String
         ) async throws {
-            let place = try TemporaryDirectory("routes")
-            defer { place.remove() }
-            try await NetworkBed.with(NetworkBed.Plan(.megabits(20)), in: place.path) { bed in
-                try await body(bed, place, Loss(rawValue: lost) ?? .route)
+            let directory = try TemporaryDirectory("routes")
+            defer { directory.remove() }
+            try await NetworkBed.with(NetworkBed.Configuration(.megabits(20)), in: directory.path) { bed in
+                try await body(bed, directory, Loss(rawValue: lost) ?? .route)
             }
         }
 
-        /// A connection that was kept belongs to a network that is gone, and says nothing of it.
-        @Test func `after a change of networks uploads go over new connections`() async throws {
-            let place = try TemporaryDirectory("networks")
-            defer { place.remove() }
-            try await NetworkBed.with(NetworkBed.Plan(.megabits(20)), in: place.path) { bed in
-                let destination = try await BedDestination(bed, in: place.path)
+        /// A kept connection belongs to the previous network, and does not notice the change.
+        @Test func `uploads use new connections after a change of the network`() async throws {
+            let directory = try TemporaryDirectory("networks")
+            defer { directory.remove() }
+            try await NetworkBed.with(NetworkBed.Configuration(.megabits(20)), in: directory.path) { bed in
+                let destination = try await BedDestination(bed, in: directory.path)
                 try await Installation.with(on: bed) { installation in
                     _ = try await installation.up()
                     let files = try (0..<4).map {
-                        try place.file("\($0).bin", [UInt8](repeating: UInt8($0), count: 20_000))
+                        try directory.file("\($0).bin", [UInt8](repeating: UInt8($0), count: 20_000))
                     }
-                    // Several connections, so that the next upload would meet one after the other.
+                    // Several connections, so that the next upload could try one after the other.
                     _ = try await installation.sluice(
                         "put", files[0], files[1], files[2], files[3], "--to", "\(destination.origin)/put/", "--wait")
                     let connections = Set(try await destination.statistics().requests.map(\.clientPort))
@@ -45,7 +45,8 @@ extension EndToEndTests {
                         .ids[0]
                     let command = try await installation.await(
                         id, .success, in: try installation.store(), within: .seconds(60))
-                    // Five seconds for the first connection. An idle time-out would take 30, and one after the other 10 to 20.
+                    // Five seconds for the first connection. An idle timeout would take 30 s, and trying one
+                    // connection after the other 10 to 20 s.
                     let took = (ContinuousClock.now - since).seconds
                     #expect((4.9..<9).contains(took), "\(took) s")
                     #expect(command.retries == 0)
@@ -53,11 +54,11 @@ extension EndToEndTests {
             }
         }
 
-        private func body(_ bed: NetworkBed, _ place: TemporaryDirectory, _ loss: Loss) async throws {
-            let destination = try await BedDestination(bed, in: place.path)
+        private func body(_ bed: NetworkBed, _ directory: TemporaryDirectory, _ loss: Loss) async throws {
+            let destination = try await BedDestination(bed, in: directory.path)
             try await Installation.with(on: bed) { installation in
                 _ = try await installation.up()
-                let file = try place.file("a.bin", [UInt8](repeating: 7, count: 8_000_000))
+                let file = try directory.file("a.bin", [UInt8](repeating: 7, count: 8_000_000))
                 let id = try await installation.sluice("put", file, "--to", "\(destination.origin)/tus").ids[0]
                 try await until("the first megabyte") { try await destination.statistics().bytes() >= 1_000_000 }
                 func link() async throws -> JSONValue? {
@@ -71,10 +72,10 @@ extension EndToEndTests {
                 case .interface: try await bed.setInterface(false)
                 }
                 try await until("the level") { try await link()?["level"]?.string == "offline" }
-                // A time-out would take ten seconds, and silence two.
+                // A timeout would take ten seconds, and detection by silence two.
                 #expect(ContinuousClock.now - since < .seconds(1.5))
-                // Three connects that failed may have been as fast; what the kernel says of the route tells more.
-                try await until("the kernel's word") {
+                // Three failed connects may be as fast; the kernel's route explains more.
+                try await until("the report of the kernel") {
                     try await link()?["reason"]?.string?.contains("there is no default route") ?? false
                 }
 

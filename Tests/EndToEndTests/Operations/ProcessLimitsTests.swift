@@ -3,13 +3,13 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// What a process inherits that is not as usual.
+    /// Unusual limits and descriptors that a process inherits.
     struct ProcessLimitsTests {
         private func link(_ path: String) -> String? {
             try? FileManager.default.destinationOfSymbolicLink(atPath: path)
         }
 
-        @Test func `a copy beyond the file size limit of the process is given up, and the reason names the limit`()
+        @Test func `a copy beyond the file size limit of the process fails, and the reason names the limit`()
             async throws
         {
             try await Installation.with { installation in
@@ -17,9 +17,9 @@ extension EndToEndTests {
                     program: #require(program("bash")),
                     ["-c", "ulimit -f 4096; exec \(Installation.bin)/sluice up --workers 1"])
                 try await installation.ready(workers: 1, up)
-                let large = try installation.place.file("large", [UInt8](repeating: 1, count: 5 << 20))
-                let small = try installation.place.file("small", [1, 2])
-                let target = try installation.place.directory("o")
+                let large = try installation.directory.file("large", [UInt8](repeating: 1, count: 5 << 20))
+                let small = try installation.directory.file("small", [1, 2])
+                let target = try installation.directory.makeDirectory("o")
                 let put = try await installation.sluice("put", large, "--to", "file://\(target)/", "--wait")
                 #expect(put.code == 1, "\(put.errors)")
                 #expect(put.errors.contains("ulimit -f"), "\(put.errors)")
@@ -30,9 +30,9 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a spooled copy beyond the limit is refused with a sentence of its own`() async throws {
+        @Test func `a spooled copy beyond the file size limit is refused with its own error`() async throws {
             try await Installation.with { installation in
-                let large = try installation.place.file("large", [UInt8](repeating: 1, count: 5 << 20))
+                let large = try installation.directory.file("large", [UInt8](repeating: 1, count: 5 << 20))
                 let put = try await installation.run(
                     program: #require(program("bash")),
                     ["-c", "ulimit -f 4096; exec \(Installation.bin)/sluice put \(large) --spool --to file:///x"])
@@ -42,14 +42,14 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `no descriptor of a service is taken for standard input, output or error`() async throws {
+        @Test func `a service without standard descriptors opens no file as descriptor 0, 1 or 2`() async throws {
             try await Installation.with { installation in
                 let up = try installation.start(
                     program: #require(program("bash")),
                     ["-c", "exec \(Installation.bin)/sluice up --workers 1 0<&- 1>&- 2>&-"])
                 try await installation.ready(workers: 1, up)
                 let worker = try #require(try await installation.workers().first)
-                // The supervisor gives its children pipes as standard input and standard error.
+                // The supervisor passes pipes to its children as standard input and standard error.
                 for (pid, descriptors) in [(up.pid, 0...2), (worker, 1...1)] {
                     for descriptor in descriptors {
                         #expect(link("/proc/\(pid)/fd/\(descriptor)") == "/dev/null", "\(pid) \(descriptor)")
@@ -58,7 +58,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a worker of the library is as safe`() async throws {
+        @Test func `a worker of the library opens no file as descriptor 0, 1 or 2 either`() async throws {
             try await Installation.with { installation in
                 #expect(try await installation.sluice("submit", "noop").code == 0)
                 let worker = try installation.start(

@@ -9,10 +9,10 @@ import Wire
 import ZeroMQ
 
 extension EndToEndTests {
-    /// What the coordinator tells its workers, and what they do without it.
+    /// The control messages to workers, and the workers without them.
     struct ControlTests {
         @Test(.enabled(if: runsSlowTests, "slow"))
-        func `control is said again every second, and the newest is the whole truth`() async throws {
+        func `control is repeated every second, and the newest message is complete`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.coordinator()
                 _ = try await installation.worker()
@@ -20,8 +20,8 @@ extension EndToEndTests {
                 let paused = ControlState.Pause(
                     group: Offers.group(of: Destination(scheme: "http", host: "a", port: 80)), qualities: 0x1F)
                 _ = try await installation.sluice("pause", "--destination", "http://a")
-                try await until("three words of it") { await ear.heard.suffix(3).allSatisfy { $0.pauses == [paused] } }
-                // Nothing changes now, and still it is said.
+                try await until("three of its messages") { await ear.heard.suffix(3).allSatisfy { $0.pauses == [paused] } }
+                // The message is repeated without a change.
                 let (count, since) = (await ear.heard.count, ContinuousClock.now)
                 try await until("three more") { await ear.heard.count >= count + 3 }
                 #expect(ContinuousClock.now - since < .seconds(5))
@@ -35,11 +35,11 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `each word of another coordinator has the rates that people set`() async throws {
+        @Test func `each message of a new coordinator has the rates set by a person`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver(hashes: false)
                 receiver.on("/slow", .slow(bytesPerSecond: 200_000))
-                let file = try installation.place.file("zeros", [])
+                let file = try installation.directory.file("zeros", [])
                 #expect(truncate(file, 100_000_000) == 0)
                 let coordinator = try await installation.coordinator()
                 _ = try await installation.worker()
@@ -58,7 +58,7 @@ extension EndToEndTests {
                 coordinator.signal(SIGKILL)
                 _ = await coordinator.end
                 _ = try await installation.coordinator()
-                try await until("three words of the other one") {
+                try await until("three messages of the other coordinator") {
                     await ear.incarnations.count { $0 > before } >= 3
                 }
                 let words = zip(await ear.incarnations, await ear.heard).filter { $0.0 > before }
@@ -68,13 +68,13 @@ extension EndToEndTests {
         }
 
         @Test(.enabled(if: runsSlowTests, "slow"))
-        func `low quality falls to a safe rate while the coordinator is silent, and is let go again`()
+        func `low QoS falls to a safe rate while the coordinator is silent, and recovers afterwards`()
             async throws
         {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver(hashes: false)
                 receiver.on("/low", .slow(bytesPerSecond: 2_000_000))
-                let file = try installation.place.file("zeros", [])
+                let file = try installation.directory.file("zeros", [])
                 #expect(truncate(file, 100_000_000) == 0)
                 let coordinator = try await installation.coordinator()
                 let worker = try await installation.worker()
@@ -84,13 +84,13 @@ extension EndToEndTests {
                 try await until("the first bytes") { received() > 100_000 }
                 coordinator.signal(SIGSTOP)
                 let stopped = Timestamp.now
-                let silence = try await awaited("its word") {
+                let silence = try await awaited("its message") {
                     installation.logged(
                         "The coordinator is silent; nothing new is claimed until it is back.", by: worker)
                 }
-                // Five seconds after its last word, which was said within the second before.
+                // Five seconds after the last message, which came within the second before.
                 #expect((.seconds(3.9)...(.seconds(8))).contains(silence - stopped), "\(silence - stopped)")
-                // Before, 10 kB took 5 ms.
+                // Without the safe rate 10 kB took 5 ms.
                 try await until("the safe rate") {
                     let (before, since) = (received(), ContinuousClock.now)
                     try await until("10 kB more") { received() >= before + 10_000 }
@@ -107,14 +107,14 @@ extension EndToEndTests {
     }
 }
 
-/// Subscribed to `control.sock` as a worker is.
+/// A subscriber to `control.sock`, like a worker.
 private actor ControlEar {
     private let loop: PollLoop
     private let socket: Socket
-    /// What was said, and the numbers that it bore.
+    /// The received messages with their sequence numbers.
     private(set) var heard: [ControlState] = []
     private(set) var sequences: [Int64] = []
-    /// Of the coordinators that said it.
+    /// The epochs of the coordinators that sent them.
     private(set) var incarnations: [Int64] = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }

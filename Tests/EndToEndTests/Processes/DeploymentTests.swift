@@ -6,43 +6,45 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// What service managers and shells are told.
+    /// The interface to service managers and shells.
     struct DeploymentTests {
         @Test(arguments: ["coordinator", "worker", "up"])
-        func `systemd hears that a service is ready, and that it stops, once each`(_ service: String) async throws {
+        func `systemd is notified once that a service is ready, and once that it stops`(_ service: String) async throws
+        {
             try await Installation.with { installation in
-                let manager = try NotifySocket("\(installation.place.path)/notify")
+                let manager = try NotifySocket("\(installation.directory.path)/notify")
                 let child = try installation.start(service, environment: ["NOTIFY_SOCKET": manager.path])
-                let first = try await awaited("the first word") { manager.next() }
+                let first = try await awaited("the first notification") { manager.next() }
                 #expect(first == "READY=1")
                 #expect(child.ending == nil)
                 child.signal(SIGTERM)
                 #expect(try await child.end(within: .seconds(40)) == .exited(0))
                 #expect(manager.next() == "STOPPING=1")
-                // Nor have the children of “up” said anything.
+                // The children of `up` have sent no notification.
                 #expect(manager.next() == nil)
             }
         }
 
-        @Test(.enabled(if: runsSlowTests, "slow")) func `systemd hears that a worker stops before its grace is over`()
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `systemd is notified that a worker stops before its grace ends`()
             async throws
         {
             try await Installation.with { installation in
-                let manager = try NotifySocket("\(installation.place.path)/notify")
+                let manager = try NotifySocket("\(installation.directory.path)/notify")
                 _ = try await installation.coordinator()
                 let worker = try await installation.worker(
                     "--grace", "60s", environment: ["NOTIFY_SOCKET": manager.path])
-                #expect(try await awaited("the first word") { manager.next() } == "READY=1")
+                #expect(try await awaited("the first notification") { manager.next() } == "READY=1")
                 let id = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":3000}"#).ids[0]
                 try await installation.await(id, .sent, in: installation.store())
                 worker.signal(SIGTERM)
-                let last = try await awaited("the last word") { manager.next() }
+                let last = try await awaited("the last notification") { manager.next() }
                 #expect(last == "STOPPING=1" && worker.ending == nil)
                 #expect(try await worker.end(within: .seconds(20)) == .exited(0))
             }
         }
 
-        @Test func `a hang-up drains a worker, and “up” under nohup does not hear it`() async throws {
+        @Test func `SIGHUP drains a worker, and “up” under nohup ignores it`() async throws {
             try await Installation.with { installation in
                 let up = try installation.start(
                     program: "/usr/bin/nohup", ["\(Installation.bin)/sluice", "up", "--workers", "1"])
@@ -58,7 +60,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a shell's limit of descriptors is not the coordinator's`() async throws {
+        @Test func `the coordinator raises the descriptor limit of its shell`() async throws {
             try await Installation.with { installation in
                 let coordinator = try installation.start(
                     program: "/bin/sh", ["-c", "ulimit -Sn 100; exec \(Installation.bin)/sluice coordinator"])
@@ -70,9 +72,9 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `lines of a producer that pauses are submitted meanwhile`() async throws {
+        @Test func `the lines of a producer that pauses are submitted during the pause`() async throws {
             try await Installation.with { installation in
-                let lines = try installation.place.file("lines", Array("{\"payload\":{}}\n{\"payload\":{}}\n".utf8))
+                let lines = try installation.directory.file("lines", Array("{\"payload\":{}}\n{\"payload\":{}}\n".utf8))
                 _ = try installation.start(
                     program: "/bin/sh",
                     ["-c", "tail -n +1 -f \(lines) | exec \(Installation.bin)/sluice submit noop -"])
@@ -80,7 +82,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `the README's command installs completions that bash can read and that know the subcommands`()
+        @Test func `the README's command installs completions that bash can load, with the subcommands`()
             async throws
         {
             try await Installation.with { installation in
@@ -88,7 +90,7 @@ extension EndToEndTests {
                 let blocks = readme.components(separatedBy: "```sh\n").dropFirst()
                 let block = try #require(blocks.first { $0.contains("--generate-completion-script") })
                 let command = try #require(block.components(separatedBy: "```").first)
-                let home = try installation.place.directory("home")
+                let home = try installation.directory.makeDirectory("home")
                 let path = "\(Installation.bin):/usr/bin:/bin"
                 let made = try await installation.run(
                     program: "/bin/bash", ["-c", command], environment: ["HOME": home, "PATH": path])
@@ -101,7 +103,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `doctor finds a sound data directory sound, shard by shard`() async throws {
+        @Test func `doctor reports each shard of a sound data directory as sound`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.up()
                 #expect(try await installation.sluice("submit", "noop", "--wait").code == 0)
@@ -115,7 +117,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a service logs in the format that it is told`() async throws {
+        @Test func `a service logs in the requested format`() async throws {
             try await Installation.with { installation in
                 for format in ["json", "text"] {
                     let coordinator = try installation.start("coordinator", "--log-format", format)
@@ -130,7 +132,7 @@ extension EndToEndTests {
     }
 }
 
-/// A socket as systemd has it for services of `Type=notify`.
+/// A notification socket like that of systemd for services of `Type=notify`.
 private final class NotifySocket: Sendable {
     let path: String
     private let descriptor: CInt
@@ -141,7 +143,7 @@ private final class NotifySocket: Sendable {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let bytes = Array(path.utf8)
-        // A zero must follow.
+        // The path must end with a zero byte.
         guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { throw Missed("\(path) is too long") }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
         let status = withUnsafePointer(to: address) { pointer in
@@ -154,7 +156,7 @@ private final class NotifySocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// The first word that nobody has taken; nil where there is none now.
+    /// Takes the oldest notification; nil where there is none.
     func next() -> String? {
         var buffer = [UInt8](repeating: 0, count: 1024)
         let count = recv(descriptor, &buffer, buffer.count, CInt(MSG_DONTWAIT))

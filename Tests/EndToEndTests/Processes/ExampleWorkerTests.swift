@@ -5,10 +5,10 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// The example executable: a worker with an operation of its own, written against the library alone.
+    /// The example executable: a worker with a custom operation, which uses only the library.
     struct ExampleWorkerTests {
         @Test(.enabled(if: runsSlowTests, "slow"))
-        func `it joins a running up, gets its commands, and dies and recovers like any worker`() async throws {
+        func `the example worker joins a running up, gets its commands, and recovers like any worker`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.up()
                 func join() async throws -> ChildProcess {
@@ -17,10 +17,10 @@ extension EndToEndTests {
                     try await installation.ready(worker)
                     return worker
                 }
-                // Nobody has ever run the type: refused until the example has said hello.
+                // No worker has ever run the type, so it is refused until the example has registered.
                 #expect(try await installation.sluice("submit", "checksum").code == 65)
                 let first = try await join()
-                let file = try installation.place.file("file", Array("a".utf8))
+                let file = try installation.directory.file("file", Array("a".utf8))
                 func submit(_ path: String) async throws -> CommandID? {
                     try await installation.sluice(
                         "submit", "checksum", "--payload", #"{"file":"\#(path)"}"#, "--idempotent", "yes"
@@ -33,15 +33,16 @@ extension EndToEndTests {
                 #expect(result["checksum"]?.string == "af63dc4c8601ec8c")
                 #expect(result["bytes"]?.integer == 1)
 
-                // A pipe without a writer holds an execution for as long as the test wants.
-                let pipe = "\(installation.place.path)/pipe"
+                // A pipe without a writer blocks an execution until the test writes to it.
+                let pipe = "\(installation.directory.path)/pipe"
                 #expect(mkfifo(pipe, 0o600) == 0)
                 let held = try #require(try await submit(pipe))
                 let sent = try await installation.await(held, .sent, in: store)
                 #expect(sent.seat == (try store.sessions().first { $0.pid == first.pid })?.seat)
                 first.signal(SIGKILL)
                 try await installation.await(held, .new, in: store)
-                // The built-in worker does not run the type, so it waits, and says why.
+                // The built-in worker does not run the type, so the command waits, and explain names the
+                // reason.
                 let explained = try await installation.sluice("explain", "\(held)")
                 #expect(explained.code == 0)
                 #expect(explained.output.contains("checksum"), "\(explained.output)")

@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// Messages between a producer and the coordinator are hints: without any of them things take longer, and that is all.
+    /// Messages from a producer to the coordinator are hints: without them a command only starts later.
     @Suite(.enabled(if: runsSlowTests, "slow")) struct HintTests {
-        @Test func `a command of which nobody told is found by the next sweep, and a cancellation too`() async throws {
+        @Test func `the next sweep finds a command and a cancellation without a hint`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.up()
                 let store = try installation.store()
@@ -13,7 +13,7 @@ extension EndToEndTests {
                 let began = ContinuousClock.now
                 let id = try await installation.sluice("submit", "noop", environment: deaf).ids[0]
                 try await installation.await(id, .success, in: store)
-                // A sweep comes every five seconds; the rest is for a busy machine.
+                // A sweep runs every five seconds; the rest of the limit is for a busy machine.
                 #expect(ContinuousClock.now - began < .seconds(15))
 
                 let long = try await installation.sluice(

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// What others hear on `events.sock`.
+    /// The events that subscribers receive on `events.sock`.
     struct SubscriberTests {
         /// The first block of that language in the README.
         static func readme(_ language: String) throws -> String {
@@ -27,12 +27,12 @@ extension EndToEndTests {
         }()
 
         @Test(.enabled(if: isAvailable(hasPython), "python3-zmq is not installed"))
-        func `the README's Python subscriber hears every transition`() async throws {
+        func `the README's Python subscriber receives every transition`() async throws {
             let script = try Self.readme("python")
             #expect(script.split(separator: "\n").count <= 10)
             try await Installation.with { installation in
                 _ = try await installation.up()
-                let path = try installation.place.file("subscriber.py", Array(script.utf8))
+                let path = try installation.directory.file("subscriber.py", Array(script.utf8))
                 let subscriber = try installation.start(program: #require(program("python3")), [path])
                 func heard(_ id: CommandID) -> [String] {
                     subscriber.output.split(separator: "\n").compactMap { line in
@@ -40,7 +40,8 @@ extension EndToEndTests {
                         return words.first == Substring(id.description) ? String(words[1]) : nil
                     }
                 }
-                // A subscriber hears what happens after it has joined: the first command that it hears shows that.
+                // A subscriber receives the events after it has joined; the first command that it receives
+                // proves that.
                 try await until("the subscriber") {
                     if let ending = subscriber.ending { throw Missed("it ended: \(ending)\n\(subscriber.errors)") }
                     let id = try await installation.sluice("submit", "noop", "--wait").ids[0]
@@ -57,7 +58,7 @@ extension EndToEndTests {
         {
             try await Installation.with { installation in
                 let up = try await installation.up(workers: 2)
-                // A worker has its seat before the coordinator has heard of it.
+                // A worker takes its seat before the coordinator knows it.
                 try await until("the greetings") {
                     up.errors.split(separator: "\n").count { $0.contains("Worker greeted") } == 2
                 }
@@ -91,7 +92,7 @@ extension EndToEndTests {
                     if let before = last[shard] { #expect(seq == before + 1, "shard \(shard)") }
                     last[shard] = seq
                 }
-                // What a command line does is told as well, though no worker reports it.
+                // A transition made by a command line is an event too, though no worker reports it.
                 #expect(try await installation.sluice("cancel", "\(running)").code == 0)
                 try await until("the cancellation") {
                     events.all.contains { $0.id == running && $0.status == .cancelled }
@@ -100,7 +101,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `watch goes on over a restart of the coordinator`() async throws {
+        @Test func `watch continues over a restart of the coordinator`() async throws {
             try await Installation.with { installation in
                 let first = try await installation.coordinator()
                 _ = try await installation.worker()
@@ -119,7 +120,7 @@ extension EndToEndTests {
     }
 }
 
-/// What a listener has heard so far.
+/// The events that a listener has received.
 private final class LockedEvents: Sendable {
     private let events = Mutex<[SluiceEvent]>([])
 

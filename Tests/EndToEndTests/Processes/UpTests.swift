@@ -5,22 +5,22 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// `sluice up`, its children, and what becomes of them.
+    /// `sluice up` and its children.
     struct UpTests {
-        /// Coordinator and workers, as `sluice status` says.
+        /// The process ids of the coordinator and the workers, from `sluice status`.
         private static func children(_ installation: Installation) async throws -> [Int32] {
             let coordinator = try await installation.status()?["coordinator"]?["pid"]?.integer
             return try await installation.workers() + [coordinator].compactMap { $0.map { Int32($0) } }
         }
 
-        /// A process that has ended may wait for somebody to ask how.
+        /// Whether a process runs. A process that has ended may still exist as a zombie.
         private static func runs(_ pid: Int32) -> Bool {
             let facts = String(decoding: contents(of: "/proc/\(pid)/stat") ?? [], as: UTF8.self)
             let state = facts.split(separator: ")").last?.split(separator: " ").first
             return state.map { $0 != "Z" && $0 != "X" } ?? false
         }
 
-        @Test func `where it is killed, its workers drain, and nobody is left`() async throws {
+        @Test func `after up is killed its workers drain, and no process remains`() async throws {
             try await Installation.with { installation in
                 let up = try await installation.up(workers: 2)
                 let (middle, low) = try await installation.submitLongNoops()
@@ -39,13 +39,13 @@ extension EndToEndTests {
                 let released = try await installation.await(low, .new, in: store, within: .seconds(20))
                 #expect(released.retries == 0)
                 try await installation.await(middle, .success, in: store, within: .seconds(20))
-                try await until("the end of them all") { !children.contains(where: Self.runs) }
+                try await until("the end of every command") { !children.contains(where: Self.runs) }
                 #expect(try store.sessions().isEmpty)
             }
         }
 
         @Test(.enabled(if: runsSlowTests, "slow"))
-        func `a child that dies five times in ten seconds stops the whole, which says which and how`()
+        func `a child that dies five times in ten seconds stops up, which names the child and its exit`()
             async throws
         {
             try await Installation.with { installation in

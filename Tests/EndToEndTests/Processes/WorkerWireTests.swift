@@ -9,15 +9,15 @@ import Wire
 import ZeroMQ
 
 extension EndToEndTests {
-    /// A real worker, and a coordinator that says what the test wants.
+    /// A real worker, and a coordinator that the test plays.
     struct WorkerWireTests {
-        @Test func `a worker tells of its transfers four times a second, and the newest control is the truth`()
+        @Test func `a worker reports its transfers four times a second, and applies the newest control message`()
             async throws
         {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()
                 receiver.on("/slow", .slow(bytesPerSecond: 300_000))
-                let file = try installation.place.file("zeros", [])
+                let file = try installation.directory.file("zeros", [])
                 #expect(truncate(file, 50_000_000) == 0)
                 let id = try #require(
                     try await installation.sluice(
@@ -32,11 +32,12 @@ extension EndToEndTests {
                 let command = try #require(try installation.store().command(id))
                 let group = Offers.group(of: command.destination)
                 let offer = Offers.Offer(id: id, type: "upload", qos: .default, suspect: false, group: group, order: 1)
-                // Its socket connects a moment after the greeting.
+                // The socket of the worker connects a moment after the greeting.
                 try await until("room for the offer") { try await coordinator.offer(offer) }
                 try await until("four reports of its bytes") { await coordinator.reports(of: id).count >= 4 }
 
-                // The rhythm, over two seconds: a report each quarter, and no more of them.
+                // Over two seconds there is one report each quarter of a second. The passing of time is the
+                // condition here.
                 let since = ContinuousClock.now
                 let before = await coordinator.reports(of: id).count
                 try await until("eight more") { await coordinator.reports(of: id).count >= before + 8 }
@@ -47,21 +48,21 @@ extension EndToEndTests {
                 paused.paces = [.init(group: group, direction: .up, qos: .default, bytesPerSecond: 0)]
                 try await coordinator.say(paused, sequence: 10)
                 try await until("the pause") { await coordinator.reports(of: id).last?.pacing == .paused }
-                // An older word that nothing is paused, and one of a coordinator that was there before.
+                // An older message without a pause, and one of an earlier coordinator.
                 try await coordinator.say(ControlState(), sequence: 9)
                 try await coordinator.say(ControlState(), sequence: 90, incarnation: PlayedCoordinator.incarnation - 1)
                 let count = await coordinator.reports(of: id).count
                 try await until("four more reports") { await coordinator.reports(of: id).count >= count + 4 }
                 #expect(await coordinator.reports(of: id).suffix(4).allSatisfy { $0.pacing == .paused })
                 try await coordinator.say(ControlState(), sequence: 11)
-                try await until("its going on") { await coordinator.reports(of: id).last?.pacing == .free }
+                try await until("its continuation") { await coordinator.reports(of: id).last?.pacing == .free }
                 await coordinator.close()
             }
         }
     }
 }
 
-/// Binds what a coordinator binds.
+/// Binds the sockets of a coordinator.
 private actor PlayedCoordinator {
     static let incarnation: Int64 = 1000
 
@@ -76,7 +77,7 @@ private actor PlayedCoordinator {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// A noncopyable socket that is there later.
+    /// Holds a noncopyable socket that is made later.
     private final class PushSocket {
         let socket: Socket
         init(_ socket: consuming Socket) { self.socket = socket }
@@ -119,7 +120,7 @@ private actor PlayedCoordinator {
         }
     }
 
-    /// Its worker may be offered something from now on.
+    /// From now on the test may offer commands to the worker.
     func greet() throws {
         guard let seat else { return }
         let socket = try Socket(.push, context: context, loop: loop)
@@ -130,7 +131,7 @@ private actor PlayedCoordinator {
         try say(state, sequence: 1)
     }
 
-    /// - Returns: whether there was somebody who takes it.
+    /// - Returns: whether a worker was connected to take the message.
     func offer(_ offer: Offers.Offer) throws -> Bool {
         let head = FrameHead(seat: seat?.number ?? 0, epoch: Self.incarnation, sequence: 1)
         return try offers?.socket.send(Message.offers(Offers(first: 1, offers: [offer])).encoded(head)) ?? false
@@ -140,7 +141,7 @@ private actor PlayedCoordinator {
         _ = try control.send(Message.control(state).encoded(FrameHead(epoch: incarnation, sequence: sequence)))
     }
 
-    /// What was reported of it, in order.
+    /// The reports of a command, in order.
     func reports(of id: CommandID) -> [Transfers.Transfer] {
         transfers.compactMap { $0.transfers.first { $0.id == id } }
     }

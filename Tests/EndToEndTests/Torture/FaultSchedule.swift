@@ -1,17 +1,17 @@
 import TestSupport
 
-/// When which process is killed or stopped. A seed repeats it.
+/// The times at which processes are killed or stopped. The same seed gives the same schedule.
 struct FaultSchedule: Sendable {
     struct Fault: Sendable, Equatable {
         enum Kind: Sendable, Equatable {
             case kill
-            /// SIGSTOP; then SIGCONT after so long, or never.
+            /// SIGSTOP, and SIGCONT after this time; nil for never.
             case stop(resumeAfter: Duration?)
         }
 
-        /// Since the fault before.
+        /// The time since the previous fault.
         var after: Duration
-        /// 0 is the coordinator, 1… are the workers.
+        /// The slot of the process: 0 is the coordinator, 1… are the workers.
         var victim: Int
         var kind: Kind
     }
@@ -19,17 +19,17 @@ struct FaultSchedule: Sendable {
     let faults: [Fault]
 
     /// - Parameters:
-    ///   - kills: SIGKILLs in it; stops come on top.
-    ///   - workers: how many there are.
+    ///   - kills: the number of SIGKILLs; stops are additional.
+    ///   - workers: the number of workers.
     init(kills: Int, workers: Int, using random: inout SeededRandom) {
         var faults: [Fault] = []
         var left = kills
         while left > 0 {
-            // 0.2 to 2 s, the logarithm evenly spread: bursts and breathers.
+            // 0.2 to 2 s, with evenly distributed logarithms: bursts and pauses.
             let after = Duration.milliseconds(Int64(200 * pow10(random.fraction())))
             let victim = random.number(in: 0..<workers + 1)
             if random.chance(0.2) {
-                // A coordinator that stops for ever has nobody who kills it but its supervisor.
+                // Only a supervisor kills a stopped coordinator, and this test has none.
                 let resumes = victim == 0 || random.chance(0.6)
                 let pause = Duration.milliseconds(Int64(random.number(in: 50..<4000)))
                 faults.append(Fault(after: after, victim: victim, kind: .stop(resumeAfter: resumes ? pause : nil)))
@@ -42,7 +42,7 @@ struct FaultSchedule: Sendable {
     }
 }
 
-/// 10 to the power of a number from 0 to 1, near enough to need no mathematics library.
+/// 10 to the power of a number from 0 to 1, as a series, so that no mathematics library is needed.
 private func pow10(_ exponent: Double) -> Double {
     var result = 1.0
     var term = 1.0

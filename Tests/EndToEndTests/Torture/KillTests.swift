@@ -5,14 +5,14 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// Nothing acknowledged is lost, nothing happens twice that must not, whoever dies when.
+    /// No acknowledged command is lost, and none that may run once runs twice, whichever process dies at any time.
     ///
-    /// `SLUICE_KILLS` sets the number of kills (default 100), `SLUICE_SEED` repeats a schedule of faults;
-    /// `deploy/torture` runs it over many seeds.
+    /// `SLUICE_KILLS` sets the number of kills (default 100), and `SLUICE_SEED` repeats a schedule of faults.
+    /// `deploy/torture` runs the test over many seeds.
     @Suite(.enabled(if: runsSlowTests, "slow")) struct KillTests {
         static let kills = ProcessInfo.processInfo.environment["SLUICE_KILLS"].flatMap(Int.init) ?? 100
 
-        @Test func `a seed repeats its schedule of faults, and another has another`() {
+        @Test func `a seed repeats its schedule of faults, and another seed gives another schedule`() {
             func faults(_ seed: UInt64) -> [FaultSchedule.Fault] {
                 var random = SeededRandom(seed: seed)
                 return FaultSchedule(kills: 100, workers: Torture.workers, using: &random).faults
@@ -20,12 +20,12 @@ extension EndToEndTests {
             #expect(faults(7) == faults(7) && faults(7) != faults(8))
         }
 
-        @Test func `a hundred kills lose nothing and double nothing`() async throws {
+        @Test func `a hundred kills lose no command and run none twice`() async throws {
             var random = SeededRandom.announced("kill test")
             let schedule = FaultSchedule(kills: Self.kills, workers: Torture.workers, using: &random)
             let seed = random.seed
             try await Installation.with { installation in
-                // The store exists before the first process wants it.
+                // Make the store before the first process opens it.
                 #expect(try await installation.sluice("submit", "noop").code == 0)
                 let store = try installation.store()
                 let receiver = try await installation.receiver()

@@ -4,8 +4,9 @@ import Store
 import Synchronization
 import TestSupport
 
-/// Processes under fire: a coordinator and three workers that are killed and stopped by a schedule and started again,
-/// while producers submit and people cancel and retry.
+/// Kills, stops and restarts a coordinator and three workers by a schedule, while producers submit commands
+/// and other processes cancel and retry them. The schedule of faults and requests follows the clock;
+/// everything else awaits events.
 final class Torture: Sendable {
     static let workers = 3
 
@@ -17,9 +18,9 @@ final class Torture: Sendable {
     private let sources: [(path: String, sha256: String)]
     private let copies: String
 
-    /// The process of each slot: 0 the coordinator, 1… the workers.
+    /// The process of each slot: 0 is the coordinator, 1… are the workers.
     private let slots = Mutex([ChildProcess?](repeating: nil, count: Torture.workers + 1))
-    /// Processes that a fault has met. The coordinator may kill one that was stopped, and no other.
+    /// The processes that a fault has hit. The coordinator may kill only a stopped one of them.
     private let struck = Mutex<Set<Int32>>([])
     private let isUnderFire = Atomic(true)
     private let isDrained = Atomic(false)
@@ -42,25 +43,25 @@ final class Torture: Sendable {
         var random = SeededRandom(seed: seed)
         sources = try [0, 1, 700, 4096, 65_536, 200_000].map { size in
             let bytes = random.bytes(size)
-            return (try installation.place.file("source-\(size)", bytes), sha256(bytes))
+            return (try installation.directory.file("source-\(size)", bytes), sha256(bytes))
         }
-        copies = try installation.place.directory("copies")
+        copies = try installation.directory.makeDirectory("copies")
     }
 
-    /// Runs the schedule, lets everything end, and ends the processes in good order.
+    /// Runs the schedule, waits until every command has ended, and ends the processes in order.
     func run(_ schedule: FaultSchedule, commandsPerKill: Int) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for slot in 0...Self.workers { group.addTask { try await self.keep(slot) } }
+            for slot in 0...Self.workers { group.addTask { try await self.superviseSlot(slot) } }
             async let poisoned: Void = poison()
-            // Everything is drained only when nobody submits any more.
-            try await withThrowingTaskGroup(of: Void.self) { world in
-                world.addTask { try await self.fire(schedule) }
-                world.addTask { try await self.produce(schedule.faults.count * commandsPerKill) }
-                world.addTask { try await self.people() }
-                try await world.waitForAll()
+            // The drain can end only after the last submit.
+            try await withThrowingTaskGroup(of: Void.self) { actors in
+                actors.addTask { try await self.inject(schedule) }
+                actors.addTask { try await self.produce(schedule.faults.count * commandsPerKill) }
+                actors.addTask { try await self.cancelAndRetry() }
+                try await actors.waitForAll()
             }
             try await drain()
-            // Who kills must have ended before anybody is asked to end.
+            // The last kill comes before the first SIGTERM.
             try await poisoned
             try await finish()
             try await group.waitForAll()
@@ -69,13 +70,13 @@ final class Torture: Sendable {
 
     // MARK: Processes
 
-    /// Loses a share of what a process says, the same messages whenever the seed is the same.
-    /// - Parameter process: tells it from the others of the run.
+    /// The environment that drops a share of the messages of a process; the same seed drops the same messages.
+    /// - Parameter process: a number that no other process of the run has.
     private func drops(_ share: Double, process: Int) -> [String: String?] {
         ["SLUICE_TEST_DROP": "\(share):\(seed &+ UInt64(process))"]
     }
 
-    private func keep(_ slot: Int) async throws {
+    private func superviseSlot(_ slot: Int) async throws {
         var incarnation = 0
         while !isStopping.load(ordering: .relaxed) {
             incarnation += 1
@@ -86,7 +87,7 @@ final class Torture: Sendable {
                 : try installation.start("worker", "--concurrency", "8", "--grace", "5s", environment: environment)
             slots.withLock { $0[slot] = child }
             let ending = await child.end
-            // A coordinator that follows a killed one may find its lock still held for a moment.
+            // A coordinator may still find the lock of a killed one for a moment, and exits with 75.
             let isExpected =
                 ending == .signalled(SIGKILL) && struck.withLock { $0.contains(child.pid) } || ending == .exited(0)
                 || slot == 0 && ending == .exited(75)
@@ -103,20 +104,20 @@ final class Torture: Sendable {
         return child.signal(number)
     }
 
-    private func fire(_ schedule: FaultSchedule) async throws {
+    private func inject(_ schedule: FaultSchedule) async throws {
         try await until("the first process of each slot") { self.slots.withLock { $0.allSatisfy { $0 != nil } } }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for fault in schedule.faults {
                 try await Task.sleep(for: fault.after)
                 switch fault.kind {
                 case .kill:
-                    // The slot may be between two processes: the kill is made as soon as there is one.
+                    // The slot may be empty between two processes. Kill the next one as soon as it exists.
                     let child = try await awaited("a process to kill") {
                         let child = self.slots.withLock { $0[fault.victim] }
                         return self.strike(child, SIGKILL) ? child : nil
                     }
                     killed.add(1, ordering: .relaxed)
-                    // Until its end is noted it would pass for one that is ready.
+                    // Before the end is recorded the process would count as ready.
                     _ = await child.end
                 case .stop(let pause):
                     guard let child = slots.withLock({ $0[fault.victim] }), strike(child, SIGSTOP) else { continue }
@@ -133,44 +134,48 @@ final class Torture: Sendable {
         isUnderFire.store(false, ordering: .relaxed)
     }
 
-    // MARK: The world around
+    // MARK: Producers and operators
 
-    /// A command at which its worker dies, each time.
+    /// Submits a command, and kills the worker at each of its executions.
     private func poison() async throws {
         let id = try await submit(
             ["noop", "--payload", #"{"milliseconds":20000}"#, "--qos", "userInitiated"], nil, number: 0
         ) { _ in .poison }.first
         guard let id else { return }
-        while !isDrained.load(ordering: .relaxed) {
-            if let command = try? store.command(id) {
-                if command.status == .tooManyTimes { return }
-                if command.status == .sent, let seat = command.seat,
-                    let session = try? store.sessions().first(where: { $0.seat == seat })
-                {
-                    let worker = slots.withLock { $0.first { $0?.pid == session.pid } ?? nil }
-                    if strike(worker, SIGKILL) {
-                        killed.add(1, ordering: .relaxed)
-                        _ = await worker?.end
-                    }
-                }
-            }
-            try await Task.sleep(for: .milliseconds(20))
+        while let worker = try await killExecutor(of: id) {
+            killed.add(1, ordering: .relaxed)
+            _ = await worker.end
         }
+    }
+
+    /// Waits until a worker executes the command, and kills it.
+    /// - Returns: the worker; nil once the command was given up or every command has ended.
+    private func killExecutor(of id: CommandID) async throws -> ChildProcess? {
+        var victim: ChildProcess?
+        try await until("the next execution of the poison command", within: .seconds(1200)) {
+            if self.isDrained.load(ordering: .relaxed) { return true }
+            guard let command = try? self.store.command(id) else { return false }
+            if command.status == .tooManyTimes { return true }
+            guard command.status == .sent, let seat = command.seat,
+                let session = try? self.store.sessions().first(where: { $0.seat == seat })
+            else { return false }
+            let worker = self.slots.withLock { $0.first { $0?.pid == session.pid } ?? nil }
+            guard self.strike(worker, SIGKILL) else { return false }
+            victim = worker
+            return true
+        }
+        return victim
     }
 
     private func produce(_ count: Int) async throws {
         var random = SeededRandom(seed: seed ^ 0xA5A5)
         var made = 0
-        // Half of them at least, also where a busy machine takes longer for them than for the faults.
-        while isUnderFire.load(ordering: .relaxed) || made < count && ledger.entries.count < count / 2 {
-            if made >= count {
-                try await Task.sleep(for: .milliseconds(50))
-                continue
-            }
+        // Submit at least half of the commands, also where a busy machine needs longer for them than for the faults.
+        while made < count, isUnderFire.load(ordering: .relaxed) || ledger.entries.count < count / 2 {
             let bulk = random.number(in: 10..<60)
             let first = made
             made += bulk
-            // Producers die as well, now and then in the middle of a bulk.
+            // Producers die too, some of them in the middle of a bulk submit.
             let death = random.chance(0.1) ? Duration.milliseconds(Int64(random.number(in: 5..<80))) : nil
             let quality = QualityOfService.allCases[random.number(in: 0..<5)].name
             switch random.number(in: 0..<4) {
@@ -212,7 +217,7 @@ final class Torture: Sendable {
         #"{"payload":{"file":"\#(file)","to":"\#(url)","method":"\#(method)"},"qos":"\#(quality)"}"#
     }
 
-    /// - Parameter number: of the submission; no other has it.
+    /// - Parameter number: a number that no other submission has.
     @discardableResult
     private func submit(
         _ arguments: [String], _ lines: [String]?, number: Int, killedAfter: Duration? = nil,
@@ -227,7 +232,8 @@ final class Torture: Sendable {
             child.signal(SIGKILL)
         }
         let finished = try await installation.finished(child)
-        // "Try again" is an answer; what was printed before it counts, and before a death.
+        // Exit code 75 (try again) is allowed. The UUIDs that were printed before it, or before a kill, are
+        // acknowledged.
         if finished.code != 0, finished.code != 75, finished.ending != .signalled(SIGKILL) || killedAfter == nil {
             ledger.unexpected("submit ended with \(finished.ending): \(finished.errors)")
         }
@@ -235,8 +241,8 @@ final class Torture: Sendable {
         return finished.ids
     }
 
-    /// Cancels and retries some of what has been acknowledged.
-    private func people() async throws {
+    /// Cancels and retries some of the acknowledged commands, at most one each 150 ms.
+    private func cancelAndRetry() async throws {
         var random = SeededRandom(seed: seed ^ 0x5A5A)
         var number = 0
         while isUnderFire.load(ordering: .relaxed) {
@@ -244,27 +250,27 @@ final class Torture: Sendable {
             number += 1
             let order = ledger.order
             guard order.count > 50 else { continue }
-            // A recent one is likely to be still on its way.
+            // A recent command has probably not ended yet.
             let id = order[random.number(in: order.count - 50..<order.count)]
             if ledger.entries[id]?.kind == .poison { continue }
             if random.chance(0.7) {
                 ledger.willCancel(id)
-                if try await !wish("cancel", id, number) { ledger.wasNotCancelled(id) }
+                if try await !request("cancel", id, number) { ledger.wasNotCancelled(id) }
             } else {
                 let cancelled = ledger.entries.filter { $0.value.cancelled > 0 }.keys.sorted()
                 guard !cancelled.isEmpty else { continue }
                 let again = cancelled[random.number(in: 0..<cancelled.count)]
                 ledger.willRetry(again)
-                if try await !wish("retry", again, number) { ledger.wasNotRetried(again) }
+                if try await !request("retry", again, number) { ledger.wasNotRetried(again) }
             }
         }
     }
 
-    /// 1 says that its status does not allow it, 75 to try again.
-    /// - Parameter number: of the wish; no other has it.
-    /// - Returns: false where it certainly had no effect.
-    private func wish(_ verb: String, _ id: CommandID, _ number: Int) async throws -> Bool {
-        // The wish itself is in the store; only what tells of it is lost.
+    /// Runs `sluice cancel` or `sluice retry`.
+    /// - Parameter number: a number that no other request has.
+    /// - Returns: false when the request certainly had no effect (exit code 1: the status does not allow it).
+    private func request(_ verb: String, _ id: CommandID, _ number: Int) async throws -> Bool {
+        // The request itself is in the store; only its hint is dropped.
         let finished = try await installation.sluice(
             verb, "\(id)", environment: drops(0.2, process: 2_000_000 + number))
         if ![0, 1, 75].contains(finished.code) {
@@ -275,7 +281,7 @@ final class Torture: Sendable {
 
     // MARK: The end
 
-    /// Every slot has a process that holds its place: the coordinator its lock, each worker a session.
+    /// Whether every slot has a ready process: the coordinator holds its lock, and each worker has a session.
     private var isReady: Bool {
         get throws {
             let seated = Set(try store.sessions().map(\.pid))
@@ -290,24 +296,25 @@ final class Torture: Sendable {
         }
     }
 
-    /// Who hangs in a seat is killed by the coordinator, also by one that began later. Who was stopped before it had a
-    /// session is known to nobody, and goes on.
-    private func waitForTheHanging() async throws {
+    /// Waits until the coordinator has killed the stopped workers; a coordinator that started later kills
+    /// them too. A worker that was stopped before it had a session is unknown to the coordinator, so this
+    /// continues it.
+    private func waitForStoppedWorkers() async throws {
         do {
-            try await until("the end of the workers that hang", within: .seconds(60)) {
+            try await until("the end of the stopped workers", within: .seconds(60)) {
                 let seated = Set(try self.store.sessions().map(\.pid))
                 let hanging = self.slots.withLock { $0 }.compactMap { $0 }.filter(\.isStopped)
                 for child in hanging where !seated.contains(child.pid) { child.signal(SIGCONT) }
                 return !hanging.contains { seated.contains($0.pid) }
             }
         } catch let missed as Missed {
-            ledger.unexpected("a worker hangs, and nobody kills it: \(missed)")
+            ledger.unexpected("a worker is stopped, and the coordinator does not kill it: \(missed)")
             for child in slots.withLock({ $0 }) { child?.signal(SIGCONT) }
         }
     }
 
     private func drain() async throws {
-        try await waitForTheHanging()
+        try await waitForStoppedWorkers()
         do {
             try await installation.drained(store, within: .seconds(180))
         } catch {
@@ -323,7 +330,7 @@ final class Torture: Sendable {
     }
 
     private func finish() async throws {
-        // The last fault may have left a slot between two processes, or with one that cannot take a signal yet.
+        // After the last fault a slot may be empty, or have a process that cannot handle a signal yet.
         try await until("a ready process in each slot") { try self.isReady }
         isStopping.store(true, ordering: .relaxed)
         for slot in (0...Self.workers).reversed() {
@@ -334,7 +341,7 @@ final class Torture: Sendable {
             if ending != .exited(0) {
                 let coordinator = slots.withLock { $0[0] }
                 ledger.unexpected(
-                    "\(child.name) (\(child.pid)) ended with \(ending) when it was asked to at \(asked): "
+                    "\(child.name) (\(child.pid)) ended with \(ending) after SIGTERM at \(asked): "
                         + "\(child.errors.suffix(500)) the coordinator: \(coordinator?.errors.suffix(2000) ?? "-")")
             }
         }
@@ -342,11 +349,11 @@ final class Torture: Sendable {
 }
 
 extension ChildProcess {
-    /// By SIGSTOP; or killed since, and its end is not noted yet.
+    /// Whether SIGSTOP has stopped the process, or a signal has killed it and its end is not recorded yet.
     fileprivate var isStopped: Bool {
-        // “12 (a name with anything in it) T …”
-        let facts = String(decoding: contents(of: "/proc/\(pid)/stat") ?? [], as: UTF8.self)
-        let state = facts.split(separator: ")").last?.split(separator: " ").first ?? "X"
+        // The format is “12 (a name with any characters) T …”.
+        let status = String(decoding: contents(of: "/proc/\(pid)/stat") ?? [], as: UTF8.self)
+        let state = status.split(separator: ")").last?.split(separator: " ").first ?? "X"
         return ending == nil && ["T", "Z", "X"].contains(state)
     }
 }

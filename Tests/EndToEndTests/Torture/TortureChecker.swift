@@ -2,16 +2,16 @@ import Commands
 import Store
 import TestSupport
 
-/// Compares the ledgers with the store, invariant by invariant. It reads; it never mends.
+/// Compares the ledgers with the store, invariant by invariant. It only reads.
 struct TortureChecker {
     let store: SQLiteStore
     let entries: [CommandID: TortureLedger.Entry]
     let requests: [ReceivedRequest]
 
     private(set) var violations: [String] = []
-    /// How many commands ended how.
+    /// The number of commands with each final status.
     private(set) var endings: [CommandStatus: Int] = [:]
-    /// How many healthy commands were charged with so many deaths.
+    /// The number of healthy commands by the number of deaths that they were charged with.
     private(set) var crashes: [Int: Int] = [:]
     private(set) var transitions = 0
 
@@ -42,7 +42,7 @@ struct TortureChecker {
         }
     }
 
-    // MARK: What was acknowledged, and what arrived
+    // MARK: Acknowledged commands and received files
 
     private mutating func checkEndings(_ commands: [CommandID: Command]) {
         var arrivals: [String: Int] = [:]
@@ -71,7 +71,7 @@ struct TortureChecker {
                 continue
             }
             if command.status == .cancelled, entry.cancelled == 0 {
-                violations.append("\(id) is cancelled and nobody wished it")
+                violations.append("\(id) is cancelled without a request")
             }
             if command.status == .inDoubt, command.idempotent {
                 violations.append("\(id) is idempotent and in doubt: \(say(command))")
@@ -88,7 +88,7 @@ struct TortureChecker {
                 if command.status != .success, entry.cancelled == 0 { violations.append("\(id): \(say(command))") }
                 if command.status == .success, arrived[path] != [sum] {
                     let seen = requests.filter { $0.key == id.description || $0.target == path }.map {
-                        "\($0.method) \($0.target) by \($0.key ?? "nobody"), \($0.bytes) of \($0.declared) bytes, "
+                        "\($0.method) \($0.target) by \($0.key ?? "no command"), \($0.bytes) of \($0.declared) bytes, "
                             + "\($0.sha256?.prefix(8) ?? "no sum"), answered \($0.answered.map(String.init) ?? "nothing")"
                     }
                     violations.append(
@@ -112,7 +112,7 @@ struct TortureChecker {
         }
         let known = Set(entries.keys)
         for id in commands.keys where !known.contains(id) {
-            // Submitted and not acknowledged: allowed, as long as it ended like all others.
+            // A command may be submitted without being acknowledged, but it must end like the others.
             if commands[id]?.status.isFinal != true { violations.append("\(id), unacknowledged, has not ended") }
         }
     }
@@ -170,7 +170,7 @@ struct TortureChecker {
         if !previous.status.mayBecome(transition.status) {
             violations.append("\(id) went from \(previous.status) to \(transition.status), which the table forbids")
         }
-        // A claim counts up by one; nothing but a claim changes it: a write of an earlier execution would.
+        // Only a claim changes the count, by one. A write of an earlier execution would change it otherwise.
         let expected = transition.status == .queued ? previous.claim + 1 : previous.claim
         if transition.claim != expected {
             violations.append(

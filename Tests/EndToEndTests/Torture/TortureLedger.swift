@@ -1,23 +1,24 @@
 import Commands
 import Synchronization
 
-/// What the outside world knows for certain: which commands were acknowledged, and what people did to them.
+/// The certain knowledge outside of the store: the acknowledged commands, and the requests to cancel and
+/// retry them.
 final class TortureLedger: Sendable {
     struct Entry: Sendable {
         enum Kind: Sendable, Equatable {
             case noop
-            /// A PUT to a path of its own, with these bytes.
+            /// A PUT of these bytes to a path that no other command has.
             case put(path: String, sha256: String)
-            /// A POST, not idempotent.
+            /// A POST, which is not idempotent.
             case post(path: String)
             /// A `file:` upload to this path.
             case copy(path: String, sha256: String)
-            /// A command whose worker is killed whenever it executes it.
+            /// A command whose worker is killed at each execution.
             case poison
         }
 
         var kind: Kind
-        /// Cancellations that were wished and not refused.
+        /// The number of cancellation requests that were not refused.
         var cancelled = 0
         var retried = 0
     }
@@ -30,7 +31,7 @@ final class TortureLedger: Sendable {
 
     private let state = Mutex(State())
 
-    /// The UUID was printed: from now on the command must not be lost.
+    /// Records that a UUID was printed: from now on the command must not be lost.
     func acknowledged(_ id: CommandID, _ kind: Entry.Kind) {
         state.withLock {
             $0.entries[id] = Entry(kind: kind)
@@ -38,10 +39,10 @@ final class TortureLedger: Sendable {
         }
     }
 
-    /// Written down before the wish is made, because its outcome may stay unknown.
+    /// Records a cancellation request before it is made, because its result may stay unknown.
     func willCancel(_ id: CommandID) { state.withLock { $0.entries[id]?.cancelled += 1 } }
     func willRetry(_ id: CommandID) { state.withLock { $0.entries[id]?.retried += 1 } }
-    /// The wish had no effect: it was told so.
+    /// Records that the request was refused and had no effect.
     func wasNotCancelled(_ id: CommandID) { state.withLock { $0.entries[id]?.cancelled -= 1 } }
     func wasNotRetried(_ id: CommandID) { state.withLock { $0.entries[id]?.retried -= 1 } }
     func unexpected(_ what: String) { state.withLock { $0.unexpected.append(what) } }

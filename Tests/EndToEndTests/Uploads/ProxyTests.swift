@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// The proxies of the environment, with curl's rules (curl(1), ENVIRONMENT).
+    /// Proxies from the environment, by the rules of curl (curl(1), ENVIRONMENT).
     @Suite struct ProxyTests {
-        @Test func `uploads go through the proxy of the environment, except to what no_proxy names`() async throws {
+        @Test func `uploads use the proxy of the environment, except for hosts in no_proxy`() async throws {
             try await Installation.with { installation in
                 let server = try await installation.receiver()
                 let proxy = try await installation.receiver()
@@ -13,7 +13,7 @@ extension EndToEndTests {
                 let environment: [String: String?] = ["http_proxy": proxy.origin, "no_proxy": "127.0.0.1"]
                 _ = try await installation.up(environment: environment)
                 let bytes: [UInt8] = Array(repeating: 7, count: 300_000)
-                let file = try installation.place.file("a.bin", bytes)
+                let file = try installation.directory.file("a.bin", bytes)
                 for origin in [server.origin, "http://media.invalid"] {
                     let put = try await installation.sluice(
                         "put", file, "--to", "\(origin)/in/", "--protocol", "put", "--wait", environment: environment,
@@ -34,7 +34,7 @@ extension EndToEndTests {
                 _ = try await installation.up(environment: environment)
                 let doctor = try await installation.sluice("doctor", environment: environment)
                 #expect(doctor.output.contains(proxy) && !doctor.output.contains("hush"), "\(doctor.output)")
-                let file = try installation.place.file("a.bin", [1])
+                let file = try installation.directory.file("a.bin", [1])
                 let id = try await installation.sluice(
                     "put", file, "--to", "https://media.invalid/a", "--protocol", "put", environment: environment
                 ).ids[0]

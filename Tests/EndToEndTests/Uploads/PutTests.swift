@@ -1,12 +1,13 @@
 import Commands
 import Foundation
+import Host
 import Sluice
 import Store
 import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// Real files through real processes.
+    /// Uploads of real files through real processes.
     struct PutTests {
         func noise(_ count: Int) -> [UInt8] {
             var random = SeededRandom(seed: UInt64(count))
@@ -16,21 +17,21 @@ extension EndToEndTests {
             return Array(bytes.prefix(count))
         }
 
-        @Test func `put brings files to a directory, whole and under their names`() async throws {
+        @Test func `put copies files to a directory, whole and under their names`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.up()
-                let to = try installation.place.directory("to")
+                let to = try installation.directory.makeDirectory("to")
                 var files: [String: [UInt8]] = [:]
                 for (name, size) in [("empty", 0), ("one", 1), ("a name with ünïcode", 70_000), ("large", 3_000_001)] {
                     files[name] = noise(size)
                 }
-                let paths = try files.map { try installation.place.file($0.key, $0.value) }
+                let paths = try files.map { try installation.directory.file($0.key, $0.value) }
                 let put = try await installation.run(
                     program: "\(Installation.bin)/sluice", ["put"] + paths + ["--to", "file://\(to)/", "--wait"])
                 #expect(put.code == 0, "\(put.errors)")
                 #expect(put.ids.count == 4)
                 for (name, bytes) in files { #expect(contents(of: "\(to)/\(name)") == bytes, "\(name)") }
-                // No temporary file is left behind.
+                // No temporary file remains.
                 #expect(try FileManager.default.contentsOfDirectory(atPath: to).count == 4)
             }
         }
@@ -40,7 +41,7 @@ extension EndToEndTests {
                 let receiver = try await installation.receiver()
                 _ = try await installation.up()
                 let bytes = noise(1_000_003)
-                let source = try installation.place.file("movie.mp4", bytes)
+                let source = try installation.directory.file("movie.mp4", bytes)
                 let put = try await installation.sluice("put", source, "--to", "\(receiver.origin)/in/", "--wait")
                 #expect(put.code == 0, "\(put.errors)")
                 let post = try await installation.sluice(
@@ -55,10 +56,10 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `pruning a cancelled command deletes its spooled copy, and leaves the original`() async throws {
+        @Test func `pruning a cancelled command deletes its spooled copy and keeps the source`() async throws {
             try await Installation.with { installation in
-                let to = try installation.place.directory("to")
-                let source = try installation.place.file("a", noise(1000))
+                let to = try installation.directory.makeDirectory("to")
+                let source = try installation.directory.file("a", noise(1000))
                 let put = try await installation.sluice("put", source, "--spool", "--to", "file://\(to)/")
                 #expect(put.code == 0, "\(put.errors)")
                 let spool = "\(installation.data)/spool"
@@ -73,14 +74,14 @@ extension EndToEndTests {
         }
 
         @Test(.enabled(if: isAvailable(NginxServer.isInstalled), "nginx is not installed"))
-        func `put brings many files to nginx, over two workers`() async throws {
+        func `put uploads many files to nginx over two workers`() async throws {
             try await Installation.with { installation in
-                let nginx = try await NginxServer(in: installation.place.path)
+                let nginx = try await NginxServer(in: installation.directory.path)
                 defer { Task { await nginx.stop() } }
                 _ = try await installation.up(workers: 2)
                 var paths: [String] = []
                 for number in 0..<200 {
-                    paths.append(try installation.place.file("file-\(number)", noise(1000 + number)))
+                    paths.append(try installation.directory.file("file-\(number)", noise(1000 + number)))
                 }
                 let put = try await installation.run(
                     program: "\(Installation.bin)/sluice",
@@ -107,7 +108,7 @@ extension EndToEndTests {
                 ("wrong length", .wrongLength(announced: 100, sent: 10), .success), ("no HTTP", .garbage, .inDoubt),
                 ("500 early", .answerEarly(500, afterBytes: 1000, closes: true), .error),
             ])
-        func `who misbehaves once gets the file in the end, and a POST that may have arrived waits for a person`(
+        func `a receiver that misbehaves once gets the file by a retry, and a POST that may have arrived is in doubt`(
             name: String, behaviour: Behaviour, posted: CommandStatus
         ) async throws {
             try await Installation.with { installation in
@@ -117,7 +118,7 @@ extension EndToEndTests {
                 _ = try await installation.up()
                 let store = try installation.store()
                 let bytes = noise(200_000)
-                let source = try installation.place.file("file", bytes)
+                let source = try installation.directory.file("file", bytes)
                 let put = try await installation.sluice("put", source, "--to", "\(receiver.origin)/put").ids[0]
                 let post = try await installation.sluice(
                     "put", source, "--to", "\(receiver.origin)/post", "--method", "POST"
@@ -128,7 +129,8 @@ extension EndToEndTests {
                 let last = receiver.requests(to: "/put").last
                 #expect(last?.sha256 == sha256(bytes))
 
-                // An error is the receiver's word that nothing came of it; else nobody knows.
+                // After an error status the receiver has not taken the file; after any other end the delivery
+                // is unknown.
                 let ended = try await installation.await(post, .error, .success, .inDoubt, .tooManyTimes, in: store)
                 #expect(ended.status == posted, "\(ended.reason ?? "")")
                 #expect(receiver.requests(to: "/post").count == 1)
@@ -142,7 +144,7 @@ extension EndToEndTests {
         @Test(
             .enabled(if: runsSlowTests, "slow"),
             arguments: zip(["--success", "--cancel"], [CommandStatus.success, .cancelled]))
-        func `who knows what came of a command in doubt says so, and it is not sent again`(
+        func `resolve settles a command in doubt, and the command is not sent again`(
             word: String, status: CommandStatus
         ) async throws {
             try await Installation.with { installation in
@@ -150,7 +152,7 @@ extension EndToEndTests {
                 receiver.on("/post", .close(.body), .answer(201))
                 _ = try await installation.up()
                 let store = try installation.store()
-                let source = try installation.place.file("file", noise(1000))
+                let source = try installation.directory.file("file", noise(1000))
                 let id = try await installation.sluice(
                     "put", source, "--to", "\(receiver.origin)/post", "--method", "POST"
                 )
@@ -158,7 +160,7 @@ extension EndToEndTests {
                 try await installation.await(id, .inDoubt, in: store)
                 #expect(try await installation.sluice("resolve", "\(id)", word).code == 0)
                 #expect(try store.command(id)?.status == status)
-                // It is settled, and a second verdict is told so.
+                // A second resolve of a settled command fails.
                 let again = try await installation.sluice("resolve", "\(id)", "--retry")
                 #expect(again.code == 1 && (again.output + again.errors).contains("nothing to resolve"), "\(again)")
                 #expect(try await installation.sluice("submit", "noop", "--wait").code == 0)
@@ -166,13 +168,13 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a redirect is not followed: the command is given up and names where it leads`() async throws {
+        @Test func `a redirect is not followed, and the failed command names its target`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()
                 receiver.on("/old", .answer(307, headers: ["Location": "\(receiver.origin)/new"]))
                 receiver.on("/new", .answer(201))
                 _ = try await installation.up()
-                let source = try installation.place.file("file", noise(1000))
+                let source = try installation.directory.file("file", noise(1000))
                 let put = try await installation.sluice("put", source, "--to", "\(receiver.origin)/old", "--wait")
                 #expect(put.code == 1, "\(put)")
                 let command = try #require(try installation.store().command(put.ids[0]))
@@ -183,7 +185,7 @@ extension EndToEndTests {
         }
 
         @Test(.enabled(if: runsSlowTests, "slow"))
-        func `a destination that fails at first is tried again, and Retry-After is heeded`() async throws {
+        func `a destination that fails at first is tried again after its Retry-After`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()
                 receiver.on("/busy", .answer(503, headers: ["Retry-After": "2"]), .answer(201))
@@ -191,20 +193,21 @@ extension EndToEndTests {
                 receiver.on("/many", .answer(429, headers: ["Retry-After": "30"]))
                 _ = try await installation.up()
                 let store = try installation.store()
-                let source = try installation.place.file("file", noise(1000))
+                let source = try installation.directory.file("file", noise(1000))
                 let busy = try await installation.sluice("put", source, "--to", "\(receiver.origin)/busy").ids[0]
                 // A 503 before any answer to another command is not charged.
                 try await until("the 503") { receiver.requests(to: "/busy").first?.answered == 503 }
                 let broken = try await installation.sluice("put", source, "--to", "\(receiver.origin)/broken").ids[0]
                 let many = try await installation.sluice("put", source, "--to", "\(receiver.origin)/many").ids[0]
                 let refusal = try await installation.await(many, .error, in: store)
-                // Longer than its first backoff, which is 6.25 s at most.
+                // Longer than the first backoff of a command, which is at most 6.25 s.
                 #expect(refusal.retries == 1 && refusal.notBefore - refusal.updatedAt >= .seconds(30), "\(refusal)")
                 let failed = try await installation.await(broken, .error, in: store)
                 #expect(failed.retries == 1)
                 #expect(failed.reason?.contains("500") == true, "\(failed.reason ?? "")")
                 #expect(try await installation.await(busy, .success, in: store).retries == 0)
-                // Nobody comes back sooner than the destination asked for, neither to the store nor over the wire.
+                // Neither the store nor the wire shows a retry before the time that the destination asked
+                // for.
                 let timeline = try store.timeline(busy)
                 let refused = try #require(timeline.first { $0.status == .new && $0.claim == 1 })
                 let again = try #require(timeline.first { $0.status == .queued && $0.claim == 2 })
@@ -212,8 +215,8 @@ extension EndToEndTests {
                 let requests = receiver.requests(to: "/busy")
                 #expect(requests.map(\.answered) == [503, 201])
                 let (first, last) = (try #require(requests.first), try #require(requests.last))
-                #expect(last.began - first.lastByte >= 2)
-                // A person does not wait for the backoff.
+                #expect(last.began - first.lastByte >= .seconds(2))
+                // A manual retry does not wait for the backoff.
                 #expect(try await installation.sluice("retry", "\(broken)").code == 0)
                 try await installation.await(broken, .success, in: store)
                 let statuses = try store.timeline(broken).map(\.status)
@@ -222,12 +225,14 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `what no retry can mend is given up at once, with the destination's words`() async throws {
+        @Test func `a failure that no retry can repair ends the command at once, with the answer of the destination`()
+            async throws
+        {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()
                 receiver.on("/x", .answer(403, body: "not in this house"))
                 _ = try await installation.up()
-                let source = try installation.place.file("file", noise(10))
+                let source = try installation.directory.file("file", noise(10))
                 let put = try await installation.sluice("put", source, "--to", "\(receiver.origin)/x", "--wait")
                 #expect(put.code == 1)
                 let command = try #require(try installation.store().command(put.ids[0]))
@@ -238,21 +243,21 @@ extension EndToEndTests {
         }
 
         @Test(.enabled(if: runsSlowTests, "slow"))
-        func `a destination that is not there costs its commands nothing, and they go when it comes`()
+        func `commands to a missing destination wait uncharged, and succeed once it appears`()
             async throws
         {
             try await Installation.with { installation in
                 let port = try freePort()
                 _ = try await installation.up()
                 let store = try installation.store()
-                let to = try installation.place.directory("to")
-                let source = try installation.place.file("file", noise(10))
+                let to = try installation.directory.makeDirectory("to")
+                let source = try installation.directory.file("file", noise(10))
                 let id = try await installation.sluice("put", source, "--to", "http://127.0.0.1:\(port)/x").ids[0]
                 try await until("a first try") {
                     try store.command(id).map { $0.claim > 0 && $0.status == .new } ?? false
                 }
                 #expect(try store.command(id)?.retries == 0)
-                // Meanwhile others go through.
+                // Meanwhile uploads to another destination succeed.
                 #expect(try await installation.sluice("put", source, "--to", "file://\(to)/", "--wait").code == 0)
                 let receiver = try await installation.receiver(port: port)
                 try await installation.await(id, .success, in: store)
@@ -261,15 +266,14 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `cancel reaches the wire within 100 ms`() async throws {
+        @Test func `a cancellation reaches the wire within 100 ms`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver(hashes: false)
                 _ = try await installation.up()
                 let store = try installation.store()
-                let source = try installation.place.file("endless", [])
+                let source = try installation.directory.file("endless", [])
                 truncate(source, 1 << 40)
-                // In seconds.
-                var delays: [Double] = []
+                var delays: [Duration] = []
                 for number in 0..<7 {
                     let path = "/endless-\(number)"
                     let id = try await installation.sluice(
@@ -278,25 +282,25 @@ extension EndToEndTests {
                     try await until("bytes") { (receiver.requests(to: path).first?.bytes ?? 0) > 1 << 20 }
                     let cancel = try installation.start("cancel", "\(id)")
                     #expect(await cancel.end == .exited(0))
-                    let done = MonotonicMoment.now
+                    let done = MonotonicTime.now
                     let last = try await awaited("the end of its connection") {
                         receiver.requests(to: path).first { $0.ended != nil }?.lastByte
                     }
                     delays.append(last - done)
                     try await installation.await(id, .cancelled, in: store)
                 }
-                // One may be late, because the machine is shared: a single fdatasync of somebody else's may hold it up.
-                #expect(delays.count { $0 > 0.1 } <= 1, "\(delays)")
-                #expect(delays.allSatisfy { $0 <= 2 }, "\(delays)")
+                // One of them may be late: on a shared machine an fdatasync of another process may delay it.
+                #expect(delays.count { $0 > .milliseconds(100) } <= 1, "\(delays)")
+                #expect(delays.allSatisfy { $0 <= .seconds(2) }, "\(delays)")
                 print("cancel to last byte: \(delays)")
             }
         }
 
-        @Test func `spooled files are sent although the source is gone, and the spool is emptied`() async throws {
+        @Test func `a spooled file is sent although its source is gone, and its copy is deleted`() async throws {
             try await Installation.with { installation in
-                let to = try installation.place.directory("to")
+                let to = try installation.directory.makeDirectory("to")
                 let bytes = noise(123_456)
-                let source = try installation.place.file("gone", bytes)
+                let source = try installation.directory.file("gone", bytes)
                 let put = try await installation.sluice("put", source, "--to", "file://\(to)/", "--spool")
                 #expect(put.code == 0, "\(put.errors)")
                 try FileManager.default.removeItem(atPath: source)
@@ -310,10 +314,10 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `remove-source deletes after success and not before`() async throws {
+        @Test func `remove-source deletes the source after success and not before`() async throws {
             try await Installation.with { installation in
-                let to = try installation.place.directory("to")
-                let source = try installation.place.file("moved", noise(999))
+                let to = try installation.directory.makeDirectory("to")
+                let source = try installation.directory.file("moved", noise(999))
                 let put = try await installation.sluice("put", source, "--to", "file://\(to)/", "--remove-source")
                 #expect(contents(of: source) != nil)
                 _ = try await installation.up()
@@ -323,12 +327,12 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `wait says which source was kept, and why`() async throws {
+        @Test func `put --wait names the source that was kept, and the reason`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()
                 receiver.on("/in/kept", .answer(201, headers: [:], body: ""), .answer(500, headers: [:], body: ""))
                 _ = try await installation.up()
-                let source = try installation.place.file("kept", noise(999))
+                let source = try installation.directory.file("kept", noise(999))
                 let put = try await installation.sluice(
                     "put", source, "--to", "\(receiver.origin)/in/", "--remove-source", "--wait")
                 #expect(put.code == 0 && contents(of: source) != nil)
@@ -344,7 +348,7 @@ extension EndToEndTests {
                 let watch = try installation.start("watch", "--json")
                 try await until("the first event") { !watch.output.isEmpty }
                 let size = 300_000_000
-                let source = try installation.place.file("large", [])
+                let source = try installation.directory.file("large", [])
                 truncate(source, off_t(size))
                 let put = try await installation.sluice("put", source, "--to", "\(receiver.origin)/large", "--wait")
                 #expect(put.code == 0, "\(put.errors)")
@@ -358,22 +362,23 @@ extension EndToEndTests {
                     }.max() ?? 0
                 }
                 try await until("the whole size in events") { sent() >= Int64(size - size / 100) }
-                // What comes later would add to it: two more rounds of reports.
+                // Two more rounds of reports, because a later event would add to the sum. The passing of time
+                // is the condition.
                 let later = ContinuousClock.now + .seconds(0.6)
-                try await until("what came later") { ContinuousClock.now > later }
+                try await until("two more rounds of reports") { ContinuousClock.now > later }
                 #expect(abs(sent() - Int64(size)) <= Int64(size / 100))
             }
         }
 
         @Test(.enabled(if: runsSlowTests, "slow"))
-        func `bandwidth events come at least twice a second while bytes flow`() async throws {
+        func `bandwidth events appear at least twice a second while bytes flow`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver(hashes: false)
                 receiver.on("/slow", .slow(bytesPerSecond: 10_000_000))
                 _ = try await installation.up()
                 let watch = try installation.start("watch", "--json")
                 try await until("the first event") { !watch.output.isEmpty }
-                let source = try installation.place.file("large", [])
+                let source = try installation.directory.file("large", [])
                 truncate(source, 40_000_000)
                 let put = try await installation.sluice("put", source, "--to", "\(receiver.origin)/slow", "--wait")
                 #expect(put.code == 0, "\(put.errors)")
@@ -389,7 +394,7 @@ extension EndToEndTests {
                 let last = try #require(times.last)
                 #expect(last - first > .seconds(2), "\(times)")
                 #expect(times.count >= Int((last - first).milliseconds / 500), "\(times)")
-                // On an idle machine 250 ms each. A busy one may put one event off by as much as that again, and more.
+                // 250 ms each on an idle machine. A busy machine may delay one event by the same time again.
                 let gaps = zip(times, times.dropFirst()).map { $1 - $0 }
                 #expect(gaps.count { $0 > .milliseconds(750) } <= 1, "\(gaps)")
                 #expect(gaps.allSatisfy { $0 <= .seconds(2) }, "\(gaps)")

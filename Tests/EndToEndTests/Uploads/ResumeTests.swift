@@ -5,11 +5,11 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// Uploads that were cut by the death of everything.
+    /// Uploads that were interrupted by the death of every process.
     struct ResumeTests {
         private static let size = 8_000_000
 
-        /// A file, and a tus server that takes half of it and then nothing.
+        /// Makes a file, and a tus server that takes half of it and then stops reading.
         private static func half(
             of installation: Installation
         ) async throws -> (MisbehavingReceiver, bytes: [UInt8], file: String) {
@@ -17,10 +17,10 @@ extension EndToEndTests {
             receiver.on("/files", .answer(201, headers: ["Location": "/files/1"]))
             receiver.on("/files/1", .hang(.bytes(size / 2)))
             let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 / 251) }
-            return (receiver, bytes, try installation.place.file("a.bin", bytes))
+            return (receiver, bytes, try installation.directory.file("a.bin", bytes))
         }
 
-        /// It says how far it is, and takes the rest.
+        /// From now on the server answers with its offset and takes the rest.
         private static func takeRest(_ receiver: MisbehavingReceiver) {
             receiver.on(
                 "/files/1",
@@ -28,7 +28,7 @@ extension EndToEndTests {
                 .answer(204, headers: ["Upload-Offset": "\(size)"]))
         }
 
-        @Test(.enabled(if: runsSlowTests, "slow")) func `a tus upload goes on after the death of every process`()
+        @Test(.enabled(if: runsSlowTests, "slow")) func `a tus upload resumes after the death of every process`()
             async throws
         {
             try await Installation.with { installation in
@@ -70,11 +70,11 @@ extension EndToEndTests {
                 receiver.on("/files/1", try Behaviour("read 4M; wait 5s; read 8M; wait 5s; read; \(answer)"))
                 _ = try await installation.coordinator()
                 _ = try await installation.worker()
-                let file = try installation.place.file("a.bin", bytes)
+                let file = try installation.directory.file("a.bin", bytes)
                 let id = try await installation.sluice(
                     "put", file, "--to", "\(receiver.origin)/files", "--protocol", "tus"
                 ).ids[0]
-                try await until("the word that the receiver pauses") {
+                try await until("the report that the receiver pauses") {
                     try await installation.sluice("network", "--json").lines.contains {
                         $0.contains(receiver.origin) && $0.contains("the receiver pauses 1 transfer")
                     }
@@ -88,7 +88,7 @@ extension EndToEndTests {
         }
 
         @Test(.enabled(if: runsSlowTests, "slow"))
-        func `an upload that was cut goes on where it was in another worker`() async throws {
+        func `an interrupted upload resumes in another worker`() async throws {
             try await Installation.with { installation in
                 let (receiver, _, file) = try await Self.half(of: installation)
                 _ = try await installation.coordinator()
@@ -123,11 +123,11 @@ extension EndToEndTests {
         }
 
         @Test(.enabled(if: runsSlowTests, "slow"))
-        func `a copy to a file URL goes on after the death of every process`() async throws {
+        func `a copy to a file URL resumes after the death of every process`() async throws {
             try await Installation.with { installation in
                 let size = 1 << 30
-                let file = try installation.place.solidFile("a.bin", size)
-                let target = try installation.place.directory("target")
+                let file = try installation.directory.solidFile("a.bin", size)
+                let target = try installation.directory.makeDirectory("target")
                 let services = [try await installation.coordinator(), try await installation.worker()]
                 let id = try await installation.sluice("put", file, "--to", "file://\(target)/").ids[0]
                 func part() throws -> (path: String, size: Int)? {
@@ -140,7 +140,7 @@ extension EndToEndTests {
                 try await until("the first 16 MB") { try part().map { $0.size > 16 << 20 } ?? false }
                 for service in services { service.signal(SIGKILL) }
                 for service in services { _ = await service.end }
-                // Marked, to be told apart from what is copied again.
+                // Mark the copied part, so that the test can tell it from bytes that are copied again.
                 let left = try #require(try part(), "the copy was faster than the test")
                 let handle = try #require(FileHandle(forUpdatingAtPath: left.path))
                 try handle.seek(toOffset: UInt64(left.size - 1))
@@ -159,9 +159,9 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a protocol that there is not is refused with the ones that there are`() async throws {
+        @Test func `an unknown protocol is refused, and the error lists the known ones`() async throws {
             try await Installation.with { installation in
-                let file = try installation.place.file("a", [1])
+                let file = try installation.directory.file("a", [1])
                 let flag = try await installation.sluice(
                     "put", file, "--to", "http://127.0.0.1:1/x", "--protocol", "ftp")
                 #expect(flag.code == 64)

@@ -5,16 +5,16 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// What becomes of the copies of `put --spool`.
+    /// The life of the copies of `put --spool`.
     struct SpoolTests {
         private func copies(_ installation: Installation) throws -> [String] {
             try FileManager.default.contentsOfDirectory(atPath: "\(installation.data)/spool")
         }
 
-        @Test func `a copy goes with its command, however the data directory is spelled`() async throws {
+        @Test func `a copy is deleted with its command, however the data directory is spelled`() async throws {
             try await Installation.with { installation in
-                let source = try installation.place.file("a", [1, 2, 3])
-                let here = try #require(installation.place.path.split(separator: "/").last)
+                let source = try installation.directory.file("a", [1, 2, 3])
+                let here = try #require(installation.directory.path.split(separator: "/").last)
                 let spellings = [
                     ("./data", "./data"), ("data", "data/"), ("../\(here)/data", "./data"),
                     ("data/", installation.data), (installation.data, "./data/../data"),
@@ -37,8 +37,8 @@ extension EndToEndTests {
 
         @Test func `the same file under the same key is one command with one copy`() async throws {
             try await Installation.with { installation in
-                let source = try installation.place.file("a", [1, 2, 3])
-                let other = try installation.place.file("b", [4])
+                let source = try installation.directory.file("a", [1, 2, 3])
+                let other = try installation.directory.file("b", [4])
                 func put(_ file: String, _ more: String...) async throws -> Installation.Finished {
                     try await installation.run(
                         program: "\(Installation.bin)/sluice",
@@ -53,29 +53,29 @@ extension EndToEndTests {
                 let again = try await put(source, "--spool")
                 #expect(again.code == 0, "\(again.errors)")
                 #expect(again.ids == [id])
-                // It is the file that counts, copied or not.
+                // The key compares the file, spooled or not.
                 #expect(try await put(source).ids == [id])
                 let refused = try await put(other, "--spool")
                 #expect(refused.code == 65, "\(refused.errors)")
                 #expect(refused.errors.contains("\(id)"), "\(refused.errors)")
-                // Neither has left a copy, and the first still has its own.
+                // Neither of the two leaves a copy, and the first command still has its own.
                 #expect(try copies(installation).count == 1)
                 #expect(contents(of: copy) == [1, 2, 3])
             }
         }
 
         @Test(.enabled(if: runsSlowTests, "slow"), arguments: [SIGINT, SIGTERM, SIGHUP])
-        func `a long copy tells how far it is, and Ctrl-C leaves nothing of it, nor another end`(by signal: Int32)
+        func `a long copy shows its progress, and a signal removes it`(by signal: Int32)
             async throws
         {
             try await Installation.with { installation in
-                let small = try installation.place.file("small", [1])
-                let large = try installation.place.solidFile("large", 6 << 30)
+                let small = try installation.directory.file("small", [1])
+                let large = try installation.directory.solidFile("large", 6 << 30)
                 let terminal = try Pseudoterminal()
                 let put = try installation.start(
                     "put", small, large, "--spool", "--to", "file:///nowhere/", terminal: terminal)
                 try await until("a line of progress") { terminal.output.contains("copying  ") || put.ending != nil }
-                // Where the file system shares blocks, every copy is a short one.
+                // On a file system that shares blocks every copy is fast, and the test cannot interrupt one.
                 guard put.ending == nil else {
                     #expect(put.ending == .exited(0), "\(terminal.output)")
                     return
@@ -91,12 +91,14 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `what a killed put has left goes with the next one, with prune and with a coordinator`() async throws
+        @Test func `the copies of a killed put are deleted by the next put, by prune and by a coordinator`()
+            async throws
         {
             try await Installation.with { installation in
-                let source = try installation.place.file("a", [1, 2, 3])
-                let large = try installation.place.solidFile("large", 6 << 30)
-                /// - Returns: whether it left anything: where the file system shares blocks, every copy is a short one.
+                let source = try installation.directory.file("a", [1, 2, 3])
+                let large = try installation.directory.solidFile("large", 6 << 30)
+                /// - Returns: whether it left a copy; on a file system that shares blocks every copy is too
+                /// fast to interrupt.
                 func killed() async throws -> Bool {
                     let put = try installation.start("put", source, large, "--spool", "--to", "file:///nowhere/")
                     func parts() throws -> Int {
@@ -107,7 +109,7 @@ extension EndToEndTests {
                         try put.ending != nil || access("\(installation.data)/spool", F_OK) == 0 && parts() == 2
                     }
                     guard put.ending == nil else { return false }
-                    // What is under way is nobody else's.
+                    // The copy of a running put belongs to it.
                     #expect(try await installation.sluice("prune").code == 0)
                     #expect(try parts() == 2)
                     put.signal(SIGKILL)
@@ -130,7 +132,7 @@ extension EndToEndTests {
                 try await until("the spool is swept") { try copies(installation).count == 1 }
                 coordinator.signal(SIGTERM)
                 #expect(try await coordinator.end(within: .seconds(10)) == .exited(0))
-                // The copy of the command that is there has stayed.
+                // The copy of the existing command remains.
                 for copy in try copies(installation) {
                     #expect(contents(of: "\(installation.data)/spool/\(copy)") == [1, 2, 3])
                 }

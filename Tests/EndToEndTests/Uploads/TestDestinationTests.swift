@@ -3,16 +3,16 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// The program TestDestination, over its control socket.
+    /// The program TestDestination, controlled over its socket.
     @Suite(.enabled(if: program("curl") != nil, "curl is not installed"))
     struct TestDestinationTests {
-        @Test func `a script that is sent is followed, one that is wrong is refused by its line`() async throws {
+        @Test func `a script that is sent is followed, and a wrong one is refused with its line`() async throws {
             try await Installation.with { installation in
-                let place = installation.place
+                let directory = installation.directory
                 let identity = TestIdentity.selfSigned
-                let certificate = try place.file("a.pem", Array(identity.certificate.utf8))
-                let key = try place.file("a.key", Array(identity.key.utf8))
-                let (port, socket) = (try freePort(), "\(place.path)/control.sock")
+                let certificate = try directory.file("a.pem", Array(identity.certificate.utf8))
+                let key = try directory.file("a.key", Array(identity.key.utf8))
+                let (port, socket) = (try freePort(), "\(directory.path)/control.sock")
                 let tool = try installation.start(
                     program: "\(Installation.bin)/TestDestination",
                     ["127.0.0.1", "\(port)", socket, certificate, key])

@@ -10,7 +10,7 @@ import Work
     private func withHarness(_ body: (UploadHarness, String) async throws -> Void) async throws {
         let harness = try UploadHarness()
         defer { harness.directory.remove() }
-        try await body(harness, try harness.directory.directory("target"))
+        try await body(harness, try harness.directory.makeDirectory("target"))
     }
 
     private func type(_ path: String) -> mode_t? {
@@ -53,7 +53,7 @@ import Work
     @Test func `a symbolic link stays, and the file that it leads to is replaced`() async throws {
         try await withHarness { harness, target in
             let file = try harness.directory.file("a", [4])
-            let real = try harness.directory.directory("real")
+            let real = try harness.directory.makeDirectory("real")
             _ = try harness.directory.file("real/old", [1, 2])
             // Absolute, relative, through another link, and to where nothing stands yet.
             #expect(symlink("\(real)/old", "\(target)/absolute") == 0)
@@ -108,7 +108,7 @@ import Work
             let file = try harness.directory.file("a", [4])
             for (mode, umask, expected) in [(0o644, 0, 0o644), (0o755, 0o022, 0o755), (0o666, 0o027, 0o640)] {
                 chmod(file, mode_t(mode))
-                let spool = Spool(directory: try harness.directory.directory("spool"), umask: UInt32(umask))
+                let spool = Spool(directory: try harness.directory.makeDirectory("spool"), umask: UInt32(umask))
                 let payload = try spool.take(["file": .string(file), "to": .string("file://\(target)/x")])
                 #expect(try permissions(#require(payload["file"]?.string)) == 0o600)
                 _ = try await harness.run(UploadHarness.execution(try harness.operation.inspect(payload)).execution)

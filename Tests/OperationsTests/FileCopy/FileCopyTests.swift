@@ -10,7 +10,7 @@ import Work
     private func withHarness(_ body: (UploadHarness, String) async throws -> Void) async throws {
         let harness = try UploadHarness()
         defer { harness.directory.remove() }
-        try await body(harness, try harness.directory.directory("target"))
+        try await body(harness, try harness.directory.makeDirectory("target"))
     }
 
     private func names(_ directory: String) throws -> [String] {

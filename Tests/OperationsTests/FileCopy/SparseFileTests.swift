@@ -10,7 +10,7 @@ import Work
     private func withHarness(_ body: (UploadHarness, String) async throws -> Void) async throws {
         let harness = try UploadHarness()
         defer { harness.directory.remove() }
-        try await body(harness, try harness.directory.directory("target"))
+        try await body(harness, try harness.directory.makeDirectory("target"))
     }
 
     private func facts(_ path: String) throws -> stat {
@@ -76,7 +76,7 @@ import Work
             let file = "\(harness.directory.path)/a"
             try holes(file, 48 << 20, data: [0, 8 << 20])
             var copied: Int64 = 0
-            let spool = Spool(directory: try harness.directory.directory("spool"))
+            let spool = Spool(directory: try harness.directory.makeDirectory("spool"))
             let payload = try spool.take(["file": .string(file), "to": "http://h/in/"], copied: { copied += $0 })
             let copy = try #require(payload["file"]?.string)
             sync()

@@ -1,3 +1,4 @@
+import Host
 import TestSupport
 import Testing
 
@@ -179,7 +180,7 @@ struct ScriptedServerTests {
                 #expect(server.holds("/\(body.count)", Array(body.utf8)))
             }
             // No pause follows the last byte.
-            let pauses = server.requests.map { Int((($0.answeredAt ?? .now) - $0.began) / 0.15) }
+            let pauses = server.requests.map { Int((($0.answeredAt ?? .now) - $0.began) / .milliseconds(150)) }
             #expect(pauses == [2, 1, 0])
         }
     }

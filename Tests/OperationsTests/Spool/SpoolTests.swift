@@ -9,7 +9,7 @@ import Work
     private func withSpool(_ body: (Spool, UploadHarness) async throws -> Void) async throws {
         let harness = try UploadHarness()
         defer { harness.directory.remove() }
-        try await body(Spool(directory: try harness.directory.directory("spool")), harness)
+        try await body(Spool(directory: try harness.directory.makeDirectory("spool")), harness)
     }
 
     @Test(arguments: [0, 5_000_000])
@@ -34,7 +34,7 @@ import Work
 
     @Test func `delivers the copy whatever becomes of the original, and removes it`() async throws {
         try await withReceiver { receiver, harness in
-            let spool = Spool(directory: try harness.directory.directory("spool"))
+            let spool = Spool(directory: try harness.directory.makeDirectory("spool"))
             let file = try harness.directory.file("a", sample(1000))
             let payload = try spool.take(["file": .string(file), "to": .string("\(receiver.origin)/in/")])
             unlink(file)
@@ -59,7 +59,7 @@ import Work
                 return try await child.end(within: .seconds(30)) == .exited(0)
             }
             let image = try harness.hollowFile(400 << 20, name: "image")
-            let mounted = try harness.directory.directory("mounted")
+            let mounted = try harness.directory.makeDirectory("mounted")
             try #require(try await run("mkfs.xfs", "-q", image))
             // A container may be denied mounting; there is nothing to see then.
             guard try await run("mount", "-o", "loop", image, mounted) else { return }
@@ -96,7 +96,7 @@ import Work
     @Test func `a copy moves to another spool, and its payload with it`() async throws {
         try await withSpool { spool, harness in
             let file = try harness.directory.file("a", [1, 2, 3])
-            let stage = Spool(directory: try harness.directory.directory("spool/stage"))
+            let stage = Spool(directory: try harness.directory.makeDirectory("spool/stage"))
             let staged = try stage.take(["file": .string(file), "to": "http://h/in/"])
             let payload = try spool.adopt(staged)
             try spool.sync()

@@ -1,1 +1,1 @@
-// Nothing to call: whoever links this target has its tests run one after the other.
+// There is nothing to call: linking this target runs the tests one at a time.

@@ -1,4 +1,4 @@
-/// The few values of the Distinguished Encoding Rules (X.690) that a certificate is made of.
+/// The values of the Distinguished Encoding Rules (X.690) that a certificate needs.
 enum DER {
     static let `true`: [UInt8] = [0x01, 0x01, 0xFF]
 
@@ -15,7 +15,7 @@ enum DER {
 
     static func sequence(_ parts: [[UInt8]]) -> [UInt8] { tagged(0x30, parts.flatMap { $0 }) }
     static func set(_ part: [UInt8]) -> [UInt8] { tagged(0x31, part) }
-    /// - Parameter bytes: big-endian; the first is below 0x80.
+    /// - Parameter bytes: the big-endian number; the first byte is below 0x80.
     static func integer(_ bytes: [UInt8]) -> [UInt8] { tagged(0x02, bytes) }
     static func octetString(_ bytes: [UInt8]) -> [UInt8] { tagged(0x04, bytes) }
     static func bitString(_ bytes: [UInt8]) -> [UInt8] { tagged(0x03, [0] + bytes) }

@@ -1,4 +1,4 @@
-/// Text for bytes (RFC 7468).
+/// Encodes bytes as text (RFC 7468).
 enum PEM {
     static func text(_ label: String, _ bytes: [UInt8]) -> String {
         var text = "-----BEGIN \(label)-----\n"

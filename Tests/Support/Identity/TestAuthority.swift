@@ -1,9 +1,9 @@
 internal import Crypto
 
-/// A certification authority of a test: a root that has signed itself, or one that another has issued. Certificates are
+/// A certificate authority of a test: a self-signed root, or an intermediate authority. Certificates are
 /// X.509 version 3 (RFC 5280) with keys and signatures of P-256.
 package struct TestAuthority: Sendable {
-    /// When a certificate is valid, in seconds since 1970.
+    /// The validity of a certificate, in seconds since 1970.
     package struct Validity: Sendable, Equatable {
         package var from: Int64
         package var until: Int64
@@ -23,19 +23,20 @@ package struct TestAuthority: Sendable {
 
     private let name: String
     private let key: P256.Signing.PrivateKey
-    /// Its own certificate, in PEM.
+    /// The certificate of the authority, in PEM.
     package let certificate: String
-    /// Those that a server has to send so that a client finds the root, in PEM; empty of a root.
+    /// The certificates between this authority and the root, in PEM, which a server has to send; empty for a
+    /// root.
     private let chain: String
 
-    /// A root.
-    /// - Parameter hosts: names and IPv4 addresses that its own certificate is for.
+    /// Makes a root.
+    /// - Parameter hosts: the names and IPv4 addresses of its own certificate.
     package init(_ name: String, hosts: [String] = [], validity: Validity = .always) {
         let key = P256.Signing.PrivateKey()
         self.name = name
         self.key = key
         certificate = Self.sign(
-            CertificateFacts(subject: name, issuer: name, hosts: hosts, validity: validity, isAuthority: true),
+            CertificateFields(subject: name, issuer: name, hosts: hosts, validity: validity, isAuthority: true),
             key.publicKey, by: key)
         chain = ""
     }
@@ -47,38 +48,38 @@ package struct TestAuthority: Sendable {
         self.chain = chain
     }
 
-    /// Its own certificate and key, for a server.
+    /// The certificate and key of the authority, for a server.
     package var identity: TestIdentity { TestIdentity(certificate: certificate, key: key.pemRepresentation + "\n") }
 
-    /// Another authority that this one has issued.
+    /// Issues an intermediate authority.
     package func authority(_ name: String) -> TestAuthority {
         let key = P256.Signing.PrivateKey()
         let certificate = Self.sign(
-            CertificateFacts(subject: name, issuer: self.name, hosts: [], validity: .always, isAuthority: true),
+            CertificateFields(subject: name, issuer: self.name, hosts: [], validity: .always, isAuthority: true),
             key.publicKey, by: self.key)
         return TestAuthority(name, key: key, certificate: certificate, chain: certificate + chain)
     }
 
-    /// A certificate for a server or a client.
-    /// - Parameter hosts: names and IPv4 addresses that it is for; the first is its subject.
+    /// Issues a certificate for a server or a client.
+    /// - Parameter hosts: the names and IPv4 addresses of the certificate; the first is its subject.
     package func issue(_ hosts: String..., validity: Validity = .always) -> TestIdentity {
         let key = P256.Signing.PrivateKey()
         let certificate = Self.sign(
-            CertificateFacts(
+            CertificateFields(
                 subject: hosts.first ?? "nameless", issuer: name, hosts: hosts, validity: validity, isAuthority: false),
             key.publicKey, by: self.key)
         return TestIdentity(certificate: certificate + chain, key: key.pemRepresentation + "\n")
     }
 
     private static func sign(
-        _ facts: CertificateFacts, _ key: P256.Signing.PublicKey, by issuer: P256.Signing.PrivateKey
+        _ facts: CertificateFields, _ key: P256.Signing.PublicKey, by issuer: P256.Signing.PrivateKey
     ) -> String {
         let content = facts.encoded(publicKey: [UInt8](key.derRepresentation))
         do {
             let signature = [UInt8](try issuer.signature(for: content).derRepresentation)
             return PEM.text(
                 "CERTIFICATE",
-                DER.sequence([content, CertificateFacts.algorithm, DER.bitString(signature)]))
+                DER.sequence([content, CertificateFields.algorithm, DER.bitString(signature)]))
         } catch {
             preconditionFailure("a key in memory signs: \(error)")
         }

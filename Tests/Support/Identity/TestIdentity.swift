@@ -2,19 +2,19 @@ internal import NIOSSL
 
 /// A certificate, the chain behind it, and its key, all in PEM. For tests on this host only: the key is public.
 package struct TestIdentity: Sendable {
-    /// The certificate first, then those that have issued it, up to and without the root.
+    /// The certificate, then the certificates of its issuers without the root.
     package var certificate: String
     package var key: String
 
     /// - Parameters:
-    ///   - certificate: in PEM, with its chain.
-    ///   - key: in PEM.
+    ///   - certificate: the certificate with its chain, in PEM.
+    ///   - key: the private key, in PEM.
     package init(certificate: String, key: String) {
         self.certificate = certificate
         self.key = key
     }
 
-    /// Which versions of TLS a server speaks.
+    /// The TLS versions of a server.
     package enum Versions: Sendable {
         /// 1.2 and 1.3.
         case modern
@@ -24,10 +24,12 @@ package struct TestIdentity: Sendable {
         case obsolete
     }
 
-    /// Signed by itself for `localhost` and 127.0.0.1, from 2000 to 2125, so that no clock of a test makes it invalid.
+    /// A self-signed identity for `localhost` and 127.0.0.1, valid from 2000 to 2125, so that it is valid for
+    /// every clock of a test.
     package static let selfSigned = TestAuthority("Test server", hosts: ["localhost", "127.0.0.1"]).identity
 
-    /// - Parameter clientRoots: a client has to show a certificate that one of these has issued; nil: it need not.
+    /// - Parameter clientRoots: the issuers of the certificate that a client must present; nil if it needs
+    /// none.
     func serverContext(clientRoots: String?, versions: Versions) throws -> NIOSSLContext {
         let chain = try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8))
         let key = try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem)

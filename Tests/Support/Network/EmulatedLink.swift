@@ -1,17 +1,18 @@
 package import Commands
 
-/// A link as a test wants it. What counts are IP packets: of 1,500 bytes, TCP carries ``payloadShare``.
+/// The properties of an emulated link. Rates count IP packets; of a packet of 1,500 bytes TCP carries
+/// ``payloadShare``.
 package struct EmulatedLink: Sendable, Equatable {
-    /// Bits per second each way; nil: no limit.
+    /// The rate in each direction, in bits per second; nil for no limit.
     package var rate: Double?
-    /// One way.
+    /// The delay in one direction.
     package var delay: Duration
-    /// Probability that a packet is lost, from 0 to 1.
+    /// The probability that a packet is lost, from 0 to 1.
     package var loss: Double
-    /// Bytes that wait in each direction before packets are dropped; nil: what fills the link for a round trip, 150,000
-    /// at least (at 2 Mbit/s that is 0.6 s, as in a cheap modem).
+    /// The size of the queue in each direction, in bytes; nil for the traffic of a round trip, at least
+    /// 150,000 (0.6 s at 2 Mbit/s, as in a cheap modem).
     package var queue: Int?
-    /// Every SYN towards the servers with a multiple of this number is answered by RST; nil: none is.
+    /// Each SYN to the servers whose number is a multiple of this is answered with RST; nil for none.
     package var resetEvery: Int?
 
     package init(
@@ -24,15 +25,16 @@ package struct EmulatedLink: Sendable, Equatable {
         self.resetEvery = resetEvery
     }
 
-    /// With rate in Mbit/s and the round trip's time.
+    /// Makes a link from a rate in Mbit/s and a round-trip time.
     package static func megabits(_ rate: Double, roundTrip: Duration = .milliseconds(50), loss: Double = 0) -> Self {
         EmulatedLink(rate: rate * 1e6, delay: roundTrip / 2, loss: loss)
     }
 
-    /// What TCP carries of a full packet: 20 bytes of IP and 32 of TCP with its time stamps are the rest.
+    /// The share of payload in a full packet; the IP header has 20 bytes, and the TCP header with time stamps
+    /// 32.
     package static let payloadShare = 1448.0 / 1500
 
-    /// Bytes per second that TCP can carry.
+    /// The maximum payload of TCP in bytes per second.
     package var payloadCeiling: Double { (rate ?? .infinity) / 8 * Self.payloadShare }
 
     package var json: JSONValue {

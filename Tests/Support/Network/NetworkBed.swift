@@ -1,31 +1,32 @@
 package import Commands
 internal import Foundation
+package import Host
 internal import Synchronization
 
-/// Two networks on this machine, a client's and a servers', with an emulated link between; needs no root, but that the
-/// system lets everybody make user namespaces, and TUN for more than a rate.
+/// Two network namespaces on this machine, one for the client and one for the servers, with an emulated link between.
+/// It needs no root, but a system that permits user namespaces, and TUN for more than a rate limit.
 ///
-/// Destination number i, from 1, has the address 10.77.i.1; the client is 10.77.0.1. Whatever runs in the networks ends
-/// with ``finish()``, and also when the process that made the bed is killed.
+/// Destination number i, from 1, has the address 10.77.i.1; the client has 10.77.0.1. The processes in the networks
+/// end with ``finish()``, and also when the process that made the bed is killed.
 package final class NetworkBed: Sendable {
     package enum Side: String, Sendable { case client, server }
     package enum Direction: String, Sendable { case up, down }
     package enum Shaper: String, Sendable {
-        /// TUN where it may be opened, else the token bucket.
+        /// TUN if the process may open it, otherwise the token bucket.
         case auto
-        /// Rate, delay, loss, blackout, links of single destinations.
+        /// Supports rate, delay, loss, blackout, and links of single destinations.
         case tun
-        /// The kernel's token bucket on a veth pair: one rate for everything.
+        /// The kernel's token bucket on a veth pair: supports one rate for all traffic.
         case tbf
     }
 
-    package struct Plan: Sendable {
+    package struct Configuration: Sendable {
         package var shaper: Shaper
-        /// TCP congestion control of all connections: `cubic`, `bbr` or what the kernel has.
+        /// The TCP congestion control of all connections: `cubic`, `bbr` or another one of the kernel.
         package var congestion: String
-        /// What all destinations share.
+        /// The link that all destinations share.
         package var uplink: EmulatedLink
-        /// A link of its own for each destination, below the shared one, or nil for none.
+        /// The link of each destination behind the shared one; nil for none.
         package var destinations: [EmulatedLink?]
 
         package init(
@@ -46,8 +47,8 @@ package final class NetworkBed: Sendable {
         }
     }
 
-    package let plan: Plan
-    /// The shaper that runs: `tun` or `tbf`.
+    package let configuration: Configuration
+    /// The shaper in use: `tun` or `tbf`.
     package let shaper: String
     private let directory: String
     private let emulator: ChildProcess
@@ -56,7 +57,7 @@ package final class NetworkBed: Sendable {
     private let children = Mutex<[ChildProcess]>([])
     private let started = Atomic(0)
 
-    /// Why no bed can be made here, in a sentence; nil where one can.
+    /// The reason why this machine cannot make a bed; nil if it can.
     package static let obstacle: String? = {
         if isQuickRun { return "a quick run has no emulated links" }
         guard let unshare = program("unshare"), program("nsenter") != nil, program("ip") != nil else {
@@ -72,11 +73,11 @@ package final class NetworkBed: Sendable {
             ? nil : "this system permits no user namespaces (“unshare -Urn true” fails)"
     }()
 
-    /// Why nothing but a rate can be emulated here; nil where everything can.
+    /// The reason why this machine can emulate at most a rate; nil if it can emulate every property.
     package static let obstacleOfPackets: String? =
-        obstacle ?? (access("/dev/net/tun", R_OK | W_OK) == 0 ? nil : "/dev/net/tun may not be opened")
+        obstacle ?? (access("/dev/net/tun", R_OK | W_OK) == 0 ? nil : "cannot open /dev/net/tun")
 
-    /// cubic and bbr, as far as this kernel has them: nobody loads a module from within a user namespace.
+    /// cubic and bbr, if this kernel has loaded them: no process can load a module from a user namespace.
     package static let congestionControls: [String] = {
         let names = contents(of: "/proc/sys/net/ipv4/tcp_available_congestion_control") ?? []
         let known = String(decoding: names, as: UTF8.self).split(whereSeparator: \.isWhitespace)
@@ -84,15 +85,15 @@ package final class NetworkBed: Sendable {
     }()
 
     /// - Parameters:
-    ///   - directory: an existing one, for logs and sockets.
-    ///   - bin: where the program LinkEmulator is; beside this one when nil.
-    package init(_ plan: Plan, in directory: String, bin: String? = nil) async throws {
+    ///   - directory: an existing directory for logs and sockets.
+    ///   - bin: the directory of the program LinkEmulator; nil for that of this program.
+    package init(_ configuration: Configuration, in directory: String, bin: String? = nil) async throws {
         if let obstacle = Self.obstacle { throw Missed("no network bed: \(obstacle)") }
-        self.plan = plan
+        self.configuration = configuration
         self.directory = directory
         let socket = "\(directory)/link.sock"
         let emulator = try ChildProcess(
-            [program("unshare")!, "-Urn", "\(bin ?? Self.bin)/LinkEmulator", socket, plan.json.text],
+            [program("unshare")!, "-Urn", "\(bin ?? Self.bin)/LinkEmulator", socket, configuration.json.text],
             log: "\(directory)/link")
         self.emulator = emulator
         do {
@@ -102,7 +103,7 @@ package final class NetworkBed: Sendable {
             let bed = try await control.ask(["ask": "bed"])
             guard let shaper = bed["shaper"]?.string, let client = bed["client"]?.integer,
                 let server = bed["server"]?.integer
-            else { throw Missed("the link emulator said \(bed.text)") }
+            else { throw Missed("unexpected answer of the link emulator: \(bed.text)") }
             self.shaper = shaper
             func prefix(_ descriptor: Int64) -> [String] {
                 [
@@ -117,16 +118,16 @@ package final class NetworkBed: Sendable {
         }
     }
 
-    /// Beside the program that runs.
+    /// The directory of the running program, or `SLUICE_BIN`.
     package static let bin =
         ProcessInfo.processInfo.environment["SLUICE_BIN"]
         ?? URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
 
-    /// Runs `body` with a bed, which is gone afterwards, whatever happens.
+    /// Runs `body` with a bed, which is removed also after a failure.
     package static func with(
-        _ plan: Plan, in directory: String, _ body: (NetworkBed) async throws -> Void
+        _ configuration: Configuration, in directory: String, _ body: (NetworkBed) async throws -> Void
     ) async throws {
-        let bed = try await NetworkBed(plan, in: directory)
+        let bed = try await NetworkBed(configuration, in: directory)
         do {
             try await body(bed)
         } catch {
@@ -136,10 +137,10 @@ package final class NetworkBed: Sendable {
         await bed.finish()
     }
 
-    /// Ends every process in the networks, by its id, and so the networks.
+    /// Ends every process in the networks by its id, and so the networks.
     package func finish() async {
         for child in children.withLock({ $0 }).reversed() { await child.finish() }
-        // Alone, it ends whoever else is in its networks, and then itself.
+        // Without a connection, the emulator ends the other processes in its networks, and then itself.
         control.close()
         _ = try? await emulator.end(within: .seconds(10))
         await emulator.finish()
@@ -147,10 +148,10 @@ package final class NetworkBed: Sendable {
 
     // MARK: Processes
 
-    /// What to put before a command line so that it runs in one of the networks, with the same process id.
+    /// The arguments before a command line that let it run in one of the networks, with the same process id.
     package func prefix(_ side: Side) -> [String] { prefixes[side]! }
 
-    /// Starts a program in one of the networks; it is killed when the bed ends.
+    /// Starts a program in one of the networks. It is killed when the bed ends.
     package func start(
         in side: Side, _ arguments: [String], environment: [String: String?] = [:], log: String? = nil
     ) throws -> ChildProcess {
@@ -163,8 +164,8 @@ package final class NetworkBed: Sendable {
     }
 
     /// Runs a program in one of the networks to its end.
-    /// - Returns: what it printed.
-    /// - Throws: ``Missed`` where it fails.
+    /// - Returns: its standard output.
+    /// - Throws: ``Missed`` if it fails.
     @discardableResult
     package func run(in side: Side, _ arguments: String...) async throws -> String {
         let child = try start(in: side, [program(arguments[0]) ?? arguments[0]] + arguments.dropFirst())
@@ -177,75 +178,77 @@ package final class NetworkBed: Sendable {
 
     // MARK: The link
 
-    /// Changes the shared link, or a destination's own, while traffic flows.
+    /// Changes the shared link or that of a destination while traffic flows.
     /// - Parameters:
-    ///   - destination: its number from 1; nil for the shared link.
-    ///   - direction: both when nil.
-    /// - Returns: when the change was made.
+    ///   - destination: the number of the destination, from 1; nil for the shared link.
+    ///   - direction: nil for both directions.
+    /// - Returns: the time of the change.
     @discardableResult
     package func change(
         _ link: EmulatedLink, destination: Int? = nil, direction: Direction? = nil
-    ) async throws -> MonotonicMoment {
+    ) async throws -> MonotonicTime {
         try await change(link.json, destination, direction)
     }
 
-    /// Silence: what is under way is lost, and whatever comes, and nobody is told; or its end.
+    /// Starts or ends a blackout, in which packets in flight and later ones are lost without a notification.
     @discardableResult
     package func blackout(
         _ isDark: Bool, destination: Int? = nil, direction: Direction? = nil
-    ) async throws -> MonotonicMoment {
+    ) async throws -> MonotonicTime {
         try await change(["blackout": .bool(isDark)], destination, direction)
     }
 
     private func change(
         _ change: JSONValue, _ destination: Int?, _ direction: Direction?
-    ) async throws -> MonotonicMoment {
+    ) async throws -> MonotonicTime {
         var members = change.members ?? []
         members.append(.init("change", .string(destination.map { "10.77.\($0).1" } ?? "*")))
         if let direction { members.append(.init("direction", .string(direction.rawValue))) }
-        return MonotonicMoment(nanoseconds: try await control.ask(.object(members))["at"]?.integer ?? 0)
+        return MonotonicTime(nanoseconds: try await control.ask(.object(members))["at"]?.integer ?? 0)
     }
 
-    /// Packets and bytes of every link and direction, delivered, dropped and lost.
+    /// The delivered, dropped and lost packets and bytes of every link and direction.
     package func links() async throws -> JSONValue { try await control.ask(["ask": "links"])["links"] ?? .null }
 
-    /// Bytes of packets that have left the shared link in a direction, and when that was so.
-    package func delivered(_ direction: Direction) async throws -> (bytes: Int64, at: MonotonicMoment) {
+    /// The bytes of packets that have left the shared link in a direction, and the time of the reading.
+    package func delivered(_ direction: Direction) async throws -> (bytes: Int64, at: MonotonicTime) {
         let answer = try await control.ask(["ask": "links"])
         guard let bytes = answer["links"]?.elements?.first?[direction.rawValue]?["bytes"]?.integer,
             let at = answer["at"]?.integer
         else { throw Missed("\(shaper) does not count packets") }
-        return (bytes, MonotonicMoment(nanoseconds: at))
+        return (bytes, MonotonicTime(nanoseconds: at))
     }
 
-    /// What each TCP flow has put on the wire towards the servers.
-    package func flows(since: MonotonicMoment = MonotonicMoment(nanoseconds: 0)) async throws -> [SentFlow] {
+    /// The bytes that each TCP flow has sent to the servers.
+    package func flows(since: MonotonicTime = .zero) async throws -> [SentFlow] {
         let answer = try await control.ask(["ask": "flows", "since": .integer(since.nanoseconds)])
         let step = answer["step"]?.integer ?? 1
         return (answer["flows"]?.elements ?? []).compactMap { SentFlow($0, step: step) }
     }
 
-    /// Takes the client's default route away, as a lost link does, and tells the kernel's listeners; or gives it back.
+    /// Removes the default route of the client, as the loss of a link does, or adds it. The kernel notifies
+    /// its listeners.
     package func setRoute(_ isThere: Bool) async throws {
         if isThere {
             try await run(
                 in: .client, "ip", "route", "add", "default", "dev", "sluice0", "src", "10.77.0.1", "congctl",
-                plan.congestion)
+                configuration.congestion)
         } else {
             try await run(in: .client, "ip", "route", "del", "default")
         }
     }
 
-    /// Gives the client another address, as another network does: what goes on with the old one is lost in silence.
+    /// Gives the client another address, as a change of the network does. Packets with the old address are
+    /// lost silently.
     package func setAddress(_ address: String) async throws {
         try await run(in: .client, "ip", "address", "add", "\(address)/32", "dev", "sluice0")
         try await run(
             in: .client, "ip", "route", "replace", "default", "dev", "sluice0", "src", address, "congctl",
-            plan.congestion)
+            configuration.congestion)
         try await run(in: .client, "ip", "address", "del", "10.77.0.1/32", "dev", "sluice0")
     }
 
-    /// Takes the client's interface down, with its route, or up again.
+    /// Sets the interface of the client down, with its route, or up again.
     package func setInterface(_ isUp: Bool) async throws {
         try await run(in: .client, "ip", "link", "set", "sluice0", isUp ? "up" : "down")
         if isUp { try await setRoute(true) }

@@ -1,25 +1,25 @@
 internal import Foundation
 
-/// A real Apache httpd with mod_dav on a free port of 127.0.0.1, from Debian's `apache2-bin`. Everything it writes is in a
-/// directory of the test. For tests that are enabled where ``isInstalled``.
+/// A real Apache httpd with mod_dav on a free port of 127.0.0.1, from Debian's `apache2-bin`. It writes only
+/// into a directory of the test. Enable a test that uses it by ``isInstalled``.
 package final class ApacheServer: Sendable {
     package static var isInstalled: Bool { program("apache2") != nil && access(modules, R_OK) == 0 }
 
     private static let modules = "/usr/lib/apache2/modules"
 
     package let port: Int
-    /// What was put to `/x` is the file `x` in here.
+    /// A PUT to `/x` makes the file `x` in this directory.
     package let root: String
     private let process: ChildProcess
 
-    /// Starts it and waits until it takes connections.
+    /// Starts the server and waits until it accepts connections.
     /// - Parameter directory: an existing directory for its configuration, logs and files.
     package init(in directory: String) async throws {
         guard let apache = program("apache2") else { throw Missed("apache2 is not installed") }
         let base = "\(directory)/apache"
         let root = "\(base)/files"
         self.root = root
-        // It refuses to serve as root; then it serves as nobody, who must be let in.
+        // Apache refuses to serve as root. It then runs as user 65534, which needs access to the directories.
         for path in [base, root, "\(base)/locks"] { mkdir(path, 0o700) }
         if geteuid() == 0 {
             for path in [directory, base] { chmod(path, 0o711) }
@@ -42,7 +42,7 @@ package final class ApacheServer: Sendable {
         ServerRoot "\(base)"
         ServerName 127.0.0.1
         Listen 127.0.0.1:\(port)
-        \(geteuid() == 0 ? "User nobody\nGroup nogroup" : "")
+        \(geteuid() == 0 ? "User #65534\nGroup #65534" : "")
         PidFile "\(base)/pid"
         ErrorLog "\(base)/error.log"
         DefaultRuntimeDir "\(base)"

@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// A port of 127.0.0.1 that nobody listens on at this moment.
+/// Finds a port of 127.0.0.1 without a listener.
 package func freePort() throws -> Int {
     let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(socket) }
     return try bindToFreePort(socket)
 }
 
-private func bindToFreePort(_ socket: CInt) throws -> Int {
+func bindToFreePort(_ socket: CInt) throws -> Int {
     var address = loopback(port: 0)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let status = withUnsafeMutablePointer(to: &address) { pointer in
@@ -19,34 +19,7 @@ private func bindToFreePort(_ socket: CInt) throws -> Int {
     return Int(UInt16(bigEndian: address.sin_port))
 }
 
-/// A port of 127.0.0.1 that drops whoever knocks: its queue of connections is full, and nobody takes from it.
-package final class FullListener: Sendable {
-    package let port: Int
-    private let sockets: [CInt]
-
-    package init() throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        port = try bindToFreePort(listener)
-        guard listen(listener, 0) == 0 else { throw Missed("nobody can listen on port \(port)") }
-        // A queue of 0 takes one; the next may be on its way.
-        let clients = (0..<3).map { _ in
-            socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
-        }
-        sockets = [listener] + clients
-        var address = loopback(port: port)
-        for client in clients {
-            withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    _ = connect(client, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-                }
-            }
-        }
-    }
-
-    deinit { for socket in sockets { close(socket) } }
-}
-
-/// Whether somebody takes connections to a port of 127.0.0.1.
+/// Whether a process accepts connections to a port of 127.0.0.1.
 package func isListening(_ port: Int) -> Bool {
     let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(socket) }
@@ -58,7 +31,7 @@ package func isListening(_ port: Int) -> Bool {
     }
 }
 
-/// The descriptors, below 1024, of this process's connections to a port of loopback.
+/// The descriptors below 1,024 of the connections of this process to a loopback port.
 package func descriptors(connectedTo port: Int) -> [CInt] {
     (3..<CInt(1024)).filter { descriptor in
         var address = sockaddr_in()
@@ -70,7 +43,7 @@ package func descriptors(connectedTo port: Int) -> [CInt] {
     }
 }
 
-private func loopback(port: Int) -> sockaddr_in {
+func loopback(port: Int) -> sockaddr_in {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian

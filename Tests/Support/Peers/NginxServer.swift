@@ -1,25 +1,25 @@
 internal import Glibc
 
-/// A real nginx with its WebDAV module on a free port of 127.0.0.1, from Debian's `nginx-light` or better. Everything it
-/// writes is in a directory of the test. For tests that are enabled where ``isInstalled``.
+/// A real nginx with its WebDAV module on a free port of 127.0.0.1, from Debian's `nginx-light` or better. It
+/// writes only into a directory of the test. Enable a test that uses it by ``isInstalled``.
 package final class NginxServer: Sendable {
     package static var isInstalled: Bool { program("nginx") != nil }
 
     package let port: Int
-    /// What was put to `/dav/x` is the file `x` in here.
+    /// A PUT to `/dav/x` makes the file `x` in this directory.
     package let root: String
     private let process: ChildProcess
 
-    /// Starts it and waits until it takes connections.
+    /// Starts the server and waits until it accepts connections.
     /// - Parameters:
     ///   - directory: an existing directory for its configuration, logs and files.
-    ///   - locations: further blocks of its server, in the language of its configuration.
+    ///   - locations: additional blocks of its `server` section.
     package init(in directory: String, workers: Int = 1, locations: String = "") async throws {
         guard let nginx = program("nginx") else { throw Missed("nginx is not installed") }
         let base = "\(directory)/nginx"
         root = "\(base)/dav"
         for path in [base, root, "\(base)/tmp"] { mkdir(path, 0o700) }
-        // A port that is free now may be taken a moment later; then nginx ends, and another one is tried.
+        // Another process may take the free port first; then nginx ends, and the next port is tried.
         var attempts = 0
         while true {
             attempts += 1
@@ -53,7 +53,8 @@ package final class NginxServer: Sendable {
     private static func configuration(
         _ base: String, _ port: Int, _ workers: Int, _ locations: String
     ) -> String {
-        // As root, workers would otherwise be another user, who may not enter a test's directory.
+        // Under root, nginx would run its workers as another user, which may not enter the directory of a
+        // test.
         """
         \(geteuid() == 0 ? "user root;" : "")
         daemon off;

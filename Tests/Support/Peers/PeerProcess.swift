@@ -1,5 +1,5 @@
-/// Starts a server of others on a free port of 127.0.0.1 and waits until it takes connections. A port that is free now may
-/// be taken a moment later; then the server ends, and another port is tried.
+/// Starts a foreign server on a free port of 127.0.0.1 and waits until it accepts connections. Another
+/// process may take the port first; then the server ends, and the next port is tried.
 func startPeer(
     _ name: String, log: String, _ arguments: (_ port: Int) throws -> [String]
 ) async throws -> (port: Int, process: ChildProcess) {

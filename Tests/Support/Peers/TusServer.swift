@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// A real tus server on a free port of 127.0.0.1: tuspyserver, from the virtual environment that `deploy/prepare test` makes.
-/// For tests that are enabled where ``isInstalled``.
+/// A real tus server on a free port of 127.0.0.1: tuspyserver, from the virtual environment of
+/// `deploy/prepare test`. Enable a test that uses it by ``isInstalled``.
 package final class TusServer: Sendable {
     package static var isInstalled: Bool { access(python, X_OK) == 0 }
 
-    /// In the cache of the user: `deploy/prepare` says the same.
+    /// The virtual environment in the cache of the user; `deploy/prepare` has the same path.
     private static var python: String {
         let environment = ProcessInfo.processInfo.environment
         let cache = environment["XDG_CACHE_HOME"] ?? "\(environment["HOME"] ?? "")/.cache"
@@ -16,7 +16,7 @@ package final class TusServer: Sendable {
     private let files: String
     private let process: ChildProcess
 
-    /// Starts it and waits until it takes connections.
+    /// Starts the server and waits until it accepts connections.
     /// - Parameter directory: an existing directory for its files and logs.
     package init(in directory: String) async throws {
         let script = "\(directory)/tus.py"
@@ -28,25 +28,26 @@ package final class TusServer: Sendable {
         self.files = files
     }
 
-    /// Where uploads are created.
+    /// The URL at which uploads are created.
     package var endpoint: String { "http://127.0.0.1:\(port)/files/" }
 
-    /// What an upload holds.
-    /// - Parameter place: its URL.
-    package func contents(of place: String) -> [UInt8]? {
-        place.split(separator: "/").last.flatMap { TestSupport.contents(of: "\(files)/\($0)") }
+    /// The received bytes of an upload.
+    /// - Parameter url: the URL of the upload.
+    package func contents(of url: String) -> [UInt8]? {
+        url.split(separator: "/").last.flatMap { TestSupport.contents(of: "\(files)/\($0)") }
     }
 
-    /// An upload is locked by a request. The next one for it would wait 30 s for that, in the thread that alone could see
-    /// that the connection was cut, and be answered 503.
+    /// Removes the lock of an upload. A request locks its upload; after an interrupted connection the next
+    /// request would wait 30 s for the lock, in the only thread that could notice the end of the connection,
+    /// and be answered 503.
     package var isWriting: Bool {
         let locks = try? FileManager.default.contentsOfDirectory(atPath: "\(files)/.locks")
         return locks?.isEmpty == false
     }
 
-    /// Forgets an upload.
-    package func remove(_ place: String) {
-        guard let name = place.split(separator: "/").last else { return }
+    /// Deletes an upload.
+    package func remove(_ url: String) {
+        guard let name = url.split(separator: "/").last else { return }
         for ending in ["", ".info"] { unlink("\(files)/\(name)\(ending)") }
     }
 

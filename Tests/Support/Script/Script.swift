@@ -1,16 +1,16 @@
-/// What a test server does with requests: rules, and how often each has matched. The language is in `SCRIPT.md`.
+/// The rules of a test server, with the number of matches of each. `SCRIPT.md` describes the language.
 package struct Script: Sendable {
-    /// What is done with one request.
+    /// The steps for one request.
     struct Choice {
         var steps: [ScriptStep]
-        /// Of the request, as its rule counts, from 1; 0 where no rule was chosen.
+        /// The number of the request, as its rule counts, from 1; 0 without a rule.
         var number: Int
     }
 
     private struct Counted {
         var rule: ScriptRule
         var count = 0
-        /// Where each target is counted apart.
+        /// The counts of each target, for rules that count targets separately.
         var counts: [String: Int] = [:]
 
         mutating func next(_ path: String) -> Int {
@@ -24,13 +24,13 @@ package struct Script: Sendable {
     }
 
     private var rules: [Counted] = []
-    /// Done where no rule matches.
+    /// The steps for a request that matches no rule.
     static let otherwise: [ScriptStep] = [.read(), .answer(ScriptAnswer(201))]
 
     /// A script without rules.
     package init() {}
 
-    /// - Throws: ``ScriptError`` naming the line.
+    /// - Throws: ``ScriptError`` with the number of the line.
     package init(parsing text: String) throws(ScriptError) {
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             let content = line.drop { $0 == " " || $0 == "\t" }

@@ -1,8 +1,8 @@
-/// A response as a script describes it.
+/// The response of a script.
 package struct ScriptAnswer: Sendable, Equatable {
     package enum Body: Sendable, Equatable {
         case text([UInt8])
-        /// So many bytes `x`.
+        /// This number of bytes `x`.
         case filler(Int)
 
         var count: Int {
@@ -27,9 +27,9 @@ package struct ScriptAnswer: Sendable, Equatable {
     package var status: Int
     package var reason = "Status"
     package var headers: [(name: String, value: String)] = []
-    /// Further short fields.
+    /// The number of additional short fields.
     package var fields = 0
-    /// Bytes of the value of a further long field.
+    /// The size of the value of an additional long field.
     package var longField: Int?
     package var body = Body.text([])
     package var framing = Framing.length
@@ -45,13 +45,13 @@ package struct ScriptAnswer: Sendable, Equatable {
             && left.bodyDrip == right.bodyDrip
     }
 
-    /// Whether HTTP forbids a body, whatever the script says (RFC 9112, section 6.3).
+    /// Whether HTTP forbids a body (RFC 9112, section 6.3).
     func isWithoutBody(to method: String) -> Bool {
         method == "HEAD" || status < 200 || status == 204 || status == 304
     }
 
-    /// The head as it goes out, with its empty line.
-    /// - Parameter replacing: puts in what `{…}` stands for.
+    /// The bytes of the head, with its empty line.
+    /// - Parameter replacing: replaces the `{…}` of a text.
     func head(replacing: (String) -> String) -> [UInt8] {
         var text = "HTTP/1.1 \(status) \(replacing(reason))\r\n"
         for (name, value) in headers { text += "\(name): \(replacing(value))\r\n" }
@@ -68,7 +68,7 @@ package struct ScriptAnswer: Sendable, Equatable {
         return Array((text + "\r\n").utf8)
     }
 
-    /// The body with what `{…}` stands for.
+    /// The body with its `{…}` replaced.
     func body(replacing: (String) -> String) -> Body {
         guard case .text(let bytes) = body, bytes.contains(UInt8(ascii: "{")),
             let text = String(validating: bytes, as: UTF8.self)

@@ -1,6 +1,6 @@
-/// A script that cannot be run.
+/// An error in a script.
 package struct ScriptError: Error, Equatable, CustomStringConvertible {
-    /// From 1; 0 where a single line was parsed.
+    /// The number of the line, from 1; 0 if a single line was parsed.
     package var line: Int
     package var problem: String
 

@@ -1,4 +1,4 @@
-/// Reads the words of one line; the grammar is in `SCRIPT.md`.
+/// Parses one line; `SCRIPT.md` has the grammar.
 struct ScriptParser {
     private var words: ArraySlice<ScriptWord>
 

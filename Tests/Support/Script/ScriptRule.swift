@@ -1,4 +1,4 @@
-/// One line of a script: which requests it is for, and what is done with them.
+/// One line of a script: the conditions on a request, and the steps.
 package struct ScriptRule: Sendable, Equatable {
     enum Condition: Sendable, Equatable {
         case numbers(ClosedRange<Int>)
@@ -11,27 +11,27 @@ package struct ScriptRule: Sendable, Equatable {
         case without(String, value: String?)
     }
 
-    /// What a condition can ask about.
+    /// The properties of a request that conditions compare.
     struct Request {
         var method: String
         /// The target without its query.
         var path: String
         /// The Content-Length; 0 where the request has none.
         var declared: Int
-        /// Requests that are not answered yet, this one included.
+        /// The number of requests that are not answered yet, this one included.
         var active: Int
-        /// Since the last response on the connection; zero for its first request.
+        /// The time since the last response on the connection; zero for its first request.
         var idle: Duration
-        /// By lower-case name.
+        /// The header fields by lower-case name.
         var headers: [String: String]
     }
 
-    /// Nil: every method.
+    /// The method; nil for every method.
     var method: String?
-    /// The start of the target, or all of it.
+    /// The start of the target, or the whole target.
     var prefix: String
     var isExact: Bool
-    /// Whether requests are counted for each target apart.
+    /// Whether each target has its own count.
     var countsEachPath = false
     var conditions: [Condition] = []
     var steps: [ScriptStep] = []
@@ -42,7 +42,7 @@ package struct ScriptRule: Sendable, Equatable {
         return isExact ? request.path == prefix : request.path.utf8.starts(with: prefix.utf8)
     }
 
-    /// - Parameter number: of the request among those that the rule covers, from 1.
+    /// - Parameter number: the number of the request among those that match method and pattern, from 1.
     func holds(_ request: Request, number: Int) -> Bool {
         conditions.allSatisfy { condition in
             switch condition {

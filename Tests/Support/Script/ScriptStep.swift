@@ -1,8 +1,8 @@
-/// One thing that a server does with a request; `SCRIPT.md` says what each means.
+/// One step of a server; `SCRIPT.md` describes each.
 package enum ScriptStep: Sendable, Equatable {
     /// - Parameters:
-    ///   - upTo: bytes of the body; nil: all.
-    ///   - rate: bytes a second; nil: as they come.
+    ///   - upTo: the number of bytes of the body; nil for all.
+    ///   - rate: in bytes a second; nil for no limit.
     case read(upTo: Int? = nil, rate: Int? = nil)
     case discard(Duration)
     case wait(Duration)
@@ -10,8 +10,8 @@ package enum ScriptStep: Sendable, Equatable {
     case answer(ScriptAnswer)
     case send([UInt8], drip: ScriptDrip? = nil)
     /// - Parameters:
-    ///   - after: between the last byte of the body and the response.
-    ///   - pause: nil: the body is read as it comes.
+    ///   - after: the time between the last byte of the body and the response.
+    ///   - pause: the pauses of the reading; nil for none.
     case store(after: Duration, pause: ScriptPause? = nil)
     case tunnel(ScriptAddress?)
     case forward(ScriptAddress?)
@@ -21,40 +21,11 @@ package enum ScriptStep: Sendable, Equatable {
     case reset
     case hang
 
-    /// Whether the connection does nothing else after it.
+    /// Whether this is the last step of the connection.
     var isLast: Bool {
         switch self {
         case .tunnel, .forward, .close, .reset, .hang: true
         case .read, .discard, .wait, .interim, .answer, .send, .store, .idle, .halfClose: false
         }
-    }
-}
-
-/// Sends in small pieces.
-package struct ScriptDrip: Sendable, Equatable {
-    /// Bytes of a piece, at least 1.
-    var size: Int
-    var interval: Duration
-}
-
-/// Stops reading a body for some time after each piece of it.
-package struct ScriptPause: Sendable, Equatable {
-    /// Bytes of a piece, at least 1.
-    var size: Int
-    var length: Duration
-}
-
-/// Where a proxy connects to.
-package struct ScriptAddress: Sendable, Equatable {
-    var host: String
-    var port: Int
-
-    /// - Parameter text: `host:port`.
-    init?(_ text: String) {
-        guard let colon = text.lastIndex(of: ":"), colon > text.startIndex,
-            let port = Int(text[text.index(after: colon)...]), (1...65_535).contains(port)
-        else { return nil }
-        host = String(text[..<colon])
-        self.port = port
     }
 }

@@ -4,7 +4,7 @@ enum ScriptWord: Equatable {
     case quoted([UInt8])
     case semicolon
 
-    /// Cuts a line into words.
+    /// Splits a line into words.
     static func all(of line: some StringProtocol) throws(ScriptError) -> [ScriptWord] {
         var words: [ScriptWord] = []
         var bytes = Array(line.utf8)[...]
@@ -56,7 +56,7 @@ enum ScriptWord: Equatable {
             line: 0, problem: "a backslash is followed by r, n, t, x and two hexadecimal digits, \\ or \"")
     }
 
-    /// For messages.
+    /// The text for messages.
     var text: String {
         switch self {
         case .plain(let word): word

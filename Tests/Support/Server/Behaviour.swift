@@ -1,29 +1,29 @@
-/// What a ``ScriptedServer`` does with one request: the steps of a script, and the usual ones by name.
+/// The steps of a ``ScriptedServer`` for one request, with the common sequences by name.
 package struct Behaviour: Sendable, CustomStringConvertible {
     package var description: String
     var steps: [ScriptStep]
 
-    /// - Parameter description: for messages.
+    /// - Parameter description: the text for messages.
     package init(_ description: String, _ steps: [ScriptStep]) {
         self.description = description
         self.steps = steps
     }
 
-    /// - Parameter script: the steps of a rule, as `read; wait 1s; answer 201`.
+    /// - Parameter script: the steps of a rule, for example `read; wait 1s; answer 201`.
     package init(_ script: String) throws(ScriptError) {
         var parser = try ScriptParser(script)
         self.init(script, try parser.steps())
     }
 
-    /// How far a request has come.
+    /// The progress of a request.
     package enum Point: Sendable {
-        /// Its head was read.
+        /// The head was read.
         case head
-        /// So many bytes of its body were read.
+        /// This number of bytes of the body was read.
         case bytes(Int)
-        /// All of it was read.
+        /// The whole request was read.
         case body
-        /// All of it was read, and the head of a 200 with a body of 100 bytes was answered.
+        /// The whole request was read, and the head of a 200 with a body of 100 bytes was sent.
         case answerHead
 
         fileprivate var steps: [ScriptStep] {
@@ -44,7 +44,7 @@ package struct Behaviour: Sendable, CustomStringConvertible {
         return Behaviour("answer \(status) \(headers) \(body.prefix(40))", [.read(), .answer(answer)])
     }
 
-    /// Answers as soon as so many bytes of the body were read, and then closes or reads on.
+    /// Answers after this number of bytes of the body, and then closes the connection or reads the rest.
     package static func answerEarly(
         _ status: Int, afterBytes count: Int = 0, body: String = "", closes: Bool
     ) -> Behaviour {
@@ -54,21 +54,21 @@ package struct Behaviour: Sendable, CustomStringConvertible {
             [.read(upTo: count), .answer(answer)] + (closes ? [.close] : []))
     }
 
-    /// Reads no faster than this, then answers 201.
+    /// Reads at this rate, then answers 201.
     package static func slow(bytesPerSecond rate: Int) -> Behaviour {
         Behaviour("read at \(rate)", [.read(rate: max(rate, 1)), .answer(response(201))])
     }
 
-    /// Ends the connection with a reset.
+    /// Resets the connection.
     package static func reset(_ point: Point) -> Behaviour { Behaviour("reset at \(point)", point.steps + [.reset]) }
 
     /// Closes the connection.
     package static func close(_ point: Point) -> Behaviour { Behaviour("close at \(point)", point.steps + [.close]) }
 
-    /// Neither reads nor writes from here on.
+    /// Neither reads nor writes any more.
     package static func hang(_ point: Point) -> Behaviour { Behaviour("hang at \(point)", point.steps + [.hang]) }
 
-    /// Answers 200 with fewer bytes of body than it announced, and closes.
+    /// Answers 200 with fewer bytes of body than announced, and closes the connection.
     package static func wrongLength(announced: Int, sent: Int) -> Behaviour {
         let answer = response(200) {
             $0.body = .filler(sent)
@@ -77,11 +77,11 @@ package struct Behaviour: Sendable, CustomStringConvertible {
         return Behaviour("state \(announced) bytes, send \(sent)", [.read(), .answer(answer), .close])
     }
 
-    /// Answers something that is not HTTP.
+    /// Answers bytes that are not HTTP.
     package static let garbage = Behaviour(
-        "answer garbage", [.read(), .send(Array("220 this is no web server\r\n\r\n".utf8)), .close])
+        "answer garbage", [.read(), .send(Array("220 this is not a web server\r\n\r\n".utf8)), .close])
 
-    /// Answers 201 and closes the connection a moment later without having said so.
+    /// Answers 201 and closes the connection a moment later without `Connection: close`.
     package static let answerAndClose = Behaviour("answer 201, close", [.read(), .answer(response(201)), .close])
 }
 

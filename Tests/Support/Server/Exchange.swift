@@ -1,24 +1,24 @@
 internal import Crypto
 internal import NIOCore
 
-/// One request of a ``ServerConnection`` and what is still to be done with it.
+/// One request of a ``ServerConnection`` and its remaining steps.
 struct Exchange {
     let head: RequestHead
-    /// The place of the request in the ledger.
+    /// The index of the request in the ledger.
     let index: Int
-    /// Of the request, as the rule counts.
+    /// The number of the request, as its rule counts.
     let number: Int
     var steps: ArraySlice<ScriptStep>
-    /// Bytes of the body that were read.
+    /// The number of bytes of the body that were read.
     var received = 0
     var hash: SHA256?
-    /// Of the file that the body is written to.
+    /// The path of the file that the body is written to.
     var file: String?
     /// Whether an interim or final response was sent.
     var hasSpoken = false
     /// Whether the final response was sent.
     var hasAnswered = false
-    /// How long the connection is kept without a request after this one.
+    /// The time for which the connection is kept without a request after this one.
     var idle: Duration?
 
     init(_ head: RequestHead, index: Int, choice: Script.Choice, hashes: Bool) {
@@ -36,7 +36,7 @@ struct Exchange {
         if hash != nil { bytes.withUnsafeReadableBytes { hash?.update(bufferPointer: $0) } }
     }
 
-    /// Puts in what `{…}` stands for in a text of the script; other braces stay.
+    /// Replaces the known `{…}` in a text of the script.
     func replacing(_ text: String, origin: String) -> String {
         guard text.contains("{") else { return text }
         var result = ""

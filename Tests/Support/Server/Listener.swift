@@ -18,7 +18,7 @@ final class Listener: Sendable {
         tls = try options.identity?.serverContext(clientRoots: options.clientRoots, versions: options.versions)
     }
 
-    /// - Parameter port: 0: any that is free.
+    /// - Parameter port: 0 for any free port.
     /// - Returns: the port.
     func open(port: Int) async throws -> Int {
         let (options, state, tls) = (options, state, tls)

@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// Bytes on their way to a client, in the pieces in which they are to be sent.
+/// The bytes that remain to be sent to a client, in pieces.
 struct Outgoing {
     private struct Part {
         var content: ScriptAnswer.Body
@@ -11,21 +11,21 @@ struct Outgoing {
 
     struct Piece {
         var bytes: ByteBuffer
-        /// Before the next piece is sent.
+        /// The pause before the next piece.
         var pause: Duration?
     }
 
-    /// Bytes of a piece that does not drip.
+    /// The size of a piece without a drip, in bytes.
     private static let piece = 64 << 10
 
     private var parts: [Part] = []
 
     init(_ bytes: [UInt8], drip: ScriptDrip?) { add(.text(bytes), drip) }
 
-    /// A response.
+    /// The bytes of a response.
     /// - Parameters:
-    ///   - method: of the request, which may forbid a body.
-    ///   - replacing: puts in what `{…}` stands for.
+    ///   - method: the method of the request, which may forbid a body.
+    ///   - replacing: replaces the `{…}` of a text.
     init(_ answer: ScriptAnswer, to method: String, replacing: (String) -> String) {
         let head = answer.head(replacing: replacing)
         let isWithoutBody = answer.isWithoutBody(to: method)
@@ -47,7 +47,7 @@ struct Outgoing {
         parts.append(Part(content: content, drip: drip, isChunked: isChunked))
     }
 
-    /// The next piece; nil once all is out.
+    /// The next piece; nil at the end.
     mutating func next() -> Piece? {
         guard let part = parts.first else { return nil }
         let count = min(part.drip?.size ?? Self.piece, part.content.count - part.sent)

@@ -2,21 +2,22 @@ internal import CLinux
 internal import Glibc
 internal import NIOCore
 
-/// Reads a connection no faster than its server allows; TCP tells the sender.
+/// Reads a connection at a limited rate, which TCP's flow control passes to the sender.
 final class PacedReads: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = Never
 
     private let state: ServerState
-    /// Of the request under way, in bytes a second; goes before the server's.
+    /// The rate of the running request, in bytes a second; overrides that of the server.
     var requestRate: Double? { didSet { if requestRate != nil { (credit, stamp) = (0, clinux_monotonic()) } } }
-    /// Bytes that may be read; below zero after a read, which is counted when it is known.
+    /// The number of bytes that may be read; negative after a read, because its size is known only
+    /// afterwards.
     private var credit = 0.0
     private var stamp: Int64 = clinux_monotonic()
     private var context: ChannelHandlerContext?
     private var isWaiting = false
 
-    /// Seconds of reading that may be saved up.
+    /// The burst in seconds of the rate.
     private static let burst = 0.02
 
     init(state: ServerState) { self.state = state }
@@ -26,7 +27,8 @@ final class PacedReads: ChannelDuplexHandler {
         guard let rate = state.access({ $0.connectionRate }),
             let socket = context.channel as? any SocketOptionProvider
         else { return }
-        // The kernel's buffer would take in megabytes ahead of a slow reader. 0.1 s is enough; the kernel doubles it.
+        // By default the kernel buffers megabytes ahead of a slow reader. 0.1 s of the rate is enough; the
+        // kernel doubles the value.
         _ = socket.unsafeSetSocketOption(level: .socket, name: .so_rcvbuf, value: CInt(max(32_768, rate * 0.1)))
     }
 
@@ -34,7 +36,7 @@ final class PacedReads: ChannelDuplexHandler {
 
     func read(context: ChannelHandlerContext) {
         isWaiting = true
-        goOn()
+        continueReading()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -42,8 +44,8 @@ final class PacedReads: ChannelDuplexHandler {
         context.fireChannelRead(data)
     }
 
-    /// Reads if it may, or comes again when it may.
-    func goOn() {
+    /// Reads if the rate allows it, otherwise schedules a read.
+    func continueReading() {
         guard isWaiting, let context else { return }
         let (isMute, common) = state.access { ($0.isMute, $0.connectionRate) }
         guard !isMute else { return }
@@ -61,11 +63,11 @@ final class PacedReads: ChannelDuplexHandler {
             context.read()
         } else {
             let wait = TimeAmount.nanoseconds(Int64(-credit / rate * 1e9) + 1)
-            context.eventLoop.assumeIsolated().scheduleTask(in: wait) { self.goOn() }
+            context.eventLoop.assumeIsolated().scheduleTask(in: wait) { self.continueReading() }
         }
     }
 
-    /// Closes with RST, below TLS: what was not read is not read.
+    /// Closes the connection with RST, below TLS. Unread bytes stay unread.
     func reset() {
         guard let context else { return }
         Self.linger(context.channel)
@@ -75,7 +77,7 @@ final class PacedReads: ChannelDuplexHandler {
     /// Closes another connection with RST.
     static func reset(_ channel: any Channel) {
         channel.eventLoop.execute {
-            // Without the handler the channel is closed.
+            // If the handler is missing, the channel is already closed.
             try? channel.pipeline.syncOperations.handler(type: PacedReads.self).reset()
         }
     }

@@ -1,40 +1,41 @@
 internal import Crypto
+package import Host
 
-/// One request as a server saw it.
+/// One request that a server has received.
 package struct ReceivedRequest: Sendable {
     package struct Header: Sendable, Equatable {
         package var name: String
         package var value: String
     }
 
-    /// Counts connections of the server, from 0.
+    /// The number of the connection, from 0.
     package var connection: Int
-    /// The client's port; 0 where it is not known.
+    /// The port of the client; 0 if unknown.
     package var clientPort: Int
     package var method: String
-    /// As it stood in the request line, percent-encoded, with its query.
+    /// The target of the request line, percent-encoded, with its query.
     package var target: String
-    /// Empty where the server was told to keep none.
+    /// The header fields; empty if the server keeps none.
     package var headers: [Header]
-    /// The `Content-Length` of the request; 0 where there is none.
+    /// The `Content-Length` of the request; 0 without one.
     package var declared: Int
-    /// When its head was read.
-    package var began: MonotonicMoment
-    /// Bytes of body that came.
+    /// The time at which the head was read.
+    package var began: MonotonicTime
+    /// The received bytes of the body.
     package var bytes = 0
-    /// The same, in steps of ``step`` nanoseconds.
+    /// The received bytes in steps of ``step`` nanoseconds.
     package var steps: [(number: Int64, bytes: Int64)] = []
-    /// SHA-256 of the body in hexadecimal, once it is whole.
+    /// The SHA-256 of the complete body in hexadecimal.
     package var sha256: String?
-    /// The final status that was answered.
+    /// The status of the final response.
     package var answered: Int?
-    /// When the final response had left.
-    package var answeredAt: MonotonicMoment?
-    package var lastByte: MonotonicMoment
-    /// When the connection ended, where it ended before the server was done with the request.
-    package var ended: MonotonicMoment?
+    /// The time at which the final response was sent.
+    package var answeredAt: MonotonicTime?
+    package var lastByte: MonotonicTime
+    /// The time at which the connection ended, if it ended before the exchange.
+    package var ended: MonotonicTime?
 
-    /// Nanoseconds of CLOCK_MONOTONIC in one of ``steps``.
+    /// The length of one of ``steps`` in nanoseconds of CLOCK_MONOTONIC.
     package static let step: Int64 = 50_000_000
 
     init(connection: Int, clientPort: Int, head: RequestHead, keepsHeaders: Bool) {

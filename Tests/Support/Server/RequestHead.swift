@@ -1,15 +1,15 @@
 internal import NIOCore
 
-/// The head of a request as it came.
+/// The head of a request.
 struct RequestHead {
     var method: String
     var target: String
     var headers: [ReceivedRequest.Header]
-    /// The Content-Length; 0 where there is none.
+    /// The Content-Length; 0 without one.
     var declared: Int
 
-    /// Takes a whole head from the start of `bytes`.
-    /// - Returns: nil where its end has not come yet, and a failure where the bytes are not a head.
+    /// Takes a complete head from the start of `bytes`.
+    /// - Returns: nil while the end of the head is missing, and a failure if the bytes are not a head.
     static func take(from bytes: inout ByteBuffer) -> Result<RequestHead, NotHTTP>? {
         guard let end = bytes.readableBytesView.firstRange(of: Array("\r\n\r\n".utf8)) else { return nil }
         guard let text = bytes.readString(length: end.upperBound - bytes.readerIndex) else { return nil }

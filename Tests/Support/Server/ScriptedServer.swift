@@ -2,26 +2,26 @@ internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
 
-/// An HTTP/1.1 server, on a free port of 127.0.0.1 unless told otherwise, that answers 201, or does what a script says,
-/// and remembers what came. It speaks bytes rather than through a library, which would send no broken HTTP. The
-/// language is in `SCRIPT.md`.
+/// An HTTP/1.1 server that runs a script and records its requests; without a script it answers 201. By
+/// default it listens on a free port of 127.0.0.1. It sends bytes without an HTTP library, which could not
+/// send invalid HTTP. `SCRIPT.md` describes the language.
 package final class ScriptedServer: Sendable {
     package struct Options: Sendable {
-        /// Certificate chain and key in PEM; plain HTTP without.
+        /// The certificate chain and the key in PEM; nil for plain HTTP.
         package var identity: TestIdentity?
-        /// A client has to show a certificate that one of these has issued (PEM); nil: it is not asked for one.
+        /// The issuers of the certificate that a client must present (PEM); nil if it needs none.
         package var clientRoots: String?
-        /// The TLS versions that are spoken.
+        /// The accepted TLS versions.
         package var versions = TestIdentity.Versions.modern
-        /// Whether it computes ``ReceivedRequest/sha256``.
+        /// Whether the server computes ``ReceivedRequest/sha256``.
         package var hashes = true
-        /// Whether the header fields of requests are remembered.
+        /// Whether the server records header fields.
         package var keepsHeaders = true
-        /// SO_RCVBUF of its connections; the system's choice when nil.
+        /// SO_RCVBUF of the connections; nil for the system's default.
         package var receiveBuffer: Int32?
         package var threads = 1
         package var host = "127.0.0.1"
-        /// 0: any that is free.
+        /// The port; 0 for any free one.
         package var port = 0
 
         package init() {}
@@ -49,7 +49,7 @@ package final class ScriptedServer: Sendable {
         self.options = options
     }
 
-    /// Stops it: connections are cut.
+    /// Stops the server and closes its connections.
     package func stop() async {
         try? await listener.close()
         try? await group.shutdownGracefully()
@@ -58,39 +58,39 @@ package final class ScriptedServer: Sendable {
     /// `http://127.0.0.1:<port>`
     package var origin: String { "\(options.identity == nil ? "http" : "https")://\(options.host):\(port)" }
 
-    // MARK: What it does
+    // MARK: Behaviour
 
     /// Replaces the script.
-    /// - Throws: ``ScriptError`` naming the line.
+    /// - Throws: ``ScriptError`` with the number of the line.
     package func run(_ script: String) throws(ScriptError) {
         let script = try Script(parsing: script)
         state.access { $0.script = script }
     }
 
-    /// Tells what to do with the requests to a path (without its query), one after the other; the last is repeated.
-    /// Goes before the script.
+    /// Sets the behaviour for the requests to a path (without its query), one after the other; the last one
+    /// repeats. It overrides the script.
     package func on(_ path: String, _ behaviours: Behaviour...) { on(path, behaviours) }
 
     package func on(_ path: String, _ behaviours: [Behaviour]) {
         state.access { $0.queues[path] = behaviours }
     }
 
-    /// Bytes a second that each connection is read at; nil: as they come.
+    /// Sets the rate at which each connection is read, in bytes a second; nil for no limit.
     package func readConnections(at rate: Double?) {
         state.access { $0.connectionRate = rate }
         readOn()
     }
 
-    /// Whether connections open and nothing is ever read.
+    /// Sets whether connections are accepted and never read.
     package func setMute(_ isMute: Bool) {
         state.access { $0.isMute = isMute }
         readOn()
     }
 
-    /// Whether SHA-256 of what comes is computed from the next request on.
+    /// Sets whether SHA-256 is computed, from the next request on.
     package func setHashes(_ hashes: Bool) { state.access { $0.hashes = hashes } }
 
-    /// The port refuses connections from now on, and those that are open are reset; or the server listens again.
+    /// Refuses new connections and resets open ones, or listens again.
     package func refuse(_ isRefusing: Bool) async throws {
         guard isRefusing else {
             _ = try await listener.open(port: port)
@@ -103,28 +103,28 @@ package final class ScriptedServer: Sendable {
     private func readOn() {
         for channel in state.access({ Array($0.channels.values) }) {
             channel.eventLoop.execute {
-                // Without the handler the channel is closed.
-                try? channel.pipeline.syncOperations.handler(type: PacedReads.self).goOn()
+                // If the handler is missing, the channel is already closed.
+                try? channel.pipeline.syncOperations.handler(type: PacedReads.self).continueReading()
             }
         }
     }
 
-    // MARK: What came
+    // MARK: Received requests
 
-    /// All requests so far, in the order of their heads.
+    /// All requests, in the order of their heads.
     package var requests: [ReceivedRequest] { state.access { $0.requests } }
 
     /// The requests to a path.
     package func requests(to path: String) -> [ReceivedRequest] { requests.filter { $0.target == path } }
 
-    /// Connections that were accepted so far.
+    /// The number of accepted connections.
     package var connections: Int { state.access { $0.accepted } }
 
-    /// Requests that have begun and are not answered.
+    /// The number of requests that are not answered yet.
     package var active: Int { state.access { $0.active } }
 
-    /// Whether every byte of a content has arrived at a path: in one request that was answered with 2xx, or in the file
-    /// that the step `store` keeps.
+    /// Whether a content has arrived completely at a path: in one request that was answered with 2xx, or in
+    /// the file of the step `store`.
     package func holds(_ path: String, _ content: [UInt8]) -> Bool {
         let digest = sha256(content)
         return state.access { state in
@@ -136,14 +136,14 @@ package final class ScriptedServer: Sendable {
         }
     }
 
-    /// How often each command arrived whole, by its id: what a checker compares with what was acknowledged.
+    /// The number of complete deliveries of each command, by its id.
     package var ledger: [String: Int] {
         requests.reduce(into: [:]) { ledger, request in
             if request.isWhole, let key = request.key { ledger[key, default: 0] += 1 }
         }
     }
 
-    /// The files that the step `store` keeps.
+    /// The files of the step `store`.
     package var files: StoredFiles { state.access { $0.files } }
 
     /// Forgets the requests so far.
@@ -158,5 +158,5 @@ package final class ScriptedServer: Sendable {
     }
 }
 
-/// The name that most tests know the server by.
+/// The name of the server in most tests.
 package typealias MisbehavingReceiver = ScriptedServer

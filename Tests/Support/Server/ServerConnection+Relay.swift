@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// What a proxy does.
+/// The steps of a proxy.
 extension ServerConnection {
     /// Connects the client with the target of its CONNECT.
     func tunnel(to address: ScriptAddress?, _ context: ChannelHandlerContext) {
@@ -15,7 +15,7 @@ extension ServerConnection {
         }
     }
 
-    /// Sends the request on to the host of its absolute URL.
+    /// Forwards the request to the host of its absolute URL.
     func forward(to address: ScriptAddress?, _ context: ChannelHandlerContext) {
         let scheme = "http://"
         guard let exchange, exchange.head.target.hasPrefix(scheme) else { return refuse(400, context) }
@@ -39,7 +39,7 @@ extension ServerConnection {
         phase = .stepping
     }
 
-    /// - Parameter first: the bytes that go to the other server before those of the client.
+    /// - Parameter first: the bytes for the other server before those of the client.
     private func relay(
         to address: ScriptAddress, _ context: ChannelHandlerContext, first: @escaping (RequestHead) -> [UInt8]
     ) {
@@ -71,24 +71,4 @@ extension ServerConnection {
                 context.read()
             }
     }
-}
-
-/// The far side of a relay: what comes goes to the client.
-private final class RelayEnd: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-
-    private let other: any Channel
-
-    init(other: any Channel) { self.other = other }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        other.writeAndFlush(unwrapInboundIn(data), promise: nil)
-    }
-
-    func channelInactive(context: ChannelHandlerContext) {
-        other.close(promise: nil)
-        context.fireChannelInactive()
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }

@@ -1,8 +1,9 @@
+internal import Host
 internal import NIOCore
 internal import NIOPosix
 
 extension ServerConnection {
-    /// Does the next step of the request under way.
+    /// Runs the next step of the current request.
     func step(_ context: ChannelHandlerContext) {
         guard let exchange, let step = self.exchange?.steps.popFirst() else { return }
         turn += 1
@@ -58,7 +59,7 @@ extension ServerConnection {
         }
     }
 
-    /// Sends piece after piece, each when the one before it has left.
+    /// Sends the pieces, each after the one before it was written.
     private func send(
         _ outgoing: Outgoing, _ context: ChannelHandlerContext,
         whenOut: @escaping (ChannelHandlerContext) -> Void
@@ -86,14 +87,14 @@ extension ServerConnection {
         phase = .reading(until: exchange.head.declared)
     }
 
-    /// Lets the server's files decide where the body goes and what is answered.
+    /// Lets the files of the server decide the target of the body and the answer.
     private func store(_ wait: Duration, _ pause: ScriptPause?, _ context: ChannelHandlerContext) {
         guard let exchange else { return }
         let (path, response, stopped) = state.access { [number] state in
             let (path, response, writer) = state.files.decide(exchange.head, for: number, hashes: state.hashes)
             return (path, response, writer.flatMap { $0 == number ? nil : state.channels[$0] })
         }
-        // What was written before, over a connection that may be half dead, is written no more.
+        // An earlier connection, which may be half dead, must not write to the file any more.
         if let stopped { PacedReads.reset(stopped) }
         self.exchange?.file = path
         var steps: [ScriptStep] = [.answer(response.answer)]
@@ -106,7 +107,7 @@ extension ServerConnection {
         self.exchange?.steps = ArraySlice(steps) + exchange.steps
     }
 
-    /// The steps that read a body of the declared size up to its last pause.
+    /// The steps that read a body of the declared size, with pauses.
     private static func pieces(of declared: Int, _ pause: ScriptPause) -> [ScriptStep] {
         stride(from: pause.size, to: declared, by: pause.size).flatMap { end -> [ScriptStep] in
             [.read(upTo: end), .wait(pause.length)]

@@ -1,25 +1,26 @@
 internal import CLinux
 internal import Crypto
+internal import Host
 internal import NIOCore
 internal import NIOPosix
 
-/// One connection of a ``ScriptedServer``: takes its requests one after the other and does the steps of each.
+/// One connection of a ``ScriptedServer``, which handles its requests one after the other.
 final class ServerConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     enum Phase {
-        /// The head of the next request is awaited.
+        /// Waits for the head of the next request.
         case ready
-        /// The next step can begin.
+        /// Ready for the next step.
         case stepping
-        /// The body is read until so many bytes of it were received.
+        /// Reads the body until this number of bytes was received.
         case reading(until: Int)
-        /// A timer, a write or another connection is awaited.
+        /// Waits for a timer, a write or another connection.
         case waiting
-        /// Bytes go both ways between the client and another server.
+        /// Relays bytes between the client and another server.
         case relaying(any Channel)
-        /// Nothing is done any more.
+        /// Handles nothing any more.
         case over
     }
 
@@ -31,10 +32,10 @@ final class ServerConnection: ChannelInboundHandler {
     var pending = ByteBuffer()
     private let scheme: String
     private(set) var number = 0
-    /// Counts steps and requests, so that a timer of an earlier one is known.
+    /// Counts steps and requests, so that the timer of an earlier step is ignored.
     var turn = 0
     private var isAdvancing = false
-    /// When the last exchange was over, by CLOCK_MONOTONIC in nanoseconds; nil before.
+    /// The end of the last exchange on CLOCK_MONOTONIC in nanoseconds; nil before the first.
     private var idleSince: Int64?
 
     init(state: ServerState, pace: PacedReads, scheme: String) {
@@ -86,7 +87,7 @@ final class ServerConnection: ChannelInboundHandler {
         advance(context)
     }
 
-    /// The connection is gone: what runs ends with it.
+    /// Ends the current exchange with the connection.
     private func end() {
         if case .relaying(let other) = phase { other.close(promise: nil) }
         phase = .over
@@ -103,7 +104,7 @@ final class ServerConnection: ChannelInboundHandler {
 
     // MARK: Progress
 
-    /// Goes on as far as the bytes that are there, and the steps, allow.
+    /// Continues as far as the received bytes and the steps allow.
     func advance(_ context: ChannelHandlerContext) {
         guard !isAdvancing else { return }
         isAdvancing = true
@@ -132,7 +133,8 @@ final class ServerConnection: ChannelInboundHandler {
         }
     }
 
-    /// Begins the next request. - Returns: false where its head is not there.
+    /// Begins the next request.
+    /// - Returns: false while its head is incomplete.
     private func begin(_ context: ChannelHandlerContext) -> Bool {
         guard let taken = RequestHead.take(from: &pending) else {
             context.read()
@@ -158,7 +160,7 @@ final class ServerConnection: ChannelInboundHandler {
 
     private func takeBody(until target: Int) {
         guard var exchange, pending.readableBytes > 0 else { return }
-        // Up to the very byte at which something is to happen.
+        // Stop exactly at the byte at which the next step starts.
         let count = min(target - exchange.received, pending.readableBytes)
         guard count > 0, let bytes = pending.readSlice(length: count) else { return }
         exchange.take(bytes)
@@ -173,7 +175,7 @@ final class ServerConnection: ChannelInboundHandler {
         if pending.readableBytes == 0 { pending.clear() }
     }
 
-    /// The exchange is over, and the next one may begin.
+    /// Ends the exchange, so that the next one may begin.
     private func finish(_ context: ChannelHandlerContext) {
         guard let exchange else { return }
         state.access { [number] in
@@ -191,7 +193,7 @@ final class ServerConnection: ChannelInboundHandler {
         }
     }
 
-    /// Writes about the request under way in the ledger, unless it was forgotten meanwhile.
+    /// Updates the ledger entry of the current request, unless it was forgotten meanwhile.
     func note(_ change: (inout ServerState.Content) -> Void) {
         guard let exchange else { return }
         state.access { if exchange.index < $0.requests.count { change(&$0) } }
@@ -207,7 +209,7 @@ final class ServerConnection: ChannelInboundHandler {
         }
     }
 
-    /// The next step can begin.
+    /// Ready for the next step.
     func resume(_ context: ChannelHandlerContext) {
         phase = .stepping
         advance(context)

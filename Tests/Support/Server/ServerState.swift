@@ -1,29 +1,29 @@
 internal import NIOCore
 internal import Synchronization
 
-/// What the connections of a server and its test share.
+/// The state that the connections of a server and its test share.
 final class ServerState: Sendable {
     struct Content {
         var requests: [ReceivedRequest] = []
-        /// Connections that were accepted.
+        /// The number of accepted connections.
         var accepted = 0
-        /// What is done with the next requests to a path; goes before the script.
+        /// The behaviour for the next requests to a path; overrides the script.
         var queues: [String: [Behaviour]] = [:]
         var script = Script()
         var files = StoredFiles()
-        /// Requests that have begun and are not answered.
+        /// The number of requests that are not answered yet.
         var active = 0
-        /// Open connections by their number.
+        /// The open connections by number.
         var channels: [Int: any Channel] = [:]
-        /// Bytes a second that each connection is read at; nil: as they come.
+        /// The rate at which each connection is read, in bytes a second; nil for no limit.
         var connectionRate: Double?
-        /// Nothing is read of any connection.
+        /// Whether connections are never read.
         var isMute = false
-        /// Whether SHA-256 of what comes is computed.
+        /// Whether SHA-256 of bodies is computed.
         var hashes = true
 
-        /// Enters a request into the ledger and chooses what is done with it.
-        /// - Parameter idle: since the last response on its connection; zero for the first.
+        /// Records a request and chooses its behaviour.
+        /// - Parameter idle: the time since the last response on the connection; zero for the first request.
         mutating func begin(
             _ request: ReceivedRequest, _ head: RequestHead, idle: Duration
         ) -> (index: Int, choice: Script.Choice) {

@@ -1,8 +1,8 @@
 extension StoredFiles {
-    /// What the step `store` answers.
+    /// The answer of the step `store`.
     struct Response {
         var answer: ScriptAnswer
-        /// At once, without waiting for the body; then the connection ends.
+        /// Answers without waiting for the body, and closes the connection.
         var closes: Bool
 
         init(_ status: Int, _ headers: [(name: String, value: String)] = [], closes: Bool = false) {
@@ -12,10 +12,10 @@ extension StoredFiles {
         }
     }
 
-    /// Where the body goes, what is answered once it is there, and which connection must write no more.
+    /// The target of the body, the answer after it, and the connection that must not write any more.
     typealias Decision = (path: String?, response: Response, stopped: Int?)
 
-    /// Decides what becomes of a request that a connection has brought.
+    /// Decides the handling of a request of a connection.
     mutating func decide(_ head: RequestHead, for connection: Int, hashes: Bool) -> Decision {
         let path = head.path
         var decision: Decision
@@ -41,7 +41,7 @@ extension StoredFiles {
     private mutating func put(_ path: String, _ head: RequestHead, hashes: Bool) -> Decision {
         var offset: Int64 = 0
         if let text = head["content-range"] {
-            // bytes FIRST-LAST/TOTAL
+            // The format is “bytes FIRST-LAST/TOTAL”.
             guard text.hasPrefix("bytes "), let first = Int64(text.dropFirst(6).prefix { $0 != "-" }), first >= 0 else {
                 return (nil, Response(400, closes: true), nil)
             }
@@ -71,7 +71,7 @@ extension StoredFiles {
         guard var file = self[path], let total = file.total else { return respond(404, closes: true) }
         switch head.method {
         case "HEAD":
-            // The offset that is told must not grow after it was told.
+            // The file must not grow after its offset was reported.
             var decision = respond(
                 200,
                 [("upload-offset", "\(file.kept)"), ("upload-length", "\(total)"), ("cache-control", "no-store")])

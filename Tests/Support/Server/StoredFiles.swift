@@ -1,22 +1,22 @@
 internal import Crypto
 internal import NIOCore
 
-/// What would be on a server's disk: for each path how much of it, but not the bytes.
+/// The files of a server without their bytes: the number of kept bytes of each path.
 package struct StoredFiles: Sendable {
     package struct File: Sendable {
-        /// Bytes kept, from the start.
+        /// The number of kept bytes.
         package fileprivate(set) var kept: Int64 = 0
-        /// The size that was declared, for tus.
+        /// The declared size of a tus upload.
         package internal(set) var total: Int64?
-        /// The connection that writes it now.
+        /// The connection that writes the file.
         var writer: Int?
         private var position: Int64 = 0
         private var hash: SHA256?
 
-        /// Begins to write at `offset`, which leaves no hole.
+        /// Starts to write at `offset`, which is at most the size.
         mutating func seek(_ offset: Int64, hashes: Bool) {
             if offset == 0 { (kept, hash) = (0, hashes ? SHA256() : nil) }
-            // Overwriting what is there is not hashed twice: it is the same bytes, or the hash means nothing.
+            // Overwritten bytes are not hashed again: they are equal, or the hash is meaningless.
             if offset != kept { hash = nil }
             position = offset
         }
@@ -27,7 +27,7 @@ package struct StoredFiles: Sendable {
             if hash != nil { bytes.withUnsafeReadableBytes { hash?.update(bufferPointer: $0) } }
         }
 
-        /// In hexadecimal, where hashes were on from its start.
+        /// The SHA-256 in hexadecimal, if hashes were on from the start.
         package var sha256: String? { hash.map { hexadecimal($0.finalize()) } }
     }
 
@@ -39,7 +39,7 @@ package struct StoredFiles: Sendable {
         set { all[path] = newValue }
     }
 
-    /// A new upload of tus; its path.
+    /// Makes a tus upload and returns its path.
     mutating func create(below path: String, total: Int64) -> String {
         created += 1
         let location = (path.hasSuffix("/") ? path : path + "/") + "\(created)"
@@ -49,13 +49,13 @@ package struct StoredFiles: Sendable {
         return location
     }
 
-    /// Writes where the connection is the one that writes the file.
+    /// Writes if the connection is the writer of the file.
     mutating func write(_ bytes: ByteBuffer, to path: String, by connection: Int) {
         guard all[path]?.writer == connection else { return }
         all[path]?.write(bytes)
     }
 
-    /// The connection writes no more.
+    /// Ends the writing of a connection.
     mutating func release(_ path: String, by connection: Int) {
         if all[path]?.writer == connection { all[path]?.writer = nil }
     }

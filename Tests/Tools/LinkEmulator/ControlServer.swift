@@ -33,10 +33,10 @@ final class ControlServer {
 
     var descriptors: [CInt] { [listener] + connections.keys }
 
-    /// Whether nobody is connected any more, or nobody ever was for 30 s.
+    /// Whether the last connection has ended, or none was made within 30 s.
     var isDeserted: Bool { connections.isEmpty && (hasBeenUsed || clinux_monotonic() > timeout) }
 
-    /// Takes new connections and answers every whole line that has come.
+    /// Accepts connections and answers every complete line.
     func serve(_ answer: (JSONValue) throws -> JSONValue) {
         var ready = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
         while poll(&ready, 1, 0) == 1 {
@@ -60,9 +60,11 @@ final class ControlServer {
         guard count > 0, var line = connections.removeValue(forKey: connection) else { return }
         line += chunk[..<count]
         while let end = line.firstIndex(of: UInt8(ascii: "\n")) {
-            let said: JSONValue
-            do { said = try answer(JSONValue(parsing: line[..<end])) } catch { said = ["error": .string("\(error)")] }
-            send(said.bytes + [UInt8(ascii: "\n")], to: connection)
+            let response: JSONValue
+            do { response = try answer(JSONValue(parsing: line[..<end])) } catch {
+                response = ["error": .string("\(error)")]
+            }
+            send(response.bytes + [UInt8(ascii: "\n")], to: connection)
             line.removeSubrange(...end)
         }
         connections[connection] = line

@@ -1,9 +1,9 @@
 import Commands
 
-/// What each TCP flow has put on the wire towards the servers, before any queue: in steps of 10 ms, payload only, sent
-/// again counted again.
+/// The payload that each TCP flow has sent to the servers, counted before any queue in steps of 10 ms.
+/// Retransmissions count again.
 struct FlowLedger {
-    /// Nanoseconds of CLOCK_MONOTONIC in a step.
+    /// The length of a step in nanoseconds of CLOCK_MONOTONIC.
     static let step: Int64 = 10_000_000
 
     private struct Flow {
@@ -12,7 +12,7 @@ struct FlowLedger {
 
     private var flows: [UInt64: Flow] = [:]
 
-    /// Counts a packet of IPv4; others are passed over.
+    /// Counts a packet of IPv4 and ignores others.
     mutating func count(_ bytes: UnsafeRawPointer, length: Int, route: Int, at now: Int64) {
         let header = Int(bytes.load(as: UInt8.self) & 15) &* 4
         guard length >= header &+ 20, bytes.load(fromByteOffset: 9, as: UInt8.self) == 6 else { return }
@@ -31,7 +31,7 @@ struct FlowLedger {
         last(&flows[key, default: Flow()])
     }
 
-    /// Every flow with what it sent since `since` (CLOCK_MONOTONIC in nanoseconds).
+    /// Every flow with its bytes after `since` (CLOCK_MONOTONIC in nanoseconds).
     func json(since: Int64) -> JSONValue {
         let first = since / Self.step
         return .array(

@@ -1,14 +1,14 @@
 import Commands
 
-/// One direction of one link: packets wait in a drop-tail queue, are sent one after the other at the link's rate, and
-/// arrive a delay later, in order.
+/// One direction of one link. Packets wait in a drop-tail queue, are sent in order at the rate of the link,
+/// and arrive after the delay.
 final class LinkStage {
-    /// Takes effect at once, also for what waits; what is under way keeps its time of arrival.
+    /// A change takes effect at once, also for waiting packets. Packets in flight keep their time of arrival.
     var shape: LinkShape
     private var waiting = PacketRing()
     private var waitingBytes = 0
     private var flying = PacketRing()
-    /// When the last bit of the last packet sent has left.
+    /// The time at which the last bit of the last packet is sent.
     private var freeAt: Int64 = 0
     private var lastArrival: Int64 = 0
     private var random: UInt64
@@ -20,7 +20,7 @@ final class LinkStage {
     private var connects = 0
     private var resets = 0
 
-    /// Packets whose turn comes within this time are sent now, so that not every packet costs a wake-up.
+    /// Packets that are due within this time are sent now, to save wake-ups.
     private static let ahead: Int64 = 500_000
 
     init(_ shape: LinkShape, seed: UInt64) {
@@ -28,7 +28,7 @@ final class LinkStage {
         random = seed
     }
 
-    /// - Returns: false where the packet is lost, and its memory the caller's again.
+    /// - Returns: false if the packet is lost; the caller then owns its memory again.
     func accept(_ packet: Packet) -> Bool {
         if shape.isBlackout || (shape.loss > 0 && draw() < shape.loss) {
             lost &+= 1
@@ -43,7 +43,7 @@ final class LinkStage {
         return true
     }
 
-    /// Hands on what has arrived by `now`, with the time when it did.
+    /// Delivers the packets that have arrived by `now`, with their times.
     func advance(_ now: Int64, _ deliver: (Packet) -> Void) {
         while waiting.count > 0, freeAt <= now &+ Self.ahead, !flying.isFull {
             var packet = waiting.removeFirst()
@@ -63,7 +63,7 @@ final class LinkStage {
     }
 
     /// Counts a SYN that arrives.
-    /// - Returns: whether it is answered by RST.
+    /// - Returns: whether the answer is RST.
     func resetsConnect() -> Bool {
         connects &+= 1
         guard let every = shape.resetEvery, connects % every == 0 else { return false }
@@ -71,12 +71,12 @@ final class LinkStage {
         return true
     }
 
-    /// When there is something to do next; `Int64.max` where nothing is under way.
+    /// The time of the next event; `Int64.max` without packets.
     var deadline: Int64 {
         min(waiting.count > 0 ? freeAt : .max, flying.count > 0 ? flying.first.at : .max)
     }
 
-    /// Loses everything under way.
+    /// Loses every packet.
     func clear(_ give: (Int32) -> Void) {
         lost &+= waiting.count &+ flying.count
         while waiting.count > 0 { give(waiting.removeFirst().slot) }
@@ -86,7 +86,7 @@ final class LinkStage {
         lastArrival = 0
     }
 
-    /// From 0 to 1 (SplitMix64).
+    /// A random number from 0 to 1 (SplitMix64).
     private func draw() -> Double {
         random &+= 0x9E37_79B9_7F4A_7C15
         var mixed = random

@@ -1,17 +1,17 @@
 import CLinux
 import Glibc
 
-/// The two networks, which live as long as this process holds their descriptors or a process runs in them.
+/// The two networks. They exist as long as this process holds their descriptors or a process runs in them.
 struct Networks {
     enum Side { case client, server }
 
     let client: CInt
     let server: CInt
-    /// Of every connection. It hangs on the routes: the system's setting takes only what the machine's owner allows to
-    /// everybody (`net.ipv4.tcp_allowed_congestion_control`), here often not cubic.
+    /// The congestion control of every connection. The routes set it, because the system setting accepts only
+    /// those in `net.ipv4.tcp_allowed_congestion_control`, which often lacks cubic.
     private let congestion: String
 
-    /// Takes the namespace that this process was started in for the client's and makes another one for the servers.
+    /// Uses the namespace of this process for the client, and makes another one for the servers.
     init(congestion: String) throws {
         self.congestion = congestion
         client = try Self.current()
@@ -27,7 +27,8 @@ struct Networks {
         }
     }
 
-    /// What figures would otherwise depend on: the machine's defaults, and what the kernel remembers of earlier transfers.
+    /// The settings on which figures would otherwise depend: defaults of the machine, and metrics of earlier
+    /// transfers in the kernel.
     private static let settings = [
         ("ipv6/conf/all/disable_ipv6", "1"),
         ("ipv6/conf/default/disable_ipv6", "1"),
@@ -43,7 +44,7 @@ struct Networks {
         return try body()
     }
 
-    /// The client's address, and how it finds the servers.
+    /// Sets the address of the client and its route to the servers.
     func addressClient(_ device: String) throws {
         try within(.client) {
             try execute("ip", "address", "add", "10.77.0.1/32", "dev", device)
@@ -60,11 +61,11 @@ struct Networks {
         }
     }
 
-    /// Ends every process in the two networks, by its id.
+    /// Ends every process in the two networks by its id.
     func empty() {
         let own = getpid()
         let networks = [client, server].compactMap(Self.identity(of:))
-        // Whoever was starting another process at that moment is met in the next round.
+        // The next round finds processes that were started meanwhile.
         for _ in 0..<10 {
             let inside = Self.processes().filter { process in
                 process != own && Self.identity(ofProcess: process).map(networks.contains) == true
@@ -114,7 +115,7 @@ struct Networks {
     }
 }
 
-/// Runs a program of iproute2 in the calling thread's network, to its end.
+/// Runs a program of iproute2 to its end in the network of the calling thread.
 func execute(_ arguments: String...) throws {
     var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
     var environment: [UnsafeMutablePointer<CChar>?] = [strdup("PATH=/usr/sbin:/sbin:/usr/bin:/bin"), nil]

@@ -1,14 +1,4 @@
-/// A packet on its way: where its bytes are, whose it is, and a time.
-struct Packet {
-    var slot: Int32
-    var length: Int32
-    /// The destination's index.
-    var route: Int32
-    /// CLOCK_MONOTONIC in nanoseconds: of its arrival while it waits, of its delivery while it flies.
-    var at: Int64
-}
-
-/// A queue of packets in memory that never moves. Unchecked pointers, so that a debug build carries 100 Mbit/s too.
+/// A queue of packets in fixed memory. Unchecked pointers let a debug build carry 100 Mbit/s.
 struct PacketRing {
     private let storage: UnsafeMutablePointer<Packet>
     private var head = 0
@@ -33,35 +23,5 @@ struct PacketRing {
         head = (head &+ 1) & (Self.capacity &- 1)
         count &-= 1
         return packet
-    }
-}
-
-/// Memory for the bytes of packets.
-struct PacketPool {
-    static let slotSize = 2048
-    private static let slots = 1 << 15
-    private let storage: UnsafeMutableRawPointer
-    private let free: UnsafeMutablePointer<Int32>
-    private var freeCount: Int
-
-    init() {
-        storage = .allocate(byteCount: Self.slots * Self.slotSize, alignment: 16)
-        free = .allocate(capacity: Self.slots)
-        for slot in 0..<Self.slots { free[slot] = Int32(slot) }
-        freeCount = Self.slots
-    }
-
-    func bytes(_ slot: Int32) -> UnsafeMutableRawPointer { storage + Int(slot) &* Self.slotSize }
-
-    /// A slot, nil where all are taken.
-    mutating func take() -> Int32? {
-        guard freeCount > 0 else { return nil }
-        freeCount &-= 1
-        return free[freeCount]
-    }
-
-    mutating func give(_ slot: Int32) {
-        free[freeCount] = slot
-        freeCount &+= 1
     }
 }

@@ -2,9 +2,10 @@ import CLinux
 import Commands
 import Glibc
 
-/// A TUN device on each side and this process between them.
+/// A TUN device on each side, with this process between them.
 ///
-/// Up: client → shared link → the destination's own → server. Down: the same way back.
+/// Up: client → shared link → link of the destination → server. Down: the same in reverse. Times are nanoseconds of
+/// CLOCK_MONOTONIC, because each packet costs time.
 final class PacketShaper: Shaper {
     let name = "tun"
     private let client: CInt
@@ -14,12 +15,12 @@ final class PacketShaper: Shaper {
     private var pool = PacketPool()
     private var ledger = FlowLedger()
 
-    /// Packets that one turn reads from a device.
+    /// The maximum number of packets that one turn reads from a device.
     private static let batch = 64
-    /// Nanoseconds that the loop sleeps at least when only time moves packets: some arrive so much later.
+    /// The minimum sleep of the loop in nanoseconds. A packet may arrive this much later.
     private static let shortestSleep: Int64 = 150_000
 
-    init(_ plan: Plan, _ networks: Networks) throws {
+    init(_ configuration: EmulatorConfiguration, _ networks: Networks) throws {
         let device = "sluice0"
         func open(_ side: Networks.Side) throws -> CInt {
             try networks.within(side) {
@@ -31,14 +32,14 @@ final class PacketShaper: Shaper {
         client = try open(.client)
         server = try open(.server)
         try networks.addressClient(device)
-        try networks.addressServers(device, count: plan.destinations.count)
-        var seed = plan.seed
+        try networks.addressServers(device, count: configuration.destinations.count)
+        var seed = configuration.seed
         func stage(_ shape: LinkShape) -> LinkStage {
             seed &+= 1
             return LinkStage(shape, seed: seed &* 0x9E37_79B9)
         }
-        shared = (stage(plan.uplink), stage(plan.uplink))
-        own = plan.destinations.map { $0.map { (stage($0), stage($0)) } }
+        shared = (stage(configuration.uplink), stage(configuration.uplink))
+        own = configuration.destinations.map { $0.map { (stage($0), stage($0)) } }
     }
 
     func run(until control: ControlServer, answer: (JSONValue) throws -> JSONValue) throws {
@@ -63,7 +64,7 @@ final class PacketShaper: Shaper {
         }
     }
 
-    /// Nanoseconds until the next packet is due.
+    /// The nanoseconds until the next packet is due.
     private func sleep() -> Int64 {
         var deadline = min(shared.up.deadline, shared.down.deadline)
         for link in own { if let link { deadline = min(deadline, link.up.deadline, link.down.deadline) } }
@@ -75,7 +76,7 @@ final class PacketShaper: Shaper {
             guard let slot = pool.take() else { return }
             let bytes = pool.bytes(slot)
             let length = Glibc.read(device, bytes, PacketPool.slotSize)
-            // IPv4 only. The servers' addresses are 10.77.i.1.
+            // IPv4 only. The servers have the addresses 10.77.i.1.
             guard length >= 20, bytes.load(as: UInt8.self) >> 4 == 4 else {
                 pool.give(slot)
                 if length < 0 { return }
@@ -113,7 +114,7 @@ final class PacketShaper: Shaper {
         shared.down.advance(now) { write($0, client) }
     }
 
-    /// Hands a packet to the servers, or sends a SYN back as RST.
+    /// Passes a packet to the servers, or answers a SYN with RST.
     private func deliver(_ packet: Packet, from stage: LinkStage) {
         guard stage.shape.resetEvery != nil, TCPReset.isConnect(pool.bytes(packet.slot), length: Int(packet.length)),
             stage.resetsConnect()
@@ -124,7 +125,7 @@ final class PacketShaper: Shaper {
     }
 
     private func write(_ packet: Packet, _ device: CInt) {
-        // A device that is down loses it, as it would on any wire.
+        // A device that is down loses the packet, as a real one does.
         _ = Glibc.write(device, pool.bytes(packet.slot), Int(packet.length))
         pool.give(packet.slot)
     }
@@ -133,7 +134,7 @@ final class PacketShaper: Shaper {
 
     func change(destination: Int?, direction: Direction?, _ change: JSONValue) throws {
         guard let link = destination.map({ own[$0] }) ?? shared else {
-            throw Refusal("that destination has no link of its own")
+            throw Refusal("the destination has no link of its own")
         }
         for way in Direction.allCases where direction == nil || direction == way {
             let stage = way == .up ? link.up : link.down

@@ -1,17 +1,15 @@
 import Commands
 
-/// What makes a link slow.
+/// An implementation of the emulated link.
 protocol Shaper: AnyObject {
-    /// For reports: which one ran.
+    /// The name for reports.
     var name: String { get }
-    /// The shapes of every link and direction, with counters where there are any.
+    /// The properties and counters of every link and direction.
     var links: JSONValue { get }
-    /// What each flow has sent; nil where this shaper does not see packets.
+    /// The bytes that each flow has sent; nil if this shaper does not see packets.
     func flows(since: Int64) -> JSONValue?
-    /// - Parameter destination: its index, nil for the shared link.
+    /// - Parameter destination: the index of the destination; nil for the shared link.
     func change(destination: Int?, direction: Direction?, _ change: JSONValue) throws
-    /// Carries packets until the control has lost its last connection.
+    /// Carries packets until the last control connection ends.
     func run(until control: ControlServer, answer: (JSONValue) throws -> JSONValue) throws
 }
-
-enum Direction: String, CaseIterable { case up, down }

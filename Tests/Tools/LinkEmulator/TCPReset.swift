@@ -1,11 +1,11 @@
 import Glibc
 
-/// The RST with which a host refuses a connection (RFC 9293, 3.10.7.1), made of the SYN that it answers.
+/// The RST with which a host refuses a connection (RFC 9293, 3.10.7.1), made from the SYN.
 enum TCPReset {
     private static let synchronize: UInt8 = 0x02
     private static let reset: UInt8 = 0x04
     private static let acknowledge: UInt8 = 0x10
-    /// Both headers without options.
+    /// The size of both headers without options.
     private static let length = 40
 
     /// Whether a packet of IPv4 opens a connection: SYN without ACK.
@@ -18,7 +18,7 @@ enum TCPReset {
     }
 
     /// Overwrites a SYN with its answer.
-    /// - Returns: bytes of the answer.
+    /// - Returns: the size of the answer in bytes.
     static func answer(inPlaceOf packet: UnsafeMutableRawPointer) -> Int {
         func word(_ offset: Int) -> UInt32 {
             UInt32(bigEndian: packet.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
@@ -30,14 +30,14 @@ enum TCPReset {
         let (source, target) = (word(12), word(16))
         let (ports, sequence) = (word(header), word(header &+ 4))
         store(0x4500_0000 | UInt32(length), 0)
-        // No identification, don't fragment; 64 hops of TCP.
+        // No identification, don't fragment, 64 hops, TCP.
         store(0x0000_4000, 4)
         store(0x4006_0000, 8)
         store(target, 12)
         store(source, 16)
         store(ports << 16 | ports >> 16, 20)
         store(0, 24)
-        // SYN takes one number.
+        // SYN occupies one sequence number.
         store(sequence &+ 1, 28)
         store(0x5000_0000 | UInt32(reset | acknowledge) << 16, 32)
         store(0, 36)
@@ -55,7 +55,7 @@ enum TCPReset {
         }
     }
 
-    /// RFC 1071.
+    /// The Internet checksum (RFC 1071).
     private static func checksum(_ bytes: UnsafeRawPointer, _ range: Range<Int>, _ initial: UInt32 = 0) -> UInt16 {
         var sum = initial &+ sum(bytes, range)
         while sum >> 16 != 0 { sum = sum & 0xFFFF &+ sum >> 16 }

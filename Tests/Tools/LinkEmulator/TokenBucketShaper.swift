@@ -1,20 +1,21 @@
 import Commands
 import Glibc
 
-/// A veth pair with the kernel's token bucket (tc-tbf(8)) on both ends, for machines without TUN: one shared rate, with
-/// Ethernet headers counted, so that TCP carries 1,448 of 1,514 bytes; no delay, no loss, no blackout.
+/// A veth pair with the kernel's token bucket (tc-tbf(8)) on both ends, for machines without TUN. It supports
+/// one shared rate, without delay, loss and blackouts. The rate counts Ethernet headers, so TCP carries 1,448
+/// of 1,514 bytes.
 final class TokenBucketShaper: Shaper {
     let name = "tbf"
     private let networks: Networks
     private var shape: LinkShape
     private static let device = "sluice0"
 
-    init(_ plan: Plan, _ networks: Networks) throws {
-        guard plan.destinations.allSatisfy({ $0 == nil }) else {
+    init(_ configuration: EmulatorConfiguration, _ networks: Networks) throws {
+        guard configuration.destinations.allSatisfy({ $0 == nil }) else {
             throw Refusal("tbf has no links of single destinations")
         }
         self.networks = networks
-        shape = plan.uplink
+        shape = configuration.uplink
         let device = Self.device
         try networks.within(.client) {
             try execute(
@@ -22,7 +23,7 @@ final class TokenBucketShaper: Shaper {
                 "/proc/\(getpid())/fd/\(networks.server)")
         }
         try networks.addressClient(device)
-        try networks.addressServers(device, count: plan.destinations.count)
+        try networks.addressServers(device, count: configuration.destinations.count)
         try apply(shape)
     }
 
@@ -33,7 +34,7 @@ final class TokenBucketShaper: Shaper {
         let rate = "\(Int(shape.rate ?? 10e9))bit"
         for side in [Networks.Side.client, .server] {
             try networks.within(side) {
-                // A small burst: 64 kB would be a quarter of a second for nothing at 2 Mbit/s.
+                // A small burst: 64 kB would be a quarter of a second of free traffic at 2 Mbit/s.
                 try execute(
                     "tc", "qdisc", "replace", "dev", Self.device, "root", "tbf", "rate", rate, "burst", "16kb", "limit",
                     "\(shape.queue)")

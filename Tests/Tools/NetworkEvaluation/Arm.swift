@@ -1,9 +1,9 @@
-/// Who decides how much runs.
+/// The way to decide how many transfers run: one variant of an experiment.
 enum Arm: String, CaseIterable, Sendable {
     case fixed1, fixed8, fixed32, ours
     case withoutPreemption = "ours-without-preemption"
 
-    /// Transfers at once; nil where the coordinator decides.
+    /// The fixed number of transfers; nil where the coordinator decides.
     var fixed: Int? {
         switch self {
         case .fixed1: 1
@@ -13,7 +13,7 @@ enum Arm: String, CaseIterable, Sendable {
         }
     }
 
-    /// What `sluice.yaml` says of it, by its keys.
+    /// The keys of `sluice.yaml` that select this arm.
     var policy: [String: String] {
         switch self {
         case .fixed1, .fixed8, .fixed32: ["network.fixedConcurrency": "\(fixed!)"]
@@ -22,6 +22,6 @@ enum Arm: String, CaseIterable, Sendable {
         }
     }
 
-    /// Places of each of so many workers: as many as the arm may use, or more than the coordinator would.
+    /// Slots of each worker: as many as the arm may use, or more than the coordinator would use.
     func concurrency(workers: Int) -> Int { fixed.map { max(1, $0 / workers) } ?? 32 }
 }

@@ -3,7 +3,7 @@ import Commands
 import Foundation
 import TestSupport
 
-/// Prints a line at once, also into a file.
+/// Prints a line and flushes it, because standard output may be a file.
 private func say(_ line: String) {
     print(line)
     fflush(nil)
@@ -15,42 +15,48 @@ struct EvaluationTool: AsyncParsableCommand {
         commandName: "deploy/evaluate-network",
         abstract: "Runs Sluice over emulated links and writes a report.",
         discussion: """
-            Each run is a line of results.jsonl in the output directory. Started again with the same directory, it goes on \
-            where it was stopped; report.md is written anew at every start and at the end.
+            Each run is a line of results.jsonl in the output directory. A second start with the same directory continues \
+            the evaluation. report.md is written at the end.
             """)
 
     @Option(help: "Only this scenario (repeatable); “list” shows them.")
     var scenario: [String] = []
     @Option(help: "Only this arm (repeatable): \(Arm.allCases.map(\.rawValue).joined(separator: ", ")).")
     var arm: [String] = []
-    @Option(help: "Of every scenario, arm and congestion control.")
+    @Option(help: "Number of runs of each scenario, arm and congestion control.")
     var repetitions = 3
     @Flag(
         help: """
-            What the README quotes: at least 3 repetitions of 60 s of ours and fixed8, 5 of 150 s and all arms in the \
-            main scenarios; before --repetitions and --seconds.
+            The extent of the record: 3 repetitions of 60 s of ours and fixed8; in the main scenarios 5 of 150 s of all \
+            arms. Overrides --repetitions and --seconds.
             """)
     var recorded = false
-    @Option(help: "Runs at once, as far as --megabits allow.")
+    @Option(help: "Maximum number of concurrent runs, within --megabits.")
     var atOnce = 1
-    @Option(help: "Mbit/s of all links that are emulated at once: what the machine has time for.")
+    @Option(help: "Mbit/s of all concurrently emulated links together: the capacity of the machine.")
     var megabits = 150.0
-    @Option(help: "Mbit/s of a run's shared link at most, where a machine has no time for the scenario's.")
+    @Option(help: "Maximum Mbit/s of the shared link of a run, for a machine too slow for that of the scenario.")
     var uplink: Double?
-    @Option(help: "Of every run; some scenarios take longer.")
+    @Option(help: "Duration of each run; some scenarios take longer.")
     var seconds = 60.0
     @Option(help: "TCP congestion control (repeatable): cubic, bbr.")
     var congestion: [String] = ["cubic", "bbr"]
-    @Option(help: "auto, tun, or tbf (a rate only).")
+    @Option(help: "auto, tun, or tbf (limits the rate only).")
     var shaper = "auto"
-    @Option(help: "Of the order of runs; a new one when none is given.")
+    @Option(help: "Seed of the order of the runs; random by default.")
     var seed: UInt64?
-    @Option(help: "Where results and report go.")
+    @Option(help: "Directory of results and report.")
     var output = "network-evaluation"
-    @Flag(help: "Takes --seconds literally, also where a scenario shows nothing in so short a time.")
+    @Flag(help: "Takes --seconds literally, even below the minimum of a scenario.")
     var exact = false
-    @Flag(help: "Writes the report of what is there, and runs nothing.")
+    @Flag(help: "Writes the report of the recorded runs, and runs nothing.")
     var reportOnly = false
+    @Flag(
+        help: """
+            Writes the plots of PERFORMANCE.md instead of one for each run, and removes from results.jsonl the series \
+            that they do not show.
+            """)
+    var page = false
 
     func run() async throws {
         if scenario == ["list"] {
@@ -64,7 +70,12 @@ struct EvaluationTool: AsyncParsableCommand {
             }
             try await run(jobs(), into: log)
         }
-        let path = try Report(records: log.records()).write(to: output)
+        let records = try log.records()
+        let path = try Report(records: records, hasPagePlots: page).write(to: output)
+        if page {
+            try log.replace(
+                records.map { PagePlot.needsSeries(of: $0.job, among: records) ? $0 : $0.withoutSeries })
+        }
         say("report: \(path)")
     }
 
@@ -108,7 +119,8 @@ struct EvaluationTool: AsyncParsableCommand {
         if let other = before.first(where: { $0.facts["uplink"]?.double != uplink }) {
             let was = other.facts["uplink"]?.double.map { "--uplink \($0.short)" } ?? "no --uplink"
             throw ValidationError(
-                "the runs in \(output) had \(was), and medians are over like runs: go on so, or name another --output")
+                "the runs in \(output) had \(was), and a median needs runs of one kind; use the same, or another --output"
+            )
         }
         let done = Set(before.map(\.job))
         let open = jobs.filter { !done.contains($0) }.shuffled(using: &random)
@@ -131,12 +143,12 @@ struct EvaluationTool: AsyncParsableCommand {
         }
     }
 
-    /// One run from an empty directory to the end of its processes.
+    /// Runs a job in an empty directory, and ends its processes.
     private static func run(_ job: Job, _ shaper: NetworkBed.Shaper, uplink: Double?) async -> RunRecord {
         let scenario = Scenario.named(job.scenario)!.over(uplink: uplink)
-        let ticks = Facts.Ticks.now
+        let ticks = Machine.Ticks.now
         var record = RunRecord(job)
-        var facts = Facts.machine
+        var facts = Machine.facts
         facts.append(.init("date", .string(Timestamp.now.description)))
         if let uplink { facts.append(.init("uplink", .number(uplink))) }
         do {
@@ -148,7 +160,7 @@ struct EvaluationTool: AsyncParsableCommand {
         } catch {
             record.error = "\(error)"
         }
-        let shares = Facts.Ticks.now.since(ticks)
+        let shares = Machine.Ticks.now.since(ticks)
         facts.append(.init("steal", .number(shares.steal)))
         facts.append(.init("busy", .number(shares.busy)))
         record.facts = .object(facts)

@@ -1,28 +1,35 @@
 import Commands
 import Foundation
 
-/// The Markdown page and its plots.
+/// The Markdown page of an evaluation and its plots.
 struct Report {
     let records: [RunRecord]
+    /// Whether the plots are those of PERFORMANCE.md, and not one of each scenario, arm and congestion control.
+    let hasPagePlots: Bool
 
-    init(records: [RunRecord]) {
+    init(records: [RunRecord], hasPagePlots: Bool) {
+        self.hasPagePlots = hasPagePlots
         self.records = records.filter { $0.error == nil } + records.filter { $0.error != nil }
     }
 
     private var good: [RunRecord] { records.filter { $0.error == nil } }
 
-    /// - Returns: the page's path.
+    /// Writes `report.md` and an SVG file for each plot.
+    /// - Returns: the path of the page.
     func write(to directory: String) throws -> String {
         var page = ["# Sluice over emulated links", "", facts, "", verdicts]
         for scenario in Scenario.all {
             let runs = good.filter { $0.job.scenario == scenario.name }
             if runs.isEmpty { continue }
             page += ["", "## \(scenario.name)", "", "\(scenario.title).", "", table(scenario, runs)]
-            for (name, svg) in plots(scenario, runs) {
+            for (name, svg) in hasPagePlots ? [] : plots(scenario, runs) {
                 try svg.write(toFile: "\(directory)/\(name).svg", atomically: true, encoding: .utf8)
                 page += ["", "![\(name)](\(name).svg)"]
             }
             for note in Set(runs.flatMap(\.notes)).sorted() { page += ["", "Note: \(note)."] }
+        }
+        for plot in hasPagePlots ? PagePlot.all : [] {
+            try plot.svg(of: good)?.write(toFile: "\(directory)/\(plot.name).svg", atomically: true, encoding: .utf8)
         }
         let failed = records.filter { $0.error != nil && !good.map(\.job).contains($0.job) }
         if !failed.isEmpty {
@@ -45,20 +52,20 @@ struct Report {
         let dates = good.compactMap { $0.facts["date"]?.string }.sorted()
         func shares(_ name: String) -> String {
             let shares = good.compactMap { $0.facts[name]?.double }
-            return "median \(((shares.median ?? 0) * 100).short) %, most \(((shares.max() ?? 0) * 100).short) %"
+            return "median \(((shares.median ?? 0) * 100).short) %, maximum \(((shares.max() ?? 0) * 100).short) %"
         }
         return [
             "* \(good.count) runs, \(dates.first ?? "–") to \(dates.last ?? "–")", "* machine: \(all("machine"))",
             "* kernel: \(all("kernel"))", "* shaper: \(all("shaper"))",
             "* congestion control: \(Set(good.map(\.job.congestion)).sorted().joined(separator: ", "))",
-            "* CPU in use in a run, by all that ran beside it too: \(shares("busy")); of that, taken by the host: "
+            "* CPU in use during a run, including everything that ran beside it: \(shares("busy")); taken by the host: "
                 + shares("steal"),
-            "* Goodput is payload; of a full packet TCP carries 1,448 of 1,500 bytes, and 100 % is that.",
-            "* Figures are the median over repetitions, then least and most.",
+            "* Goodput counts payload. TCP carries 1,448 of the 1,500 bytes of a full packet; that is 100 %.",
+            "* Figures are the median of the repetitions, then minimum and maximum.",
         ].joined(separator: "\n")
     }
 
-    /// Ours against every target.
+    /// A row for each target, with the result of Sluice.
     private var verdicts: String {
         var lines = ["| scenario | figure | target | ours | met |", "|---|---|---|---|---|"]
         for scenario in Scenario.all {
@@ -81,7 +88,7 @@ struct Report {
     private func judged(_ target: Target, _ runs: [RunRecord]) -> (Double?, String) {
         let count = runs.count { $0.job.arm == .ours }
         let ours = runs.filter { $0.job.arm == .ours }.compactMap { $0[target.figure] }
-        // What a run has not reached counts as the worst there is.
+        // A run that did not reach the figure counts as the worst value.
         let missed = count - ours.count
         let all = ours + [Double](repeating: target.bound.worst, count: missed)
         guard let median = all.median else { return (nil, "not measured") }
@@ -93,8 +100,8 @@ struct Report {
     }
 
     private static func spread(_ values: [Double]) -> String {
-        guard let median = values.median, let least = values.min(), let most = values.max() else { return "–" }
-        return values.count == 1 ? median.short : "\(median.short) (\(least.short)–\(most.short))"
+        guard let median = values.median, let min = values.min(), let max = values.max() else { return "–" }
+        return values.count == 1 ? median.short : "\(median.short) (\(min.short)–\(max.short))"
     }
 
     private func table(_ scenario: Scenario, _ runs: [RunRecord]) -> String {
@@ -136,11 +143,10 @@ struct Report {
     private func plots(_ scenario: Scenario, _ runs: [RunRecord]) -> [(String, String)] {
         var plots: [(String, String)] = []
         for column in Set(runs.map { Column($0.job) }).sorted() {
-            // Of several, the first repetition.
             let first = runs.filter { Column($0.job) == column }.min { $0.job.repetition < $1.job.repetition }
             guard let first, !first.goodput.isEmpty else { continue }
             let name = "\(scenario.name)-\(column.arm.rawValue)-\(column.congestion)"
-            plots.append((name, TimePlot(first, title: "\(scenario.name), \(column.text)").svg))
+            plots.append((name, first.plot(title: "\(scenario.name), \(column.text)").svg))
         }
         for sample in Set(runs.flatMap { $0.samples.map(\.name) }).sorted() {
             let rows = Set(runs.map { Column($0.job) }).sorted().map { column in

@@ -1,4 +1,4 @@
-/// Which run begins next: several share the machine as far as it has time for their packets.
+/// Selects the next run. Several runs share the machine, as far as it can carry their packets.
 struct RunQueue {
     private var open: [Job]
     private var running: [Job] = []
@@ -7,8 +7,8 @@ struct RunQueue {
     private let uplink: Double?
 
     /// - Parameters:
-    ///   - megabits: Mbit/s of all links that are emulated at once; a run that bears few neighbours takes more.
-    ///   - uplink: Mbit/s of a run's shared link at most.
+    ///   - megabits: the capacity in Mbit/s for all concurrent links; a run that allows few neighbours takes a larger share.
+    ///   - uplink: the maximum Mbit/s of the shared link of a run.
     init(_ jobs: [Job], atOnce: Int, megabits: Double, uplink: Double?) {
         open = jobs
         self.atOnce = max(1, atOnce)
@@ -18,7 +18,7 @@ struct RunQueue {
 
     var waiting: Int { open.count }
 
-    /// The first of those that wait which fits beside those that run; nil where none does.
+    /// Takes the first waiting run that fits beside the running ones; nil if none fits.
     mutating func next() -> Job? {
         guard running.count < atOnce else { return nil }
         let load = running.reduce(0) { $0 + cost(of: $1) }

@@ -1,26 +1,14 @@
 import Commands
-import TestSupport
 
-/// Which run: a scenario with an arm and a congestion control, once.
-struct Job: Sendable, Hashable {
-    var scenario: String
-    var arm: Arm
-    var congestion: String
-    var repetition: Int
-    var seconds: Double
-
-    var text: String { "\(scenario) · \(arm.rawValue) · \(congestion) · \(repetition) · \(seconds.short) s" }
-}
-
-/// What a run gave; a line of `results.jsonl`.
+/// The result of a run; a line of `results.jsonl`.
 struct RunRecord: Sendable {
-    /// Something that happened, for the plots; `at` in seconds of the run.
+    /// An event for the plots; `at` is in seconds since the start of the run.
     struct Mark: Sendable {
         var at: Double
         var text: String
     }
 
-    /// Level and limit of a link from a time on.
+    /// The level and the limit of a link from a time on.
     struct LevelChange: Sendable {
         var at: Double
         var link: String
@@ -31,14 +19,14 @@ struct RunRecord: Sendable {
     var job: Job
     var facts: JSONValue = [:]
     var figures: [(name: String, value: Double)] = []
-    /// Single values behind figures, for strip plots.
+    /// The single values behind the figures, for strip plots.
     var samples: [(name: String, values: [Double])] = []
     /// Mbit/s of payload in steps of ``step``, by kind of transfer.
     var goodput: [(kind: String, values: [Double])] = []
     var marks: [Mark] = []
     var levels: [LevelChange] = []
     var notes: [String] = []
-    /// Why it is no result.
+    /// The reason why the run gave no result.
     var error: String?
 
     static let step = 0.5
@@ -49,6 +37,13 @@ struct RunRecord: Sendable {
 
     mutating func set(_ figure: String, _ value: Double?) {
         if let value, value.isFinite { figures.append((figure, value)) }
+    }
+
+    /// The record without the values over time.
+    var withoutSeries: RunRecord {
+        var record = self
+        (record.goodput, record.levels) = ([], [])
+        return record
     }
 
     var json: JSONValue {

@@ -1,25 +1,15 @@
 import Commands
+import Host
 import Sluice
 import TestSupport
 
-/// A stream of uploads that a stage kept up for some time.
-struct Supply: Sendable {
-    var submitted: Int
-    /// Answered with 2xx meanwhile.
-    var succeeded: Int
-    var begin: MonotonicMoment
-    var end: MonotonicMoment
-
-    var perSecond: Double { Double(succeeded) / (end - begin) }
-}
-
 extension Stage {
-    /// ``supply(_:of:_:kind:to:)`` keeps this number of uploads submitted and not answered: more than all slots and the
+    /// The number of unanswered uploads that ``supply(_:of:_:kind:to:)`` keeps: more than all slots and the
     /// windows of the workers.
     private static let supplyLevel = 160
 
     /// Keeps uploads to a destination waiting for some seconds.
-    /// - Parameter kind: the part of their paths, used by this call only.
+    /// - Parameter kind: the part of their paths; no other call may use it.
     func supply(
         _ seconds: Double, of bytes: Int, _ qos: Commands.QualityOfService = .default, kind: String,
         to destination: Int
@@ -35,11 +25,11 @@ extension Stage {
             }
             supply.succeeded = try await server.count(below: "/put/\(kind)/").succeeded
             supply.end = .now
-        } while supply.end - supply.begin < seconds
+        } while (supply.end - supply.begin).seconds < seconds
         return supply
     }
 
-    /// Waits until a destination has answered everything that was supplied, at most 20 s.
+    /// Waits until a destination has answered every upload of a supply, for at most 20 s.
     func drain(_ supply: Supply, kind: String, from destination: Int) async throws {
         _ = try await holds(within: 20) {
             try await self.destinations[destination - 1].count(below: "/put/\(kind)/").succeeded >= supply.submitted
@@ -47,10 +37,10 @@ extension Stage {
     }
 
     /// Waits until a condition holds.
-    /// - Parameter seconds: after which the wait ends; that the condition does not hold is a result and not a failure.
-    /// - Returns: whether it holds.
+    /// - Parameter seconds: the timeout. A condition that does not hold is a result, not a failure.
+    /// - Returns: whether the condition holds.
     func holds(within seconds: Double, _ condition: () async throws -> Bool) async throws -> Bool {
-        let end = MonotonicMoment.now + seconds
+        let end = MonotonicTime.now + .seconds(seconds)
         while true {
             if try await condition() { return true }
             guard .now < end else { return false }
@@ -58,7 +48,7 @@ extension Stage {
         }
     }
 
-    /// Cancels those of the commands that have not ended, several at a time.
+    /// Cancels the commands that have not ended, several concurrently.
     func cancel(_ ids: [CommandID]) async {
         await withTaskGroup(of: Void.self) { group in
             for (index, id) in ids.enumerated() {
@@ -70,8 +60,8 @@ extension Stage {
 }
 
 extension Traffic {
-    /// The most requests at one moment between two moments.
-    func maxAtOnce(from start: MonotonicMoment, to end: MonotonicMoment) -> Int {
+    /// The maximum number of concurrent requests between two times.
+    func maxAtOnce(from start: MonotonicTime, to end: MonotonicTime) -> Int {
         let overlapping = requests.filter { $0.begin <= end && ($0.end ?? end) >= start }
         return overlapping.map { one in
             let at = max(one.begin, start)

@@ -1,27 +1,28 @@
 import Commands
 import Foundation
+import Host
 import Operations
 import Sluice
-import Synchronization
 import TestSupport
 
-/// A run's bed, destinations and Sluice, and what scenarios do with them.
+/// The environment of one run: the network bed, the destinations and Sluice, with the steps of scenarios. A
+/// scenario lets time pass by ``pause(_:)`` and ``until(second:)``, because its schedule follows the clock.
 final class Stage {
     let scenario: Scenario
     let job: Job
-    let place: TemporaryDirectory
+    let directory: TemporaryDirectory
     let bed: NetworkBed
     let destinations: [BedDestination]
     let client: SluiceClient
     var record: RunRecord
-    private(set) var begin = MonotonicMoment.now
+    private(set) var begin = MonotonicTime.now
     private(set) var submitted: [CommandID] = []
     private let data: String
     private var up: ChildProcess?
     private let events = EventLog()
     private var listening: Task<Void, Never>?
-    /// Wall clock minus CLOCK_MONOTONIC, in milliseconds.
-    private let clockDifference = Timestamp.now.milliseconds - MonotonicMoment.now.nanoseconds / 1_000_000
+    /// The wall clock minus CLOCK_MONOTONIC, in milliseconds.
+    private let clockDifference = Timestamp.now.milliseconds - MonotonicTime.now.nanoseconds / 1_000_000
 
     static let workers = 2
 
@@ -29,21 +30,21 @@ final class Stage {
         self.job = job
         self.scenario = scenario
         record = RunRecord(job)
-        place = try TemporaryDirectory("evaluation")
-        let plan = NetworkBed.Plan(
+        directory = try TemporaryDirectory("evaluation")
+        let configuration = NetworkBed.Configuration(
             scenario.uplink, destinations: scenario.destinations, congestion: job.congestion, shaper: shaper)
-        bed = try await NetworkBed(plan, in: place.path)
+        bed = try await NetworkBed(configuration, in: directory.path)
         do {
             var destinations: [BedDestination] = []
             for number in 1...scenario.destinations.count {
-                destinations.append(try await BedDestination(bed, number: number, in: place.path))
+                destinations.append(try await BedDestination(bed, number: number, in: directory.path))
             }
             self.destinations = destinations
-            data = "\(place.path)/data"
+            data = "\(directory.path)/data"
             client = try SluiceClient(data: data, registry: BuiltInOperations.registry(), create: true)
         } catch {
             await bed.finish()
-            place.remove()
+            directory.remove()
             throw error
         }
     }
@@ -52,21 +53,21 @@ final class Stage {
         listening?.cancel()
         await client.close()
         await bed.finish()
-        place.remove()
+        directory.remove()
     }
 
     // MARK: Sluice
 
-    /// Starts `sluice up` in the client's network and waits for its workers.
+    /// Starts `sluice up` in the network of the client and waits for its workers.
     /// - Parameters:
-    ///   - policy: keys of `sluice.yaml` besides the arm's and the scenario's.
-    ///   - resolver: a file that its processes see as /etc/resolv.conf; nil: the system's.
+    ///   - policy: keys of `sluice.yaml` in addition to those of the arm and the scenario.
+    ///   - resolver: a file that the processes see as /etc/resolv.conf; nil for that of the system.
     func startSluice(policy: [String: String] = [:], resolver: String? = nil) async throws {
         let policy = job.arm.policy.merging(scenario.policy) { $1 }.merging(policy) { $1 }
         try Self.yaml(policy).write(toFile: "\(data)/sluice.yaml", atomically: true, encoding: .utf8)
         chmod("\(data)/sluice.yaml", 0o600)
         let concurrency = scenario.concurrency ?? job.arm.concurrency(workers: Self.workers)
-        // A mount of its own; the process id stays.
+        // In a mount namespace of its own, with the same process id.
         let mount =
             resolver.map { file in
                 [
@@ -92,7 +93,7 @@ final class Stage {
         }
     }
 
-    /// Kills all of it, as a power cut would.
+    /// Kills every process of Sluice, as a power failure does.
     func killSluice() async throws {
         guard let up else { return }
         let processes = try await workers() + [coordinator()].compactMap { $0 }
@@ -102,17 +103,17 @@ final class Stage {
         self.up = nil
     }
 
-    /// How often `sluice up` has found that a child of that name died.
+    /// The number of deaths of a child that `sluice up` has logged.
     func deaths(of child: String) -> Int {
         (up?.errors ?? "").split(separator: "\n").count {
             $0.contains("A child died") && $0.contains("child.name=\(child)")
         }
     }
 
-    /// SIGKILL to processes of this run, by their ids.
+    /// Sends SIGKILL to processes of this run by their ids.
     func kill(_ processes: [Int32]) { for process in processes { Foundation.kill(process, SIGKILL) } }
 
-    /// Dotted keys as nested YAML.
+    /// Writes dotted keys as nested YAML.
     static func yaml(_ keys: [String: String]) -> String {
         var lines: [String] = []
         var open: [Substring] = []
@@ -129,7 +130,7 @@ final class Stage {
         return lines.isEmpty ? "" : lines.joined(separator: "\n") + "\n"
     }
 
-    /// Runs a command line of Sluice to its end; its output, also where it fails.
+    /// Runs a command line of Sluice to its end and returns its output, also after a failure.
     func sluice(_ arguments: String...) async throws -> String {
         let child = try bed.start(in: .client, ["\(NetworkBed.bin)/sluice"] + arguments + ["--data", data])
         _ = try await child.end(within: .seconds(60))
@@ -150,12 +151,12 @@ final class Stage {
         try await status()?["coordinator"]?["pid"]?.integer.map { Int32($0) }
     }
 
-    // MARK: Work
+    // MARK: Commands
 
-    /// What a transfer goes on with after a cut.
+    /// The protocol of an upload, which decides how it resumes.
     enum Transport: String { case put, tus, contentRange }
 
-    /// tus where this Sluice can, else PUT; a note says so.
+    /// tus if the measured Sluice has it, otherwise PUT with a note in the record.
     func resumable() -> Transport {
         let payload: JSONValue = ["file": "/dev/null", "to": "http://10.77.1.1/tus/", "protocol": "tus"]
         do {
@@ -174,7 +175,7 @@ final class Stage {
     /// Submits uploads of files of zeros.
     /// - Parameters:
     ///   - kind: the part of their paths by which ``Traffic/of(_:)`` finds them.
-    ///   - destination: its number, from 1.
+    ///   - destination: the number of the destination, from 1.
     @discardableResult
     func submit(
         _ count: Int = 1, of bytes: Int, _ qos: Commands.QualityOfService, kind: String, to destination: Int = 1,
@@ -184,7 +185,7 @@ final class Stage {
             count, of: bytes, qos, kind: kind, at: destinations[destination - 1].origin, by: transport)
     }
 
-    /// The same to an origin such as `http://good.test:8080`.
+    /// Submits uploads of files of zeros to an origin, for example `http://good.test:8080`.
     @discardableResult
     func submit(
         _ count: Int = 1, of bytes: Int, _ qos: Commands.QualityOfService, kind: String, at origin: String,
@@ -208,7 +209,7 @@ final class Stage {
         return ids
     }
 
-    /// Submits the copy of a file of zeros to a path.
+    /// Submits a copy of a file to a path.
     func submit(copyOf bytes: Int, _ qos: Commands.QualityOfService, to path: String) async throws -> CommandID {
         var options = SubmitOptions()
         options.qos = qos
@@ -216,7 +217,7 @@ final class Stage {
         return try await client.submit("upload", payload: payload, options: options)
     }
 
-    /// As many as fill the link for the rest of the run, and some more.
+    /// Submits enough uploads to fill the link for the rest of the run.
     func submitBacklog(
         of bytes: Int, _ qos: Commands.QualityOfService = .utility, seconds: Double? = nil, to destination: Int = 1,
         by transport: Transport = .put
@@ -226,9 +227,9 @@ final class Stage {
         try await submit(count, of: bytes, qos, kind: "low", to: destination, by: transport)
     }
 
-    /// A file without blocks.
+    /// Makes a file without blocks.
     private func file(_ bytes: Int) throws -> String {
-        let path = "\(place.path)/zeros-\(bytes)"
+        let path = "\(directory.path)/zeros-\(bytes)"
         if access(path, F_OK) == 0 { return path }
         guard FileManager.default.createFile(atPath: path, contents: nil), truncate(path, bytes) == 0 else {
             throw Missed("cannot make \(path)")
@@ -236,9 +237,9 @@ final class Stage {
         return path
     }
 
-    /// A file all of whose bytes are data: a copy leaves holes out.
+    /// Makes a file without holes, which a copy would skip.
     private func solidFile(_ bytes: Int) throws -> String {
-        let path = "\(place.path)/data-\(bytes)"
+        let path = "\(directory.path)/data-\(bytes)"
         if access(path, F_OK) == 0 { return path }
         guard let file = fopen(path, "w") else { throw Missed("cannot make \(path)") }
         defer { fclose(file) }
@@ -252,7 +253,7 @@ final class Stage {
         return path
     }
 
-    /// Seconds from the commit of a command to that of its success.
+    /// The seconds from the commit of a command to that of its success.
     func time(of id: CommandID) async throws -> Double {
         let outcome = try await client.wait(for: id)
         guard outcome.status == .success else { throw Missed("\(id) ended in \(outcome.status)") }
@@ -260,20 +261,20 @@ final class Stage {
         guard let start = timeline.first?.at, let end = timeline.last(where: { $0.status == .success })?.at else {
             throw Missed("\(id) has no timeline")
         }
-        return Double((end - start).components.seconds) + Double((end - start).components.attoseconds) / 1e18
+        return (end - start).seconds
     }
 
-    /// The same transfer alone on the same link: seconds, the median.
-    /// - Parameter period: seconds from one to the next, as in what it is compared with. Connections are kept and congestion
-    ///   controls remember: bbr stops for 0.2 s to measure the round trip again where that of a kept connection is 10 s old,
-    ///   and for a new connection slow start takes 0.12 s (2.5 MB at 20 Mbit/s and 50 ms).
+    /// Measures a transfer alone on the same link: the median in seconds.
+    /// - Parameter period: the seconds from one transfer to the next, as in the compared series. Connections are kept, and
+    ///   congestion controls have state: bbr stops for 0.2 s to measure the round trip of a kept connection after 10 s, and
+    ///   slow start of a new connection takes 0.12 s (2.5 MB at 20 Mbit/s and 50 ms).
     func alone(of bytes: Int, times count: Int, every period: Double, to destination: Int = 1) async throws -> Double {
         var times: [Double] = []
         for _ in 0..<count {
-            let next = MonotonicMoment.now + period
+            let next = MonotonicTime.now + .seconds(period)
             let id = try await submit(of: bytes, .userInteractive, kind: "alone", to: destination)[0]
             times.append(try await time(of: id))
-            try await pause(next - .now)
+            try await pause((next - .now).seconds)
         }
         record.samples.append(("alone (s)", times))
         return times.median!
@@ -281,129 +282,94 @@ final class Stage {
 
     // MARK: Time
 
-    /// How long it is looked at.
+    /// The length of the run.
     var seconds: Double { job.seconds }
 
-    /// From here on time counts, and so do plots.
+    /// Starts the clock of the run and of its plots.
     func start() { begin = .now }
 
-    /// Seconds since ``start()``.
-    var elapsed: Double { MonotonicMoment.now - begin }
+    /// The seconds since ``start()``.
+    var elapsed: Double { (MonotonicTime.now - begin).seconds }
 
-    /// Lets the traffic flow. The passing of time is the experiment here, not a way to wait for something.
+    /// Lets the traffic flow. The passing of time is the experiment here, and not a way to wait for an event.
     func pause(_ seconds: Double) async throws {
         if seconds > 0 { try await Task.sleep(for: .milliseconds(Int64(seconds * 1000))) }
     }
 
     func until(second: Double) async throws { try await pause(second - elapsed) }
 
-    func moment(_ wall: Timestamp) -> MonotonicMoment {
-        MonotonicMoment(nanoseconds: (wall.milliseconds - clockDifference) * 1_000_000)
+    func moment(_ wall: Timestamp) -> MonotonicTime {
+        MonotonicTime(nanoseconds: (wall.milliseconds - clockDifference) * 1_000_000)
     }
 
-    /// Bends the link and notes it.
-    /// - Parameter text: for the plots; nil: the link's rate.
+    /// Changes a link and marks the change.
+    /// - Parameter text: the text in the plots; nil for the rate of the link.
     @discardableResult
     func change(
         _ link: EmulatedLink, destination: Int? = nil, _ text: String? = nil
-    ) async throws -> MonotonicMoment {
+    ) async throws -> MonotonicTime {
         let moment = try await bed.change(link, destination: destination)
         mark(text ?? link.rate.map { "\(($0 / 1e6).short) Mbit/s" } ?? "no limit", at: moment)
         return moment
     }
 
-    func mark(_ text: String, at moment: MonotonicMoment = .now) {
-        record.marks.append(.init(at: moment - begin, text: text))
+    func mark(_ text: String, at moment: MonotonicTime = .now) {
+        record.marks.append(.init(at: (moment - begin).seconds, text: text))
     }
 
-    // MARK: What was seen
+    // MARK: Observations
 
     func traffic(of destination: Int? = nil) async throws -> Traffic {
         var requests: [Received.Request] = []
-        for (index, place) in destinations.enumerated() where destination == nil || destination == index + 1 {
-            requests += try await place.statistics().requests
+        for (index, server) in destinations.enumerated() where destination == nil || destination == index + 1 {
+            requests += try await server.statistics().requests
         }
         return Traffic(requests: requests)
     }
 
-    /// What the coordinator said of links, in the order of time.
+    /// The link events of the coordinator, in the order of time.
     func linkEvents() -> [LinkEvent] { events.all.compactMap { LinkEvent($0) { self.moment($0) } } }
 
-    /// The first event after a moment that says so.
-    func link(after moment: MonotonicMoment, _ condition: (LinkEvent) -> Bool) -> LinkEvent? {
+    /// The first link event after a time that meets a condition.
+    func link(after moment: MonotonicTime, _ condition: (LinkEvent) -> Bool) -> LinkEvent? {
         linkEvents().first { $0.at >= moment && condition($0) }
     }
 
-    /// Those of the commands that an operation executes.
+    /// The commands that are being executed.
     func running(_ ids: [CommandID]) async throws -> [CommandID] {
         var running: [CommandID] = []
         for id in ids where try await client.command(id)?.status == .sent { running.append(id) }
         return running
     }
 
-    /// Bytes that came more than once, and those that are kept.
+    /// The number of bytes that arrived more than once, and of those that are kept.
     func repeated() async throws -> (again: Int64, kept: Int64) {
         var sums = (received: Int64(0), kept: Int64(0))
         for destination in destinations {
             sums.received += try await destination.statistics().bytes()
             sums.kept += try await destination.files().values.reduce(0) { $0 + $1.kept }
         }
-        // What came between the two questions is no repetition.
+        // Bytes that arrived between the two requests are not repetitions.
         return (max(0, sums.received - sums.kept), sums.kept)
     }
 
-    /// Failures that were charged to commands.
+    /// The number of failures that were charged to commands.
     func charged() async throws -> Int {
         var sum = 0
         for id in submitted { sum += try await client.command(id)?.retries ?? 0 }
         return sum
     }
 
-    /// Puts the plots' lines into the record.
+    /// Writes the series of the plots into the record.
     func note(_ traffic: Traffic, kinds: [String]) {
-        let end = MonotonicMoment.now
+        let end = MonotonicTime.now
         record.goodput = kinds.map { ($0, traffic.of($0).megabits(from: begin, to: end)) }
         record.levels = []
         for event in linkEvents() {
             let last = record.levels.last { $0.link == event.link }
             guard last.map({ $0.level != event.level || $0.limit != event.limit }) ?? true else { continue }
             record.levels.append(
-                .init(at: event.at - begin, link: event.link, level: event.level, limit: event.limit))
+                .init(at: (event.at - begin).seconds, link: event.link, level: event.level, limit: event.limit))
         }
     }
-}
-
-/// What the coordinator said of a link.
-struct LinkEvent {
-    var at: MonotonicMoment
-    var link: String
-    var level: String
-    var limit: Int?
-    /// Bytes per second.
-    var goodput: Double?
-
-    init?(_ event: SluiceEvent, _ moment: (Timestamp) -> MonotonicMoment) {
-        guard event.kind == "link", let level = event.body["level"]?.string,
-            let at = event.body["at"]?.string.flatMap(Self.time), event.body["direction"]?.string != "down"
-        else { return nil }
-        self.at = moment(at)
-        link = String(event.subject)
-        self.level = level
-        limit = event.body["limit"]?.integer.map { Int($0) }
-        goodput = event.body["goodput"]?.double
-    }
-
-    private static func time(_ text: String) -> Timestamp? {
-        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        return (try? style.parse(text)).map {
-            Timestamp(milliseconds: Int64(($0.timeIntervalSince1970 * 1000).rounded()))
-        }
-    }
-}
-
-/// Events as they come.
-private final class EventLog: Sendable {
-    private let events = Mutex<[SluiceEvent]>([])
-    func add(_ event: SluiceEvent) { events.withLock { $0.append(event) } }
-    var all: [SluiceEvent] { events.withLock { $0 } }
 }

@@ -1,14 +1,14 @@
 import Foundation
 
 extension Array where Element == Double {
-    /// By linear interpolation; nil of nothing.
+    /// The quantile by linear interpolation; nil for an empty array.
     func quantile(_ share: Double) -> Double? {
         guard !isEmpty else { return nil }
         let sorted = sorted()
-        let place = share * Double(count - 1)
-        let below = sorted[Int(place)]
-        let above = sorted[Swift.min(count - 1, Int(place) + 1)]
-        return below + (above - below) * (place - place.rounded(.down))
+        let position = share * Double(count - 1)
+        let below = sorted[Int(position)]
+        let above = sorted[Swift.min(count - 1, Int(position) + 1)]
+        return below + (above - below) * (position - position.rounded(.down))
     }
 
     var median: Double? { quantile(0.5) }
@@ -16,7 +16,7 @@ extension Array where Element == Double {
 }
 
 extension Double {
-    /// Three digits, more or less.
+    /// The number with about three digits.
     var short: String {
         if self == rounded(), abs(self) < 1e6 { return String(Int(self)) }
         return String(
@@ -24,7 +24,7 @@ extension Double {
     }
 }
 
-/// The slope of the line through points, by least squares.
+/// The slope of the regression line through points (least squares).
 func slope(_ points: [(x: Double, y: Double)]) -> Double? {
     guard let x = points.map(\.x).mean, let y = points.map(\.y).mean, points.count > 1 else { return nil }
     let spread = points.reduce(0) { $0 + ($1.x - x) * ($1.x - x) }

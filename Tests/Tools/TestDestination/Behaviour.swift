@@ -1,16 +1,16 @@
 import Commands
 
-/// What is wrong with this destination. Every member may be changed at any time, by its name.
+/// The faults of this destination. A request may change each member by its name at any time.
 struct Behaviour {
-    /// Bits per second that each connection is read at; nil: as they come.
+    /// The rate at which each connection is read, in bits per second; nil for no limit.
     var connectionRate: Double?
     /// Seconds between the last byte of a request and the first of its response.
     var firstByteDelay = 0.0
-    /// More requests at once are answered with 503; nil: no limit.
+    /// The number of concurrent requests above which the answer is 503; nil for no limit.
     var maxRequests: Int?
-    /// The port refuses connections, and those that were open are reset.
+    /// Whether the port refuses connections; open ones are reset.
     var isRefusing = false
-    /// Connections open and nothing is ever read.
+    /// Whether connections are accepted and never read.
     var isMute = false
     /// Whether SHA-256 is computed.
     var hashes = false
@@ -25,16 +25,16 @@ struct Behaviour {
             case ("isRefusing", .bool(let value)): behaviour.isRefusing = value
             case ("isMute", .bool(let value)): behaviour.isMute = value
             case ("hashes", .bool(let value)): behaviour.hashes = value
-            default: throw Refusal("a destination has no “\(member.name)”, or not \(member.value.kind) for it")
+            default: throw Refusal("a destination has no property “\(member.name)” of the kind \(member.value.kind)")
             }
         }
         guard (0...86_400).contains(behaviour.firstByteDelay) else {
-            throw Refusal("firstByteDelay takes 0 to 86400 seconds, not \(behaviour.firstByteDelay)")
+            throw Refusal("firstByteDelay must be 0 to 86400 seconds, not \(behaviour.firstByteDelay)")
         }
         return behaviour
     }
 
-    /// The rules that do what the members say.
+    /// The rules of the script for these faults.
     var script: String {
         let limit = maxRequests.map {
             "* * active > \(max($0, 0)) : answer 503 header \"Retry-After: 1\" header \"Connection: close\"; "

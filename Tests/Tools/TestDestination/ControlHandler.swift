@@ -1,14 +1,14 @@
 import Commands
 import NIOCore
 
-/// Answers what CONTROL.sock is asked; see ``DestinationTool``.
+/// Answers the requests on CONTROL.sock; see ``DestinationTool``.
 final class ControlHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private let destination: Destination
     private var pending = ByteBuffer()
-    /// Requests of one connection are answered in their order.
+    /// Keeps the answers of one connection in the order of the requests.
     private var last: Task<Void, Never>?
 
     init(destination: Destination) { self.destination = destination }

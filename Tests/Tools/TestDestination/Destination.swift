@@ -1,11 +1,13 @@
 import Commands
+import Host
 import TestSupport
 
-/// The server of this program and what it was told. One request of the control socket runs after the other.
+/// The server of this program with its faults and script. Requests of the control socket run one after the
+/// other.
 actor Destination {
     private let server: ScriptedServer
     private var behaviour = Behaviour()
-    /// Nil: what ``behaviour`` says.
+    /// The script; nil for that of ``behaviour``.
     private var script: String?
 
     init(_ options: ScriptedServer.Options) async throws {
@@ -13,11 +15,12 @@ actor Destination {
         try server.run(behaviour.script)
     }
 
-    /// - Returns: the line that answers.
+    /// Handles a request of the control socket.
+    /// - Returns: the line of the answer.
     func answer(_ request: JSONValue) async throws -> [UInt8] {
         var json = JSONWriter(capacity: 1 << 16)
         json.beginObject()
-        json.member("at", MonotonicMoment.now.nanoseconds)
+        json.member("at", MonotonicTime.now.nanoseconds)
         if let change = request["change"] {
             try await apply(try behaviour.changed(by: change))
         } else if let text = request["script"]?.string {
@@ -51,7 +54,7 @@ actor Destination {
         if new.isRefusing != old.isRefusing { try await server.refuse(new.isRefusing) }
     }
 
-    /// Requests that run or ended since; their bytes since.
+    /// Writes the requests that run or ended after a time, with the bytes after it.
     private func statistics(since: Int64, to json: inout JSONWriter) {
         json.member("step", ReceivedRequest.step)
         json.member("active", server.active)
@@ -83,7 +86,8 @@ actor Destination {
         json.endArray()
     }
 
-    /// Requests to paths with a prefix. Cheap where ``statistics(since:to:)`` would tell of each of 50,000.
+    /// Counts the requests to paths with a prefix. Cheaper than ``statistics(since:to:)`` for 50,000
+    /// requests.
     private func count(below prefix: String, to json: inout JSONWriter) {
         let prefix = Array(prefix.utf8)
         var (begun, succeeded, refused) = (0, 0, 0)

@@ -4,28 +4,28 @@ import NIOCore
 import NIOPosix
 import TestSupport
 
-/// A server to upload to that can be slow, full, closed or mute, or does what a script says, and remembers what came
-/// and when.
+/// A destination of uploads that can be slow, full, closed or mute, or runs a script, and records its
+/// requests.
 ///
 /// ```
 /// TestDestination ADDRESS PORT CONTROL.sock [CERTIFICATE.pem KEY.pem [CLIENT-ROOTS.pem]]
 /// ```
 ///
-/// * `PUT`, `POST` to any path: counted, not stored; 201. `Content-Range` goes on where the path stands; 416 where there
-///   would be a hole. `HEAD` tells as `Content-Length` what is kept of a path, also of a body that was cut; 404 of nothing.
+/// * `PUT`, `POST` to any path: counts the body without storing it, and answers 201. `Content-Range` continues at the kept
+///   size of the path; a hole gives 416. `HEAD` answers the kept size as `Content-Length`, also after an interrupted body;
+///   404 for an unknown path.
 /// * Below `/tus`, tus 1.0 (https://tus.io/protocols/resumable-upload, core and creation): `OPTIONS`, `POST`, `HEAD`, `PATCH`.
 ///
 /// CONTROL.sock takes JSON lines and answers each with one:
 ///
 /// ```
-/// {"ask": "statistics", "since": ns}    requests that run or ended since, with bytes in steps of 50 ms; times are of
-///                                       CLOCK_MONOTONIC in nanoseconds
-/// {"ask": "count", "below": "/a/"}      how many requests to such paths have begun, and how many were answered 2xx or not
-/// {"ask": "files"}                      for each path: bytes kept, and SHA-256 where hashes were on from its start
-/// {"change": BEHAVIOUR}                 see ``Behaviour``
-/// {"script": TEXT}                      see `SCRIPT.md`; null: what the behaviour says. Replaces `firstByteDelay` and
-///                                       `maxRequests`
-/// {"forget": true}                      statistics and files
+/// {"ask": "statistics", "since": ns}    the requests that run or ended after a time (nanoseconds of CLOCK_MONOTONIC),
+///                                       with their bytes in steps of 50 ms
+/// {"ask": "count", "below": "/a/"}      the number of requests to paths with the prefix: begun, answered 2xx, or other
+/// {"ask": "files"}                      the kept bytes of each path, and SHA-256 if hashes were on from the start
+/// {"change": BEHAVIOUR}                 changes faults; see ``Behaviour``
+/// {"script": TEXT}                      replaces `firstByteDelay` and `maxRequests`; see `SCRIPT.md`; null removes it
+/// {"forget": true}                      forgets statistics and files
 /// ```
 @main
 enum DestinationTool {
@@ -69,10 +69,4 @@ enum DestinationTool {
         _ = write(2, line, line.count)
         exit(1)
     }
-}
-
-/// Why something was not done, in a sentence.
-struct Refusal: Error, CustomStringConvertible {
-    var description: String
-    init(_ description: String) { self.description = description }
 }

@@ -1,13 +1,13 @@
 import Glibc
 
-/// A name server (RFC 1035, UDP) that answers for the names it is given and ignores every other query, as a server whose
-/// packets are lost does.
+/// A name server (RFC 1035, UDP) that answers for given names and ignores every other query, as if packets
+/// were lost.
 ///
 /// ```
 /// TestResolver ADDRESS PORT NAME=ADDRESS…
 /// ```
 ///
-/// A query of type A for a NAME is answered with its ADDRESS, of another type with no record. The program writes
+/// The answer to a query of type A for a NAME is its ADDRESS; other types have no record. The program prints
 /// `ready` once it listens, and runs until it is killed.
 @main
 enum ResolverTool {
@@ -55,7 +55,7 @@ enum ResolverTool {
         }
     }
 
-    /// In host order.
+    /// Parses an IPv4 address to host byte order.
     private static func address(_ text: String) -> UInt32? {
         var address = in_addr()
         return inet_pton(AF_INET, text, &address) == 1 ? UInt32(bigEndian: address.s_addr) : nil
@@ -65,47 +65,5 @@ enum ResolverTool {
         let line = Array("TestResolver: \(sentence)\n".utf8)
         _ = write(2, line, line.count)
         exit(1)
-    }
-}
-
-/// A standard query with one question.
-struct DNSQuery {
-    private let header: [UInt8]
-    private let question: [UInt8]
-    private let name: String
-    private let type: UInt8
-
-    /// - Returns: nil where the bytes are not such a query.
-    init?(_ packet: ArraySlice<UInt8>) {
-        let bytes = Array(packet)
-        // QR and OPCODE are zero, QDCOUNT is one.
-        guard bytes.count > 16, bytes[2] & 0xF8 == 0, bytes[4] == 0, bytes[5] == 1 else { return nil }
-        var labels: [String] = []
-        var next = 12
-        while next < bytes.count, bytes[next] > 0 {
-            let end = next + 1 + Int(bytes[next])
-            guard bytes[next] < 64, end < bytes.count else { return nil }
-            labels.append(String(decoding: bytes[next + 1..<end], as: UTF8.self).lowercased())
-            next = end
-        }
-        guard next + 5 <= bytes.count else { return nil }
-        header = Array(bytes[..<12])
-        question = Array(bytes[12..<next + 5])
-        name = labels.joined(separator: ".")
-        type = bytes[next + 2]
-    }
-
-    /// - Returns: nil for a name that the zone does not have.
-    func answer(from zone: [String: UInt32]) -> [UInt8]? {
-        guard let address = zone[name] else { return nil }
-        let isAddress = type == 1
-        // A response (QR), authoritative (AA), recursion available (RA), RD as asked.
-        var answer = [header[0], header[1], 0x84 | header[2] & 1, 0x80, 0, 1, 0, isAddress ? 1 : 0, 0, 0, 0, 0]
-        answer += question
-        guard isAddress else { return answer }
-        // The name by its offset, type A, class IN, 60 s, four bytes.
-        answer += [0xC0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4]
-        answer += stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: address >> UInt32($0)) }
-        return answer
     }
 }

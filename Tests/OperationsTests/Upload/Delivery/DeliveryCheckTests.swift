@@ -154,7 +154,7 @@ import Work
 
     @Test func `a spooled copy stays while the destination has something else`() async throws {
         try await withSource { receiver, harness, file, url in
-            let spool = Spool(directory: try harness.directory.directory("spool"))
+            let spool = Spool(directory: try harness.directory.makeDirectory("spool"))
             let payload = try spool.take(["file": .string(file), "to": .string(url)])
             receiver.on("/a", .answer(201), .stored(0))
             let facts = try harness.operation.inspect(payload)

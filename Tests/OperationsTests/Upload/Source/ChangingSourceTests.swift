@@ -10,7 +10,7 @@ import Work
     private func withHarness(_ body: (UploadHarness, Spool) async throws -> Void) async throws {
         let harness = try UploadHarness()
         defer { harness.directory.remove() }
-        try await body(harness, Spool(directory: try harness.directory.directory("spool")))
+        try await body(harness, Spool(directory: try harness.directory.makeDirectory("spool")))
     }
 
     private func append(_ bytes: [UInt8], to file: String, at offset: Int? = nil) {
@@ -107,8 +107,8 @@ import Work
     @Test(.enabled(if: isAvailable(FuseMount.isAvailable), "only root can mount, and bindfs makes a FUSE file system"))
     func `a source keeps its identity where a file system numbers its files anew at each mount`() async throws {
         try await withHarness { harness, _ in
-            let source = try harness.directory.directory("source")
-            let mounted = try harness.directory.directory("mounted")
+            let source = try harness.directory.makeDirectory("source")
+            let mounted = try harness.directory.makeDirectory("mounted")
             let file = try harness.directory.file("source/a", [1, 2, 3])
             let first = try await FuseMount(of: source, at: mounted)
             let facts = try harness.operation.inspect([

@@ -1,12 +1,13 @@
 import Commands
+import Host
 import Sluice
 import TestSupport
 
 extension Scenario {
-    /// How many commands may run: one URL, one destination or one kind of file beside others.
+    /// The number of commands that may run, for one URL, destination or kind of file beside others.
     static let admission = [oneBadURL, highAgainstSix, newcomer, pausedReceiver] + smallFiles + [manyDestinations]
 
-    /// Each half has a destination of its own, so that neither begins with what the other has learnt.
+    /// Each half has its own destination, so that neither starts with the state of the other.
     private static let oneBadURL = Scenario(
         name: "one-bad-url",
         title: "one URL answers 503, and files of 100 kB go to others of its server; against a server without it",
@@ -43,21 +44,21 @@ extension Scenario {
         stage.note(traffic, kinds: ["alone", "beside"])
     }
 
-    // MARK: A server that takes six at once
+    // MARK: A server that accepts six concurrent requests
 
-    /// One batch of uploads to a destination of its own.
+    /// A batch of uploads to its own destination.
     private struct Batch {
         var qos: QualityOfService
         var hasLimit = false
-        /// What the server answers above six.
+        /// The answer of the server above six requests.
         var status = 503
 
         var text: String { "\(qos)\(hasLimit ? ", limit set" : "")\(status == 503 ? "" : ", \(status)")" }
-        /// In `sluice.yaml`.
+        /// The name of the destination in `sluice.yaml`.
         func name(_ number: Int) -> String { "six\(number)" }
     }
 
-    /// The seconds of each are divided by those of the first.
+    /// The batches. The seconds of each are divided by those of the first.
     private static let batches = [
         Batch(qos: .default), Batch(qos: .userInitiated), Batch(qos: .background),
         Batch(qos: .default, hasLimit: true), Batch(qos: .userInitiated, hasLimit: true),
@@ -97,7 +98,7 @@ extension Scenario {
         for (index, batch) in batches.enumerated() {
             let server = stage.destinations[index]
             stage.mark(batch.text)
-            let begin = MonotonicMoment.now
+            let begin = MonotonicTime.now
             let ids = try await stage.submit(files, of: 20_000, batch.qos, kind: "six", to: index + 1)
             let isDone = try await stage.holds(within: max(30, stage.seconds)) {
                 try await server.count(below: "/put/six/").succeeded >= files
@@ -106,9 +107,9 @@ extension Scenario {
             let share = Double(count.refused) / Double(max(1, count.succeeded + count.refused)) * 100
             stage.record.set("\(batch.text): refused (%)", share)
             if isDone, let end = count.lastEnd {
-                base = base ?? (end - begin)
-                stage.record.set("\(batch.text): seconds", end - begin)
-                stage.record.set("\(batch.text): time against default quality", base.map { (end - begin) / $0 })
+                base = base ?? (end - begin).seconds
+                stage.record.set("\(batch.text): seconds", (end - begin).seconds)
+                stage.record.set("\(batch.text): time against default quality", base.map { (end - begin).seconds / $0 })
             } else {
                 stage.record.set("\(batch.text): files that did not arrive", Double(files - count.succeeded))
             }
@@ -117,9 +118,10 @@ extension Scenario {
         stage.note(try await stage.traffic(), kinds: ["six"])
     }
 
-    // MARK: A destination with all slots
+    // MARK: A destination that holds all slots
 
-    /// On loopback in the client's network, where a link has all slots from the start and its rate makes no level.
+    /// On loopback in the network of the client, where a link has all slots from the start and its rate
+    /// determines no level.
     private static let newcomer = Scenario(
         name: "newcomer",
         title: "64 background uploads of 20 MB to a server that reads each at 20 kB/s, then 31 `default` puts "
@@ -135,7 +137,7 @@ extension Scenario {
         try await stage.startSluice()
         stage.start()
         for (half, transport) in [Stage.Transport.tus, .put].enumerated() {
-            let directory = stage.place.path
+            let directory = stage.directory.path
             let slow = try await BedDestination(loopbackOf: stage.bed, port: 8080 + half, in: directory)
             let other = try await BedDestination(loopbackOf: stage.bed, port: 8090 + half, in: directory)
             try await slow.set(.connectionRate(20_000 * 8))
@@ -145,20 +147,21 @@ extension Scenario {
             _ = try await stage.holds(within: 15) { try await slow.statistics(since: .now).active >= slots }
             let running = try await slow.statistics(since: .now).active
             stage.record.set("\(transport): slow uploads at once before", Double(running))
-            let begin = MonotonicMoment.now
+            let begin = MonotonicTime.now
             stage.mark("newcomer, \(transport)", at: begin)
             try await stage.submit(newcomers, of: 64_000, .default, kind: "newcomer", at: other.origin)
-            // Where all slots stay taken, what counts is known after the first.
+            // Uploads by PUT keep all slots, so the figures are known after the first newcomer.
             _ = try await stage.holds(within: max(30, stage.seconds)) {
                 let count = try await other.count(below: "/put/newcomer/")
-                return count.succeeded >= newcomers || count.begun > 0 && transport == .put && .now - begin > 8
+                return count.succeeded >= newcomers
+                    || count.begun > 0 && transport == .put && .now - begin > .seconds(8)
             }
             let traffic = Traffic(requests: try await other.statistics().requests)
             let first = traffic.requests.map(\.begin).min()
-            let share = Double(traffic.maxAtOnce(from: begin, to: begin + 30)) / Double(slots) * 100
-            stage.record.set("\(transport): first after (s)", first.map { $0 - begin })
+            let share = Double(traffic.maxAtOnce(from: begin, to: begin + .seconds(30))) / Double(slots) * 100
+            stage.record.set("\(transport): first after (s)", first.map { ($0 - begin).seconds })
             stage.record.set(
-                "\(transport): at once within 2 s", Double(traffic.maxAtOnce(from: begin, to: begin + 2)))
+                "\(transport): at once within 2 s", Double(traffic.maxAtOnce(from: begin, to: begin + .seconds(2))))
             stage.record.set("\(transport): share of the slots (%)", share)
             await stage.cancel(ids)
             _ = try await stage.holds(within: 10) { try await slow.statistics(since: .now).active == 0 }
@@ -173,7 +176,7 @@ extension Scenario {
         uplink: .megabits(50, roundTrip: .milliseconds(20)),
         targets: [Target("cuts", .atMost(0)), Target("bytes sent twice", .atMost(0))], arms: [.ours]
     ) { stage in
-        // The rate gives each connection a receive buffer of a known size, which the pauses fill.
+        // The rate gives each connection a receive buffer of known size, which the pauses fill.
         try await stage.destinations[0].set(.connectionRate(80e6))
         try await stage.destinations[0].run("* * : store pausing 5s every 4M")
         try await stage.startSluice()
@@ -188,7 +191,10 @@ extension Scenario {
         stage.record.set("cuts", Double(max(0, traffic.requests.count { $0.method == "PATCH" } - ids.count)))
         stage.record.set("bytes sent twice", Double(try await stage.repeated().again))
         stage.record.samples.append(
-            ("sent again at (s)", traffic.requests.filter { $0.method == "PATCH" }.map { $0.begin - stage.begin }))
+            (
+                "sent again at (s)",
+                traffic.requests.filter { $0.method == "PATCH" }.map { ($0.begin - stage.begin).seconds }
+            ))
         stage.note(traffic, kinds: ["paused"])
     }
 }

@@ -1,7 +1,9 @@
+import Commands
+import Host
 import TestSupport
 
 extension Scenario {
-    /// Links that stay as they are: how much of them is used.
+    /// The used share of links that do not change.
     static let capacity = [
         steady("steady-100", "steady 100 Mbit/s, 20 ms; files of 2 MB, answered after 0.1 s", bytes: 2_000_000, 95) {
             try await $0.set(.firstByteDelay(0.1))
@@ -27,13 +29,14 @@ extension Scenario {
             stage.start()
             try await stage.submitBacklog(of: bytes)
             try await stage.until(second: stage.seconds)
-            let end = MonotonicMoment.now
+            let end = MonotonicTime.now
             let traffic = try await stage.traffic()
             let ceiling = stage.scenario.uplink.payloadCeiling
-            // Without the first 5 s, in which the limit is looked for; with them it is a figure of its own.
-            stage.record.set("goodput (%)", traffic.useful(from: stage.begin + 5, to: end) / ceiling * 100)
+            // Without the first 5 s, in which the controller searches for the limit. A second figure includes
+            // them.
+            stage.record.set("goodput (%)", traffic.useful(from: stage.begin + .seconds(5), to: end) / ceiling * 100)
             stage.record.set("goodput from the start (%)", traffic.useful(from: stage.begin, to: end) / ceiling * 100)
-            stage.record.set("requests at once", traffic.concurrency(from: stage.begin + 5, to: end))
+            stage.record.set("requests at once", traffic.concurrency(from: stage.begin + .seconds(5), to: end))
             stage.note(traffic, kinds: ["low"])
         }
     }
@@ -55,11 +58,12 @@ extension Scenario {
         worse.loss = 0.05
         let lossy = try await stage.change(worse, "5 % loss")
         try await stage.until(second: stage.seconds)
-        let end = MonotonicMoment.now
+        let end = MonotonicTime.now
         let traffic = try await stage.traffic()
-        stage.record.set("goodput with loss (Mbit/s)", traffic.useful(from: lossy + 3, to: end) * 8 / 1e6)
-        stage.record.set("goodput before (Mbit/s)", traffic.useful(from: stage.begin + 5, to: lossy) * 8 / 1e6)
-        // A probe downwards is no cut: what counts is where the limit ends.
+        stage.record.set("goodput with loss (Mbit/s)", traffic.useful(from: lossy + .seconds(3), to: end) * 8 / 1e6)
+        stage.record.set(
+            "goodput before (Mbit/s)", traffic.useful(from: stage.begin + .seconds(5), to: lossy) * 8 / 1e6)
+        // A probe with a lower limit is not a reduction: the final limit counts.
         if let before, let after = limits().last {
             stage.record.set("limit kept (%)", min(1, Double(after) / Double(before)) * 100)
         }
@@ -82,14 +86,14 @@ extension Scenario {
             try await stage.until(second: Double(turn) * 20)
             let link = turn % 2 == 1 ? slow : fast
             let at = try await stage.change(link)
-            capacity += last.link.payloadCeiling * (at - last.at)
+            capacity += last.link.payloadCeiling * (at - last.at).seconds
             last = (at, link)
         }
         try await stage.until(second: stage.seconds)
-        let end = MonotonicMoment.now
-        capacity += last.link.payloadCeiling * (end - last.at)
+        let end = MonotonicTime.now
+        capacity += last.link.payloadCeiling * (end - last.at).seconds
         let traffic = try await stage.traffic()
-        let useful = traffic.useful(from: stage.begin, to: end) * (end - stage.begin)
+        let useful = traffic.useful(from: stage.begin, to: end) * (end - stage.begin).seconds
         stage.record.set("goodput (%)", useful / capacity * 100)
         let levels = stage.linkEvents().filter { $0.link != "*" && $0.level != "unknown" }.map(\.level)
         if !levels.isEmpty {

@@ -1,4 +1,5 @@
 import Commands
+import Host
 import Sluice
 import TestSupport
 
@@ -9,7 +10,7 @@ extension Scenario {
     /// A link that becomes fifty times slower.
     static let changes = [dropClasses, dropLowOnly, dropRecover]
 
-    /// Each connection is read at 8 Mbit/s, so that ten of them do not fill the fast link, and all run.
+    /// Each connection is read at 8 Mbit/s, so that all ten run and do not fill the fast link.
     private static let dropClasses = Scenario(
         name: "drop-classes",
         title: "100 → 2 Mbit/s with running uploads of all five QoS, two of each, the low ones by tus",
@@ -29,8 +30,8 @@ extension Scenario {
                 policy: cancels
                     ? ["network.level.degraded.background": "cancel", "network.level.poor.background": "cancel"] : [:])
             var ids: [QualityOfService: [CommandID]] = [:]
-            let start = MonotonicMoment.now
-            // High quality in flight lets nobody look for places, so it comes last.
+            let start = MonotonicTime.now
+            // Submit high QoS last: while it runs, the controller does not raise the limit.
             for group in [[QualityOfService.default, .utility, .background], [.userInitiated, .userInteractive]] {
                 for qos in group {
                     ids[qos] = try await stage.submit(
@@ -60,9 +61,9 @@ extension Scenario {
                 stage.record.set("explain names the level", isNamed ? 1 : 0)
                 try await stage.pause(6)
                 let level = stage.link(after: changed) { ["degraded", "poor"].contains($0.level) }
-                stage.record.set("level after (s)", level.map { $0.at - changed })
-                // What the table's row of a full link allows; and what was under way, a quarter of the link for transfers
-                // that nobody cuts, a tenth for the others.
+                stage.record.set("level after (s)", level.map { ($0.at - changed).seconds })
+                // The policy's shares for a saturated link, plus the bytes in flight: a quarter of the link
+                // for transfers that are never cut, and a tenth for the others.
                 stage.record.set(
                     "default obeys after (s)", try await obey(["default"], within: 0.5, stage, changed))
                 stage.record.set(
@@ -74,30 +75,32 @@ extension Scenario {
         stage.note(try await stage.traffic(), kinds: QualityOfService.allCases.map { "\($0)" })
     }
 
-    /// Seconds until the last of them ended in `cancelled`, with a reason; nil where one has not.
+    /// The seconds until the last command was cancelled with a reason; nil if one was not.
     private static func cancelled(
-        _ ids: [CommandID], _ stage: Stage, _ changed: MonotonicMoment
+        _ ids: [CommandID], _ stage: Stage, _ changed: MonotonicTime
     ) async throws -> Double? {
         guard !ids.isEmpty else { return nil }
         var last = 0.0
         for id in ids {
             let timeline = try await stage.client.timeline(id)
             guard let end = timeline.last(where: { $0.status == .cancelled }), end.reason != nil else { return nil }
-            last = max(last, stage.moment(end.at) - changed)
+            last = max(last, (stage.moment(end.at) - changed).seconds)
         }
         return last
     }
 
-    /// Seconds from the change on after which what transfers of such kinds send stays within a share of the link, in each
-    /// two seconds of the next six.
+    /// The seconds from the change until transfers of these kinds stay below a share of the link, in each two
+    /// seconds of the next six.
     private static func obey(
-        _ kinds: [String], within share: Double, _ stage: Stage, _ changed: MonotonicMoment
+        _ kinds: [String], within share: Double, _ stage: Stage, _ changed: MonotonicTime
     ) async throws -> Double? {
         var sent: [SentBytes] = []
         for kind in kinds { sent.append(try await stage.sent(kind, since: changed)) }
         var after: Double?
         for wait in stride(from: 0.0, through: 6, by: 0.25) {
-            let bytes = sent.reduce(0) { $0 + $1.bytes(from: changed + wait, to: changed + (wait + 2)) }
+            let bytes = sent.reduce(0) {
+                $0 + $1.bytes(from: changed + .seconds(wait), to: changed + .seconds(wait + 2))
+            }
             if bytes > share * slow.payloadCeiling * 2 {
                 after = nil
             } else {
@@ -117,10 +120,11 @@ extension Scenario {
         try await stage.until(second: 10)
         let changed = try await stage.change(slow)
         try await stage.until(second: stage.seconds)
-        let (from, end) = (changed + 3, MonotonicMoment.now)
+        let (from, end) = (changed + .seconds(3), MonotonicTime.now)
         let traffic = try await stage.traffic()
         stage.record.set(
-            "link used (%)", Double(traffic.bytes(from: from, to: end)) / slow.payloadCeiling / (end - from) * 100)
+            "link used (%)",
+            Double(traffic.bytes(from: from, to: end)) / slow.payloadCeiling / (end - from).seconds * 100)
         stage.record.set("useful (%)", traffic.useful(from: from, to: end) / slow.payloadCeiling * 100)
         stage.note(traffic, kinds: ["low"])
     }
@@ -141,22 +145,23 @@ extension Scenario {
         try await stage.until(second: stage.seconds * 2 / 3)
         let back = try await stage.change(fast)
         try await stage.until(second: stage.seconds)
-        let end = MonotonicMoment.now
+        let end = MonotonicTime.now
         let traffic = try await stage.traffic()
         let capacity =
-            fast.payloadCeiling * (dropped - stage.begin + (end - back)) + slow.payloadCeiling * (back - dropped)
-        let useful = traffic.useful(from: stage.begin, to: end) * (end - stage.begin)
+            fast.payloadCeiling * (dropped - stage.begin + (end - back)).seconds + slow.payloadCeiling
+            * (back - dropped).seconds
+        let useful = traffic.useful(from: stage.begin, to: end) * (end - stage.begin).seconds
         stage.record.set("goodput (%)", useful / capacity * 100)
         stage.record.set(
             "level after (s)",
-            stage.link(after: dropped) { ["degraded", "poor"].contains($0.level) }.map { $0.at - dropped })
+            stage.link(after: dropped) { ["degraded", "poor"].contains($0.level) }.map { ($0.at - dropped).seconds })
         stage.record.set(
             "recovered to 80 % after (s)",
-            traffic.recovery(to: fast.payloadCeiling * 0.8, after: back, within: end - back - 1))
+            traffic.recovery(to: fast.payloadCeiling * 0.8, after: back, within: (end - back).seconds - 1))
         stage.record.samples.append(
             ("limit", stage.linkEvents().filter { $0.link != "*" }.compactMap { $0.limit.map(Double.init) }))
-        stage.record.set("requests at once", traffic.concurrency(from: stage.begin + 5, to: dropped))
-        stage.record.set("requests at once after", traffic.concurrency(from: back + 5, to: end))
+        stage.record.set("requests at once", traffic.concurrency(from: stage.begin + .seconds(5), to: dropped))
+        stage.record.set("requests at once after", traffic.concurrency(from: back + .seconds(5), to: end))
         stage.note(traffic, kinds: ["low"])
     }
 }

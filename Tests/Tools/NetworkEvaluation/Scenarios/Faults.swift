@@ -1,12 +1,12 @@
 import Commands
+import Host
 import Sluice
 import TestSupport
 
 extension Scenario {
     static let faults = [deadNames, resetConnects]
 
-    /// The destination closes each connection, so that every file needs a look-up and a connect: kept connections would
-    /// need neither.
+    /// The destination closes each connection, so that every file needs a name lookup and a connect.
     private static let deadNames = Scenario(
         name: "dead-names",
         title: "50 files of 64 KB to one host while uploads to 200 hosts wait whose names the resolver ignores",
@@ -18,15 +18,15 @@ extension Scenario {
         try await stage.destinations[0].run(Self.closing)
         let resolver = try await stage.startResolver(knowing: "good.test")
         try await stage.startSluice(resolver: resolver)
-        // The first finds out how many transfers the link should have.
+        // In the first batch the controller finds the limit of the link.
         let alone = Array(try await stage.batches(4, at: Self.goodOrigin, kind: "alone").dropFirst())
         stage.start()
         var dead: [CommandID] = []
         for number in 1...200 {
             dead += try await stage.submit(of: 10_000, .default, kind: "dead", at: "http://h\(number).bad.test:8080")
         }
-        try await until("look-ups of dead names") {
-            // The first of a class are under way before the others.
+        try await until("lookups of dead names") {
+            // The first commands of a class start before the others.
             try await !stage.running(Array(dead.prefix(20))).isEmpty
         }
         try await stage.pause(2)
@@ -47,7 +47,7 @@ extension Scenario {
         stage.note(try await stage.traffic(), kinds: ["alone", "beside"])
     }
 
-    /// A refused connect is one failed execution, whatever else waits for a connection at that moment.
+    /// A refused connect is one failed execution, whatever else waits for a connection.
     private static let resetConnects = Scenario(
         name: "reset-connects",
         title: "1,000 files of 10 KB, the destination closes each connection, every 20th SYN is answered by RST",
@@ -80,9 +80,8 @@ extension Scenario {
 }
 
 extension Stage {
-    /// Starts a name server beside the destinations that answers for one name, with the first destination's address, and
-    /// ignores all others.
-    /// - Returns: the path of a resolv.conf(5) that names it.
+    /// Starts a name server beside the destinations. It answers for one name with the address of the first destination, and ignores all others.
+    /// - Returns: the path of a resolv.conf(5) that names the server.
     fileprivate func startResolver(knowing name: String) async throws -> String {
         let resolver = try bed.start(
             in: .server, ["\(NetworkBed.bin)/TestResolver", "10.77.1.1", "53", "\(name)=10.77.1.1"])
@@ -90,18 +89,18 @@ extension Stage {
             if let ending = resolver.ending { throw Missed("the name server ended with \(ending): \(resolver.errors)") }
             return resolver.output.contains("ready")
         }
-        return try place.file("resolv.conf", Array("nameserver 10.77.1.1\n".utf8))
+        return try directory.file("resolv.conf", Array("nameserver 10.77.1.1\n".utf8))
     }
 
     /// Uploads 50 files of 64 KB, several times.
-    /// - Parameter period: seconds from one batch to the next; 0: at once.
+    /// - Parameter period: the seconds from one batch to the next; 0 for no pause.
     /// - Returns: for each batch that ended within 90 s, the seconds from the first commit to the last success.
     fileprivate func batches(
         _ count: Int, at origin: String, kind: String, every period: Double = 0
     ) async throws -> [Double] {
         var times: [Double] = []
         for _ in 0..<count {
-            let next = MonotonicMoment.now + period
+            let next = MonotonicTime.now + .seconds(period)
             let ids = try await submit(50, of: 65_536, .default, kind: kind, at: origin)
             do {
                 try await TestSupport.until("50 files", within: .seconds(90)) {
@@ -121,7 +120,7 @@ extension Stage {
                 last = max(last, timeline.last?.at ?? last)
             }
             times.append(Double(last.milliseconds - first.milliseconds) / 1000)
-            try await pause(next - .now)
+            try await pause((next - .now).seconds)
         }
         return times
     }

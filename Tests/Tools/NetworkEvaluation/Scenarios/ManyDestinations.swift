@@ -1,12 +1,13 @@
 import Commands
 import Foundation
+import Host
 import Sluice
 import TestSupport
 
 extension Scenario {
-    /// Thousands of destinations on addresses of 127/8 in the client's network. One process listens on all of them; the
-    /// dead half has a port that nothing listens on. Each step has a limit in time, so that a program which does not
-    /// reach the next state is still measured in all the others.
+    /// Thousands of destinations on addresses of 127/8 in the network of the client. One process listens on
+    /// all of them; the dead half has a port without a listener. Each step has a timeout, so that the later
+    /// steps are measured even if one state is not reached.
     static let manyDestinations = Scenario(
         name: "many-destinations",
         title: "5,000 destinations on loopback, half of which refuse connections, and 1,000 commands to one that lives "
@@ -30,13 +31,13 @@ extension Scenario {
         let alone = try await loopback.seconds(of: 1000, kind: "alone", within: 60)
         stage.record.set("1,000 commands alone (s)", alone)
 
-        // Half of all that wait is for the dead, four a destination.
+        // Half of the waiting commands are for dead destinations, four for each.
         stage.mark("\(loopback.count) destinations")
         let dead = try await loopback.submitToDead(4)
-        let submitted = MonotonicMoment.now
+        let submitted = MonotonicTime.now
         let living = try await loopback.submitToLiving(2, kind: "living")
         let areDone = try await stage.holds(within: 45) { try await loopback.succeeded("living") >= living.count }
-        if areDone { stage.record.set("all living ones done after (s)", .now - submitted) }
+        if areDone { stage.record.set("all living ones done after (s)", (MonotonicTime.now - submitted).seconds) }
         stage.record.set("commands of living ones done", Double(try await loopback.succeeded("living")))
         stage.record.set(
             "1,000 commands beside the dead (s)",
@@ -46,23 +47,23 @@ extension Scenario {
         stage.record.set(
             "coordinator, dead ones wait (% of a core)", try await stage.coordinatorLoad(for: 8))
         stage.record.set(
-            "coordinator (MB)", try await stage.coordinator().flatMap(Facts.peakMemory))
+            "coordinator (MB)", try await stage.coordinator().flatMap(Machine.peakMemory))
         stage.record.set("coordinators that died", Double(stage.deaths(of: "coordinator")))
 
         if let coordinator = try await stage.coordinator() {
             stage.mark("SIGKILL")
-            let killed = MonotonicMoment.now
+            let killed = MonotonicTime.now
             stage.kill([coordinator])
             _ = try await loopback.seconds(of: 1, kind: "restarted", within: 30)
             stage.record.set(
                 "first dispatch after SIGKILL (s)",
-                try await loopback.server.count(below: "/restarted/").firstBegin.map { $0 - killed })
+                try await loopback.server.count(below: "/restarted/").firstBegin.map { ($0 - killed).seconds })
         }
 
         stage.mark("cancelled")
         await stage.cancel(dead)
         await stage.cancel(living)
-        // What is remembered of the last traffic is written and forgotten meanwhile.
+        // In this time the coordinator stores and forgets the state of the last traffic.
         try await stage.pause(3)
         stage.record.set("coordinator, idle (% of a core)", try await stage.coordinatorLoad(for: 8))
 
@@ -75,117 +76,16 @@ extension Scenario {
 }
 
 extension Stage {
-    /// Lines that a subcommand prints.
+    /// The number of lines that a subcommand prints.
     fileprivate func lines(_ subcommand: String) async throws -> Int {
         try await sluice(subcommand).split(separator: "\n").count
     }
 
-    /// Percent of a core that the coordinator uses; one that dies meanwhile has used what it had: nil.
+    /// The share of a core that the coordinator uses, in percent; nil if it dies meanwhile.
     fileprivate func coordinatorLoad(for seconds: Double) async throws -> Double? {
-        guard let process = try await coordinator(), let before = Facts.processorTime(of: process) else { return nil }
-        let begin = MonotonicMoment.now
+        guard let process = try await coordinator(), let before = Machine.processorTime(of: process) else { return nil }
+        let begin = MonotonicTime.now
         try await pause(seconds)
-        return Facts.processorTime(of: process).map { ($0 - before) / (.now - begin) * 100 }
-    }
-}
-
-/// Destinations of which half answer, and half refuse connections.
-private struct LoopbackDestinations {
-    let stage: Stage
-    let count: Int
-    let server: BedDestination
-    private let file: String
-
-    private static let port = 8080
-    private static let deadPort = 8081
-
-    init(_ stage: Stage, count: Int) async throws {
-        self.stage = stage
-        self.count = count
-        server = try await BedDestination(loopbackOf: stage.bed, port: Self.port, in: stage.place.path)
-        try await server.run("* * : read; answer 201")
-        file = try stage.place.file("small", [UInt8](repeating: 0x61, count: 1000))
-    }
-
-    // MARK: Commands
-
-    /// - Parameter origins: of the commands, in their order.
-    private func submit(
-        _ origins: [String], kind: String, qos: Commands.QualityOfService = .default
-    ) async throws -> [CommandID] {
-        var options = SubmitOptions()
-        options.qos = qos
-        let drafts = try origins.enumerated().map { number, origin in
-            try stage.client.draft(
-                "upload",
-                payload: [
-                    "file": .string(file), "to": .string("\(origin)/\(kind)/\(number)"), "protocol": "put",
-                ], options: options)
-        }
-        var ids: [CommandID] = []
-        // As many at once as `sluice submit` commits.
-        for start in stride(from: 0, to: drafts.count, by: 4096) {
-            let batch = Array(drafts[start..<min(start + 4096, drafts.count)])
-            ids += try await stage.client.submit(bulk: batch).map { try $0.get() }
-        }
-        return ids
-    }
-
-    func submitToDead(_ each: Int) async throws -> [CommandID] {
-        let origins = (0..<count / 2).map { BedDestination.origin(loopback: $0, net: 2, port: Self.deadPort) }
-        return try await submit((0..<each).flatMap { _ in origins }, kind: "dead")
-    }
-
-    func submitToLiving(_ each: Int, kind: String) async throws -> [CommandID] {
-        let origins = (0..<count / 2).map { server.origin(loopback: $0) }
-        return try await submit((0..<each).flatMap { _ in origins }, kind: kind)
-    }
-
-    func succeeded(_ kind: String) async throws -> Int { try await server.count(below: "/\(kind)/").succeeded }
-
-    /// Seconds from the submit of `number` commands to one living destination until all are answered.
-    /// - Returns: nil where that takes longer than the limit.
-    func seconds(of number: Int, kind: String, within limit: Double) async throws -> Double? {
-        let begin = MonotonicMoment.now
-        _ = try await submit([String](repeating: server.origin, count: number), kind: kind)
-        guard try await stage.holds(within: limit, { try await succeeded(kind) >= number }) else {
-            stage.record.set("\(kind): commands done of \(number)", Double(try await succeeded(kind)))
-            return nil
-        }
-        return try await server.count(below: "/\(kind)/").lastEnd.map { $0 - begin }
-    }
-
-    // MARK: A pause
-
-    /// How soon nothing of a quality begins any more where 1,000 destinations have a deep backlog of it.
-    func measurePause() async throws {
-        let deep = 1000
-        try await server.run("* * : read; wait 20ms; answer 201")
-        let origins = (0..<deep).map { BedDestination.origin(loopback: $0, net: 3, port: Self.port) }
-        _ = try await submit((0..<100).flatMap { _ in origins }, kind: "deep", qos: .utility)
-        // A pause shows something only where commands start until it is there.
-        let flows = try await stage.holds(within: 20) {
-            let count = try await server.count(below: "/deep/")
-            return count.succeeded >= deep && count.lastBegin.map { .now - $0 < 0.1 } == true
-        }
-        guard flows else {
-            let count = try await server.count(below: "/deep/")
-            stage.record.notes.append("the deep backlog did not flow: \(count.succeeded) of its commands were done")
-            return
-        }
-        stage.mark("pause")
-        let said = MonotonicMoment.now
-        _ = try await stage.sluice("pause", "--qos", "utility")
-        let committed = MonotonicMoment.now
-        stage.record.set("pause returns after (ms)", (committed - said) * 1000)
-        // It holds where nothing begins for a second.
-        var last = try await server.count(below: "/deep/")
-        let holds = try await stage.holds(within: 20) {
-            let now = try await server.count(below: "/deep/")
-            if now.begun != last.begun { last = now }
-            return last.lastBegin.map { .now - $0 > 1 } ?? true
-        }
-        guard holds, let end = last.lastBegin else { return }
-        stage.record.set("pause holds after (ms)", max(0, end - committed) * 1000)
+        return Machine.processorTime(of: process).map { ($0 - before) / (MonotonicTime.now - begin).seconds * 100 }
     }
 }

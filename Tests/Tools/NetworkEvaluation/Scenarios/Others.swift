@@ -1,5 +1,6 @@
 import Commands
 import Foundation
+import Host
 import Sluice
 import TestSupport
 
@@ -18,20 +19,20 @@ extension Scenario {
         stage.start()
         try await stage.submitBacklog(of: 2_000_000, to: 1)
         try await stage.until(second: stage.seconds / 2)
-        let middle = MonotonicMoment.now
+        let middle = MonotonicTime.now
         stage.mark("B comes")
         try await stage.submit(500, of: 200_000, .utility, kind: "low", to: 2)
         try await stage.until(second: stage.seconds)
         let traffic = try await stage.traffic(of: 1)
-        let alone = traffic.useful(from: stage.begin + 5, to: middle)
-        let both = traffic.useful(from: middle + 2, to: .now)
+        let alone = traffic.useful(from: stage.begin + .seconds(5), to: middle)
+        let both = traffic.useful(from: middle + .seconds(2), to: .now)
         stage.record.set("A's goodput against B absent (%)", both / alone * 100)
         stage.record.set("A alone (Mbit/s)", alone * 8 / 1e6)
         stage.note(traffic, kinds: ["low"])
     }
 
-    /// Each connection has a rate of its own, so that the server's refusals are all that speaks against one more: six of
-    /// 50 Mbit/s without it fill the link, and four do as well.
+    /// Each connection has a limited rate, so that only the refusals of the server limit the number of
+    /// requests. Without the limit, four connections would fill the link.
     private static let pushback = Scenario(
         name: "pushback-503", title: "a server that answers 503 above 6 requests and reads each at 6 Mbit/s, 1 MB each",
         uplink: .megabits(50, roundTrip: .milliseconds(20)),
@@ -42,14 +43,14 @@ extension Scenario {
         stage.start()
         try await stage.submitBacklog(of: 1_000_000)
         try await stage.until(second: stage.seconds)
-        let end = MonotonicMoment.now
-        let settled = stage.begin + stage.seconds / 3
+        let end = MonotonicTime.now
+        let settled = stage.begin + .seconds(stage.seconds / 3)
         let traffic = try await stage.traffic()
         let ended = traffic.requests.filter { $0.begin >= settled && $0.status != nil }
         let refused = ended.count { $0.status == 503 }
         if !ended.isEmpty { stage.record.set("503 (%)", Double(refused) / Double(ended.count) * 100) }
         stage.record.samples.append(
-            ("refused at (s)", traffic.requests.filter { $0.status == 503 }.map { $0.begin - stage.begin }))
+            ("refused at (s)", traffic.requests.filter { $0.status == 503 }.map { ($0.begin - stage.begin).seconds }))
         let accepted = Traffic(requests: traffic.requests.filter { $0.status != 503 })
         stage.record.set("requests at once", accepted.concurrency(from: settled, to: end))
         stage.record.set(
@@ -57,7 +58,8 @@ extension Scenario {
         stage.note(traffic, kinds: ["low"])
     }
 
-    /// The coordinator's goodput of the link with so many transfers as it is told, so that there is one arm.
+    /// The coordinator's estimate of the goodput with a fixed number of transfers. Therefore the scenario has
+    /// one arm.
     private static let estimate = Scenario(
         name: "estimate", title: "the estimate against the shaper with 1 to 32 transfers, 20 Mbit/s, 50 ms",
         uplink: .megabits(20),
@@ -70,10 +72,11 @@ extension Scenario {
         for count in [1, 2, 4, 8, 16, 32] {
             try await stage.startSluice(policy: ["network.fixedConcurrency": "\(count)"])
             stage.mark("\(count)")
-            let start = MonotonicMoment.now
+            let start = MonotonicTime.now
             let ids = try await stage.submit(count, of: 100_000_000, .default, kind: "low")
             try await stage.pause(max(6, stage.seconds / 6))
-            let estimates = stage.linkEvents().filter { $0.at > start + 3 && $0.link != "*" }.compactMap(\.goodput)
+            let estimates = stage.linkEvents().filter { $0.at > start + .seconds(3) && $0.link != "*" }.compactMap(
+                \.goodput)
             errors += estimates.map { (Double(count), ($0 / ceiling - 1) * 100) }
             try await stage.killSluice()
             for id in ids { _ = try? await stage.client.cancel(id) }
@@ -99,12 +102,12 @@ extension Scenario {
         try await stage.submit(
             Int(ceiling * stage.seconds / Double(size) * 1.5) + 8, of: size, .userInitiated, kind: "high")
         try await stage.until(second: stage.seconds)
-        let end = MonotonicMoment.now
+        let end = MonotonicTime.now
         let traffic = try await stage.traffic()
         stage.record.set(
             "longest standstill (s)", traffic.of("low").longestStandstill(from: stage.begin, to: end))
         let low = traffic.of("low").bytes(from: stage.begin, to: end)
-        stage.record.set("low of the link (%)", Double(low) / ceiling / (end - stage.begin) * 100)
+        stage.record.set("low of the link (%)", Double(low) / ceiling / (end - stage.begin).seconds * 100)
         stage.note(traffic, kinds: ["high", "low"])
     }
 
@@ -114,22 +117,23 @@ extension Scenario {
         destinations: [nil, nil, nil, nil], targets: [Target("coordinator (% of a core)", .atMost(2))], arms: [.ours],
         concurrency: 200, neighbours: 0
     ) { stage in
-        // High ones, which no link's limit holds back: so all run, and the control is at work on all of them.
+        // High QoS, which the limit of a link does not bind, so that all transfers run and are controlled.
         try await stage.startSluice(policy: ["network.maxTransfers": "200"])
         for destination in 1...4 {
             try await stage.submit(50, of: 100_000_000, .userInitiated, kind: "high", to: destination)
         }
-        // Of so many on one link some connections are always being made: all 200 requests were at the destinations at once
-        // after 14 to 39 s, and in two of six runs not within 60.
+        // With 200 transfers on one link some connections are always being made: all 200 requests were at the
+        // destinations after 14 to 39 s, and in two of six runs not within 60 s.
         try await until("190 of 200 transfers", within: .seconds(60)) {
             try await stage.traffic().requests.count { $0.end == nil } >= 190
         }
         stage.start()
-        guard let coordinator = try await stage.coordinator(), let before = Facts.processorTime(of: coordinator) else {
+        guard let coordinator = try await stage.coordinator(), let before = Machine.processorTime(of: coordinator)
+        else {
             throw Missed("no coordinator was found")
         }
         try await stage.until(second: stage.seconds)
-        let used = (Facts.processorTime(of: coordinator) ?? 0) - before
+        let used = (Machine.processorTime(of: coordinator) ?? 0) - before
         stage.record.set("coordinator (% of a core)", used / stage.elapsed * 100)
         stage.note(try await stage.traffic(), kinds: ["high"])
     }

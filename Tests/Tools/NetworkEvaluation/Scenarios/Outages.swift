@@ -1,9 +1,10 @@
 import Commands
+import Host
 import Sluice
 import TestSupport
 
 extension Scenario {
-    /// Half a minute of nothing.
+    /// A blackout of half a minute.
     static let outages = [
         blackout("blackout-silent", "blackout of 30 s: silence") { try await $0.bed.blackout($1) },
         blackout("blackout-refused", "blackout of 30 s: connections reset and refused") {
@@ -12,7 +13,7 @@ extension Scenario {
     ]
 
     private static func blackout(
-        _ name: String, _ title: String, darken: @escaping @Sendable (Stage, Bool) async throws -> MonotonicMoment
+        _ name: String, _ title: String, darken: @escaping @Sendable (Stage, Bool) async throws -> MonotonicTime
     ) -> Scenario {
         Scenario(
             name: name, title: "\(title), 20 Mbit/s, 50 ms, uploads of 4 MB by tus", uplink: .megabits(20),
@@ -30,12 +31,12 @@ extension Scenario {
             let light = try await darken(stage, false)
             stage.mark("light", at: light)
             try await stage.until(second: stage.seconds)
-            let end = MonotonicMoment.now
+            let end = MonotonicTime.now
             let traffic = try await stage.traffic()
             stage.record.set(
                 "recovered to 80 % after (s)",
                 traffic.recovery(
-                    to: stage.scenario.uplink.payloadCeiling * 0.8, after: light, within: end - light - 1))
+                    to: stage.scenario.uplink.payloadCeiling * 0.8, after: light, within: (end - light).seconds - 1))
             stage.record.set("attempts charged", Double(try await stage.charged()))
             let (again, kept) = try await stage.repeated()
             stage.record.set("sent twice (%)", Double(again) / Double(max(1, kept)) * 100)
@@ -63,11 +64,11 @@ extension Scenario {
             let running = try await stage.traffic().requests.count { $0.end == nil }
             let victims = try await [stage.workers().first, stage.coordinator()].compactMap { $0 }
             stage.kill(victims)
-            let killed = MonotonicMoment.now
+            let killed = MonotonicTime.now
             stage.mark("SIGKILL", at: killed)
             try await stage.until(second: stage.seconds * 3 / 4)
             let known = stage.link(after: killed) { $0.link != "*" && $0.level != "unknown" }
-            stage.record.set("level known again after (s)", known.map { $0.at - killed })
+            stage.record.set("level known again after (s)", known.map { ($0.at - killed).seconds })
             try await stage.change(fast)
             let open = { try await stage.client.counts().filter { !$0.key.isFinal }.values.reduce(0, +) }
             try await until("the end of every upload", within: .seconds(300)) { try await open() == 0 }

@@ -1,9 +1,10 @@
 import Commands
+import Host
 import Sluice
 import TestSupport
 
 extension Scenario {
-    /// High priority while eight low uploads run.
+    /// High QoS while eight low uploads run.
     static let priority = [
         high("high-20", .megabits(20), bytes: 2_500_000, p50: 1.15, p99: 1.5),
         high("high-2", .megabits(2), bytes: 250_000, isResumable: true, p50: 1.3, p99: 2),
@@ -29,12 +30,12 @@ extension Scenario {
             let period = 10.0
             let turns = max(1, Int((stage.seconds - 5) / period))
             let alone = try await stage.alone(of: bytes, times: min(turns, 5), every: period, to: destination)
-            // None of the eight ends before the run does.
+            // No low upload ends before the run.
             let large = Int(link.payloadCeiling * (stage.seconds + 60))
             try await stage.submit(
                 8, of: large, .utility, kind: "low", by: isResumable ? stage.resumable() : .put)
             let started = try await awaited("the low uploads") {
-                try await stage.traffic().of("low").bytes > Int64(link.payloadCeiling / 4) ? MonotonicMoment.now : nil
+                try await stage.traffic().of("low").bytes > Int64(link.payloadCeiling / 4) ? MonotonicTime.now : nil
             }
             stage.start()
             var times: [Double] = []
@@ -45,14 +46,14 @@ extension Scenario {
                 times.append(try await stage.time(of: id))
             }
             try await stage.until(second: stage.seconds)
-            let end = MonotonicMoment.now
+            let end = MonotonicTime.now
             let traffic = try await stage.traffic()
             let slowdowns = times.map { $0 / alone }
             stage.record.samples.append(("slowdown", slowdowns))
             stage.record.set("slowdown p50", slowdowns.median)
             stage.record.set("slowdown p99", slowdowns.quantile(0.99))
             stage.record.set("alone (s)", alone)
-            let ceiling = link.payloadCeiling * (end - started)
+            let ceiling = link.payloadCeiling * (end - started).seconds
             stage.record.set("link used (%)", Double(traffic.bytes(from: started, to: end)) / ceiling * 100)
             stage.record.set(
                 "low of the link (%)", Double(traffic.of("low").bytes(from: started, to: end)) / ceiling * 100)
@@ -60,7 +61,8 @@ extension Scenario {
         }
     }
 
-    /// How soon low transfers give way, as the client's network sees it: before queues and delay.
+    /// The time until low transfers are throttled, measured in the network of the client, before queues and
+    /// delay.
     static let reaction = Scenario(
         name: "reaction", title: "high priority committed → low priority throttled, 20 Mbit/s, 50 ms",
         uplink: .megabits(20), targets: [Target("reaction p99 (ms)", .atMost(250))],
@@ -83,16 +85,16 @@ extension Scenario {
             let committed = try await stage.client.timeline(id).first.map { stage.moment($0.at) } ?? .now
             stage.mark("high", at: committed)
             _ = try await stage.time(of: id)
-            let sent = try await stage.sent("low", since: committed + -1)
-            // A tenth of a second in which low transfers send at most a quarter of the link.
+            let sent = try await stage.sent("low", since: committed - .seconds(1))
+            // The first tenth of a second in which low transfers send at most a quarter of the link.
             let limit = link.payloadCeiling * 0.25 * 0.1
             let found = stride(from: 0.0, to: 3, by: 0.01).first { wait in
-                sent.bytes(from: committed + wait, to: committed + (wait + 0.1)) <= limit
+                sent.bytes(from: committed + .seconds(wait), to: committed + .seconds(wait + 0.1)) <= limit
             }
             if let found { reactions.append(found * 1000) } else { missed += 1 }
         }
         stage.record.samples.append(("reaction (ms)", reactions))
-        // Without a reaction within 3 s, that is the least it took.
+        // A missing reaction counts as 3 s, its minimum.
         let all = reactions + [Double](repeating: 3000, count: missed)
         stage.record.set("reaction p50 (ms)", all.median)
         stage.record.set("reaction p99 (ms)", all.quantile(0.99))
@@ -100,28 +102,18 @@ extension Scenario {
     }
 }
 
-/// What flows of a kind put on the wire.
-struct SentBytes {
-    var flows: [ByteSteps]
-
-    func bytes(from start: MonotonicMoment, to end: MonotonicMoment) -> Double {
-        Double(flows.reduce(0) { $0 + $1.bytes(from: start, to: end) })
-    }
-}
-
 extension Stage {
-    /// What the client sends of a kind, by the connections on which such requests came.
-    ///
-    /// A connection that carried both kinds is counted where its time is: by the request that ran then.
-    func sent(_ kind: String, since: MonotonicMoment) async throws -> SentBytes {
+    /// The bytes that the client sends for a kind of transfer, by the connections of such requests. The bytes
+    /// of a connection with both kinds count for the request that ran at the time.
+    func sent(_ kind: String, since: MonotonicTime) async throws -> SentBytes {
         let requests = try await traffic().of(kind).requests
         let flows = try await bed.flows(since: since)
         return SentBytes(
             flows: flows.flatMap { flow in
                 requests.filter { $0.clientPort == flow.clientPort }.map { request in
                     var steps = flow.sent
-                    // A request's first bytes leave some time before it is seen on the other side.
-                    let first = (request.begin + -0.2).nanoseconds / steps.step
+                    // The client sends the first bytes some time before the destination receives the request.
+                    let first = (request.begin - .seconds(0.2)).nanoseconds / steps.step
                     let last = (request.end ?? .now).nanoseconds / steps.step
                     steps.steps.removeAll { $0.number < first || $0.number > last }
                     return steps

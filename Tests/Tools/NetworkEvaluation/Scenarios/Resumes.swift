@@ -1,10 +1,11 @@
 import Commands
 import Foundation
+import Host
 import Sluice
 import TestSupport
 
 extension Scenario {
-    /// Everything is killed when half of an upload is there, and another process goes on.
+    /// Every process is killed at half of an upload, and another process resumes it.
     static let resumes = [resume("tus", by: .tus), resume("content-range", by: .contentRange), resumedCopy]
 
     private static let size = 20_000_000
@@ -32,14 +33,14 @@ extension Scenario {
         }
     }
 
-    /// A copy has no link; what was written twice is what its temporary file lost of its length.
+    /// A copy has no link. The length that the temporary file loses is the number of bytes written twice.
     private static let resumedCopy = Scenario(
         name: "resume-file", title: "a copy of 4 GB to a `file:` URL, cut at 50 % and resumed by another process",
         uplink: .megabits(20), targets: [Target("beyond the size (KiB)", .atMost(256))], arms: [.ours, .fixed8],
         neighbours: 0
     ) { stage in
         let size: Int64 = 4_000_000_000
-        let directory = "\(stage.place.path)/copies"
+        let directory = "\(stage.directory.path)/copies"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
         let part = {
             let names = try FileManager.default.contentsOfDirectory(atPath: directory)
@@ -55,7 +56,7 @@ extension Scenario {
         let cut = try part()
         stage.mark("killed")
         try await stage.startSluice()
-        // From its first moment under the next execution's name on it is as long as it was, or was cut.
+        // The file under the name of the next execution has its old length, or was truncated.
         let resumed = try await awaited("the next execution") {
             let now = try part()
             return now.path == cut.path ? nil : now.bytes

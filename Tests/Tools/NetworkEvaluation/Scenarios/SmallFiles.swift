@@ -1,9 +1,10 @@
 import Commands
+import Host
 import Sluice
 import TestSupport
 
 extension Scenario {
-    /// Files of which few bytes or none are counted. Each half has a destination of its own.
+    /// Files with few bytes or none. Each half of a scenario has its own destination.
     static let smallFiles = [emptyFiles, smallAfterLarge, maxRateSmallFiles]
 
     private static let emptyFiles = Scenario(
@@ -22,12 +23,12 @@ extension Scenario {
         stage.record.set("files per second, 1 kB", small.perSecond)
         stage.record.set("files per second, empty", empty.perSecond)
         let traffic = try await stage.traffic(of: 2)
-        let end = MonotonicMoment.now
-        stage.record.set("empty files at once", traffic.concurrency(from: end + -5, to: end))
+        let end = MonotonicTime.now
+        stage.record.set("empty files at once", traffic.concurrency(from: end - .seconds(5), to: end))
         stage.note(try await stage.traffic(), kinds: ["small", "empty"])
     }
 
-    /// The steady rate is that of a destination which never had other files.
+    /// The steady rate is that of a destination that never received other files.
     private static let smallAfterLarge = Scenario(
         name: "small-after-large", title: "files of 1 MB, then of 1 kB to the same server, answered after 0.4 s",
         uplink: .megabits(100, roundTrip: .milliseconds(20)), destinations: [nil, nil],
@@ -39,9 +40,9 @@ extension Scenario {
         let steady = try await stage.supply(stage.seconds / 4, of: 1000, kind: "steady", to: 1)
         let window = 5.0
         let before = try await stage.traffic(of: 1)
-        let rate = before.answered(from: steady.end + -window, to: steady.end) / window
+        let rate = before.answered(from: steady.end - .seconds(window), to: steady.end) / window
         try await stage.drain(steady, kind: "steady", from: 1)
-        // About as many as the link carries in a quarter of the run.
+        // About the number that the link carries in a quarter of the run.
         let large = Int(stage.scenario.uplink.payloadCeiling * stage.seconds / 4 / 1e6)
         stage.mark("large")
         try await stage.submit(large, of: 1_000_000, .default, kind: "large", to: 2)
@@ -53,16 +54,16 @@ extension Scenario {
         }
         guard let change = try await server.count(below: "/put/large/").lastEnd else { return }
         stage.mark("small", at: change)
-        try await stage.until(second: max(stage.seconds, change - stage.begin + 8))
-        let end = MonotonicMoment.now
+        try await stage.until(second: max(stage.seconds, (change - stage.begin).seconds + 8))
+        let end = MonotonicTime.now
         let small = try await stage.traffic(of: 2).of("small")
-        // From that moment on two seconds have 90 % of the rate.
-        let recovered = stride(from: 0, to: end - change - 2, by: 0.25).first { wait in
-            small.answered(from: change + wait, to: change + (wait + 2)) >= rate * 0.9 * 2
+        // The start of the first two seconds with 90 % of the rate.
+        let recovered = stride(from: 0, to: (end - change).seconds - 2, by: 0.25).first { wait in
+            small.answered(from: change + .seconds(wait), to: change + .seconds(wait + 2)) >= rate * 0.9 * 2
         }
         stage.record.set("recovered to 90 % after (s)", recovered)
         stage.record.set("files per second, never large", rate)
-        stage.record.set("files per second at the end", small.answered(from: end + -window, to: end) / window)
+        stage.record.set("files per second at the end", small.answered(from: end - .seconds(window), to: end) / window)
         stage.record.samples.append(
             ("limit", stage.linkEvents().filter { $0.link != "*" }.compactMap { $0.limit.map(Double.init) }))
         stage.note(try await stage.traffic(), kinds: ["steady", "large", "small"])
@@ -95,8 +96,8 @@ extension Scenario {
 }
 
 extension Traffic {
-    /// Requests that were answered with 2xx between two moments.
-    func answered(from start: MonotonicMoment, to end: MonotonicMoment) -> Double {
+    /// The number of requests that were answered with 2xx between two times.
+    func answered(from start: MonotonicTime, to end: MonotonicTime) -> Double {
         Double(
             requests.count { request in
                 guard let status = request.status, let answered = request.end else { return false }
