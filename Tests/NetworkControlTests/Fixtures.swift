@@ -14,19 +14,19 @@ func at(_ seconds: Double) -> MonotonicTime { MonotonicTime(nanoseconds: Int64((
 func id(_ number: UInt64) -> CommandID { CommandID(high: number, low: number) }
 func destination(_ name: String) -> Destination { Destination(scheme: "http", host: name, port: 80) }
 
-/// A tick of a saturated link, unless said otherwise.
-func tick(
+/// An interval of a saturated link, by default.
+func interval(
     _ rate: Double, transfers: Int = 4, flowing: Int? = nil, srtt: Duration? = .milliseconds(60),
     minRTT: Duration? = .milliseconds(50)
 ) -> LinkInterval {
-    var tick = LinkInterval()
-    tick.rate = rate
-    tick.fewest = transfers
-    tick.maxInFlight = transfers
-    tick.flowing = flowing ?? transfers
-    tick.srtt = srtt
-    tick.minRTT = minRTT
-    return tick
+    var interval = LinkInterval()
+    interval.rate = rate
+    interval.minInFlight = transfers
+    interval.maxInFlight = transfers
+    interval.flowing = flowing ?? transfers
+    interval.srtt = srtt
+    interval.minRTT = minRTT
+    return interval
 }
 
 func key(_ name: String) -> LinkKey { LinkKey(destination(name), .up) }
@@ -47,14 +47,14 @@ func sample(
 /// Evaluates a mutating call before the expectation takes it apart.
 func value<Value>(_ value: Value) -> Value { value }
 
-/// Transfers of all qualities.
+/// One transfer of each quality.
 func oneOfEach(to name: String = "a") -> [TransferSample] {
     QualityOfService.allCases.map { sample(UInt64($0.rawValue) + 1, to: name, $0) }
 }
 
 extension NetworkController {
-    /// Whether the gates let a command go.
-    /// - Parameter asProbe: it is to be the probe of the circuit breaker, which is not closed.
+    /// Whether a command may go.
+    /// - Parameter asProbe: as the probe of the destination's circuit breaker, which is not closed.
     func admits(_ qos: QualityOfService, to key: LinkKey, asProbe: Bool = false, now: MonotonicTime) -> Bool {
         switch availability(of: qos, to: key, now: now) {
         case .available, .probe: !asProbe
@@ -64,12 +64,12 @@ extension NetworkController {
         }
     }
 
-    /// The next probe of all links for which something waits.
+    /// The next probe of all links for which commands wait.
     var nextProbe: MonotonicTime? { waiting.keys.compactMap { nextProbe(of: $0) }.min() }
 }
 
 extension LinkAllowance {
-    /// Whether the limits of the link let one more go.
+    /// Whether the limits of the link admit one more command.
     func admits(_ qos: QualityOfService, others: Int, low: Int) -> Bool {
         guard !closed.contains(qos) else { return false }
         if qos.serviceClass == .high { return true }

@@ -3,7 +3,7 @@ import Host
 
 @testable import NetworkControl
 
-/// A worker that moves bytes at given rates, and a controller that hears of it 4 times a second.
+/// A worker that moves bytes at given rates, and a controller that gets its report 4 times a second.
 struct NetworkRig {
     var network: NetworkController
     var now = at(0)
@@ -13,7 +13,8 @@ struct NetworkRig {
 
     init(policy: NetworkPolicy = NetworkPolicy()) { network = NetworkController(policy: policy, seed: 1) }
 
-    /// Lets seconds pass in which the running transfers of a destination share a rate in bytes per second.
+    /// Advances by some seconds, in which the running transfers of each destination share a rate in bytes per
+    /// second.
     @discardableResult mutating func run(_ seconds: Double, _ rates: [String: Double]) -> NetworkDecisions {
         for _ in 0..<Int(seconds * 4) {
             now += quarter

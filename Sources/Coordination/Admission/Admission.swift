@@ -122,7 +122,7 @@ package struct Admission: Sendable {
     /// High QoS has as many slots as `network.maxTransfers` says; beyond that each destination has one, so that a slow one
     /// which holds them all keeps no other waiting.
     private static func high(_ load: Load, _ host: Host) -> Verdict {
-        if load.allowance.closed.contains(.userInitiated), load.allowance.closed.contains(.userInteractive) {
+        if load.allowance.blocked.contains(.userInitiated), load.allowance.blocked.contains(.userInteractive) {
             return .waits(Wait(.level))
         }
         if load.held.high >= load.allowance.slowStart {
@@ -139,7 +139,7 @@ package struct Admission: Sendable {
     /// Binds middle and low QoS.
     private static func linkLimit(_ qos: QualityOfService, _ load: Load) -> Wait? {
         let allowance = load.allowance
-        if allowance.closed.contains(qos) { return Wait(.level) }
+        if allowance.blocked.contains(qos) { return Wait(.level) }
         if qos.serviceClass == .low, load.held.low >= allowance.lowLimit {
             return Wait(.linkLimit, load.held.low, of: allowance.lowLimit)
         }

@@ -129,7 +129,9 @@ extension Coordinator {
     ) -> LinkReport {
         var gates: [QualityOfService: LinkWaitReason] = [:]
         let instant = MonotonicTime(nanoseconds: now)
-        for qos in QualityOfService.allCases { gates[qos] = controller.gate(of: qos, to: state.key, now: instant) }
+        for qos in QualityOfService.allCases {
+            gates[qos] = controller.waitReason(of: qos, to: state.key, now: instant)
+        }
         let destination = state.key.direction == .up ? state.key.destination : nil
         return LinkReport(
             state, gates: gates, waits: destination.map { dispatcher.waits(at: $0, now: now) } ?? [:],
@@ -179,7 +181,7 @@ extension Coordinator {
 
     private func setting(of state: LinkState, _ controller: NetworkController, now: Int64) -> String {
         report(of: state, controller, now: now).setting(
-            controller.memory(of: state.key, now: MonotonicTime(nanoseconds: now)))
+            controller.history(of: state.key, now: MonotonicTime(nanoseconds: now)))
     }
 
     /// All in one transaction: a network that goes down takes thousands of links with it.

@@ -267,7 +267,7 @@ extension Dispatcher {
     private mutating func dueFloors(at: Timestamp, now: Int64) -> [ReadyCommand] {
         guard now >= floorsAt else { return [] }
         floorsAt = now + Self.floorInterval
-        let longest = links.policy.longestStandstill.nanoseconds
+        let longest = links.policy.maxStandstill.nanoseconds
         if !releasedAt.isEmpty { releasedAt = releasedAt.filter { now - $0.value <= floorWait.nanoseconds } }
         if !reconnecting.isEmpty { reconnecting = reconnecting.filter { now - $0.value.since < 2 * longest } }
         var floors: [Destination: ReadyCommand] = [:]

@@ -88,7 +88,7 @@ package struct Dispatcher: Sendable {
         self.shardCount = shardCount
         self.links = links
         minLimit = window
-        floorWait = links.policy.longestStandstill * 5 / 6
+        floorWait = links.policy.maxStandstill * 5 / 6
         queue = ReadyQueue(
             shardCount: shardCount, limit: window, agingStep: Int64(links.policy.agingStep / .milliseconds(1)))
         jitter = Jitter(seed: seed)

@@ -100,7 +100,7 @@ package struct LinkAdmission: Sendable {
         let key = LinkKey(command.destination, .up)
         controller.offered(command.id, to: key, now: MonotonicTime(nanoseconds: now))
         guard
-            let decisions = controller.arrived(
+            let decisions = controller.announce(
                 command.id, to: key, qos: command.qos, bytes: command.remaining, now: MonotonicTime(nanoseconds: now))
         else { return }
         adopt(decisions)

@@ -3,7 +3,7 @@ package import Host
 /// A destination's circuit breaker that is not closed, as people see it.
 package struct CircuitBreakerState: Sendable, Equatable {
     package var cause: DestinationCircuitBreaker.Cause
-    /// What the destination said last, in a sentence.
+    /// The last answer of the destination, in a sentence.
     package var reason: String
     /// When it opened.
     package var since: MonotonicTime
@@ -12,7 +12,7 @@ package struct CircuitBreakerState: Sendable, Equatable {
     /// When the next probe may go; nil while one is under way, and while a
     /// person holds the destination offline.
     package var nextProbe: MonotonicTime?
-    /// Commands that wait for the destination, as far as they were counted.
+    /// Commands that wait for the destination, up to the number at which counting stops.
     package var waiting = 0
 
     package init(

@@ -1,15 +1,16 @@
 package import Commands
 package import Host
 
-/// Whether a destination that can be reached takes commands at all. Pure; a matter of the destination, not of its link.
+/// Whether a destination that can be reached takes commands at all. Pure. ``LinkCircuitBreaker`` does the
+/// same for a link.
 ///
-/// A failure of the destination opens it at once; refused credentials open it after three different commands with no
-/// acceptance between them, because one command may have a credential of its own. While it is open, one probe at a time
-/// goes out, the first an interval after it opened. The first acceptance, of a probe or of a command that was sent
-/// earlier, closes it. It has one reason, the newest.
+/// A failure of the destination opens it at once; refused credentials open it after three different commands
+/// with no acceptance between them, because one command may have a credential of its own. While it is open,
+/// one probe at a time goes out, the first an interval after it opened. The first acceptance, of a probe or
+/// of a command that was sent earlier, closes it. It has one reason, the newest.
 ///
-/// A command that failed while it was open and fails again after another was accepted, such as the one file that
-/// exceeds a quota, counts like a refused credential: alone it holds up no other command.
+/// A command that failed while it was open and fails again after another was accepted, such as the one file
+/// that exceeds a quota, counts like a refused credential: alone it does not hold up other commands.
 ///
 /// ```
 ///            refused                     offered
@@ -21,20 +22,21 @@ package import Host
 ///     └──────────────────┴──────────── accepted ───────────────────┘
 /// ```
 ///
-/// The time of an open circuit breaker does not count towards the 7 days after which commands of an unreachable
-/// destination are given up. A command waits until it is accepted, its deadline passes or a person cancels it.
+/// The time of an open circuit breaker does not count towards the 7 days after which commands of an
+/// unreachable destination are given up. A command waits until it is accepted, its deadline passes or a
+/// person cancels it.
 package struct DestinationCircuitBreaker: Sendable, Equatable {
-    /// What the destination refuses.
+    /// The part that the destination refuses.
     package enum Cause: String, Sendable, Equatable {
         /// The credential (401).
         case credential
-        /// Everything: certificate, demanded client certificate, captive portal, 507.
+        /// Every command: certificate, demanded client certificate, captive portal, 507.
         case destination
     }
 
     package struct Outage: Sendable, Equatable {
         package fileprivate(set) var cause: Cause
-        /// What the destination said last, in a sentence.
+        /// The last answer of the destination, in a sentence.
         package fileprivate(set) var reason: String
         /// When the circuit breaker opened.
         package let since: MonotonicTime
@@ -47,9 +49,9 @@ package struct DestinationCircuitBreaker: Sendable, Equatable {
         /// - refused: commands that were refused since the last acceptance.
         /// - exceptions: commands that failed while it was open, and have not been accepted since.
         case closed(refused: Set<CommandID>, exceptions: Set<CommandID>)
-        /// Nothing goes before the time of the next probe.
+        /// Nothing goes until the time of the next probe.
         case open(Outage, nextProbe: MonotonicTime)
-        /// One command is on its way to find out.
+        /// One command, the probe, is under way.
         case halfOpen(Outage, probe: CommandID, since: MonotonicTime)
     }
 
@@ -58,7 +60,8 @@ package struct DestinationCircuitBreaker: Sendable, Equatable {
     private let interval: Duration
 
     package static let refusalsToOpen = 3
-    /// Intervals after which a probe that has not ended lets the next go: its end may be lost, or it is large.
+    /// After this number of intervals the next probe goes although one has not ended: its end may be lost, or
+    /// it is large.
     package static let probeIntervals = 10
     /// Failures remembered to choose probes by, so that a large backlog costs bounded memory.
     package static let maxFailures = 1024
@@ -102,14 +105,15 @@ package struct DestinationCircuitBreaker: Sendable, Equatable {
         }
     }
 
-    /// When the command last failed there; nil where it did not since the circuit breaker opened. The one that failed
-    /// longest ago is the next probe, so that a command that always fails does not keep the others from being tried.
+    /// When the command last failed there; nil if it has not since the circuit breaker opened. The command
+    /// that failed longest ago is the next probe, so that one that always fails does not keep the others from
+    /// being tried.
     package func lastFailure(of id: CommandID) -> MonotonicTime? { outage?.failures[id] }
 
     /// Commands that failed since it opened. Each also waits for its own `notBefore`.
     package var failed: [CommandID] { outage.map { Array($0.failures.keys) } ?? [] }
 
-    // MARK: What happens
+    // MARK: Events
 
     /// The command goes out; while the circuit breaker is not closed, it is the probe.
     package mutating func offered(_ id: CommandID, now: MonotonicTime) {
@@ -123,7 +127,8 @@ package struct DestinationCircuitBreaker: Sendable, Equatable {
         state = .open(outage, nextProbe: now)
     }
 
-    /// The command ended without an answer to the question, as in a 500: the next probe goes an interval later.
+    /// The command ended without an answer to the question, as in a 500: the next probe goes an interval
+    /// later.
     package mutating func undecided(_ id: CommandID, now: MonotonicTime) {
         guard case .halfOpen(var outage, id, _) = state else { return }
         outage.note(id, now: now)

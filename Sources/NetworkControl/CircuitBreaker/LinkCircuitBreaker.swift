@@ -3,31 +3,33 @@ package import Host
 
 /// Whether a link can be used at all, and which command may find out. Pure.
 ///
-/// An open circuit breaker of a link is the level `offline`, so that there is one reason, one schedule of probes and one
-/// event. Three things open it:
-/// * Three different commands fail for the link with no answer between them. One command alone shows nothing, because its
-///   own URL may be what fails.
+/// An open circuit breaker of a link is the level `offline`, so that there is one reason, one schedule of
+/// probes and one event. Three things open it:
+/// * Three different commands fail for the link with no answer between them. One command alone shows nothing,
+///   because its own URL may be what fails.
 /// * Nothing is acknowledged for 3 s, or 8 round trips, with bytes in flight.
-/// * The kernel reports that there is no route. Bytes and answers outweigh the routing table: they close the circuit
-///   breaker, and it stays closed until the kernel reports the loss again and nothing comes through.
+/// * The kernel reports that there is no route. Bytes and answers outweigh the routing table: they close the
+///   circuit breaker, and it stays closed until the kernel reports the loss again and nothing comes through.
 ///
 /// A destination that refuses every command is ``DestinationCircuitBreaker``'s matter: its link works.
 ///
 /// ```
-///            3 commands failed · silence · no route             first byte acknowledged
-///   closed ─────────────────────────────────────────► open ─────────────────────────────► half-open
-///     ▲                                               │  ▲                                  │   │
-///     │                                               │  └──────────────────────────────────┘   │
-///     │                                               │    failed, undecided, 5 s without        │
-///     │                                               │    progress: next probe an interval      │
-///     │                                               │    later; withdrawn: at once             │
-///     └───────────────────────────────────────────────┴──────────────────────────────────────────┘
+///            3 commands failed · silence · no route            first byte acknowledged
+///   closed ─────────────────────────────────────────► open ────────────────────────────► half-open
+///     ▲                                               │  ▲                                 │   │
+///     │                                               │  └─────────────────────────────────┘   │
+///     │                                               │    failed, undecided, or 3 s without   │
+///     │                                               │    progress: next probe an interval    │
+///     │                                               │    later; withdrawn: at once           │
+///     └───────────────────────────────────────────────┴────────────────────────────────────────┘
 ///                           answered · 64 kB acknowledged · 5 s of progress
 /// ```
+/// A probe that ends before its first byte leaves the circuit breaker open; the next one goes at the same
+/// times.
 ///
-/// Probes start a twentieth of the outage's age apart, at least 1 s and at most 30 s, ±20 %. So the end of an outage is
-/// noticed after at most a twentieth of its length. The usual 1, 2, 4, 8, 16, 30 s found the end of a 30 s blackout after
-/// up to 16 s, where the target is 3 s.
+/// Probes start a twentieth of the outage's age apart, at least 1 s and at most 30 s, ±20 %. So the end of an
+/// outage is noticed after at most a twentieth of its length. The usual 1, 2, 4, 8, 16, 30 s found the end of
+/// a 30 s blackout after up to 16 s, where the target is 3 s.
 package struct LinkCircuitBreaker: Sendable, Equatable {
     package enum State: Sendable, Equatable {
         /// Commands flow.
@@ -58,8 +60,9 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
     private var failed: Set<CommandID> = []
     /// When the kernel reported that there is no route; nil while it has one or has not reported.
     private var routeLostAt: MonotonicTime?
-    /// Bytes or answers came through although the kernel had reported that there is no route, so its table is not the
-    /// one by which the workers send. Until the kernel names a route again, its report alone opens nothing.
+    /// Bytes or answers came through although the kernel had reported that there is no route, so its table is
+    /// not the one by which the workers send. Until the kernel names a route again, its report alone opens
+    /// nothing.
     package private(set) var contradictsRoutes = false
     /// The last report since then. It counts unless something comes through within ``minSilence``.
     private var doubtedLoss: RouteLoss?
@@ -81,8 +84,8 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
     package static let reportDelay: Duration = .seconds(1)
     package static let bytesToClose: Int64 = 64_000
     package static let halfOpenTimeout: Duration = .seconds(5)
-    /// The next probe may go when one has heard nothing for this time, although its connect lasts 10 s: its SYNs after 1
-    /// and 3 s are sent, and the link may come back right after one that was lost.
+    /// The next probe may go when one has heard nothing for this time, although its connect lasts 10 s: its
+    /// SYNs after 1 and 3 s are sent, and the link may come back right after one that was lost.
     package static let probeTimeout: Duration = .seconds(2)
 
     /// A closed one.
@@ -114,7 +117,7 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
         !isClosed && (permit.holder == id || silentProbes.contains(id))
     }
 
-    // MARK: What happens to commands
+    // MARK: Commands
 
     /// The command goes out; while the circuit breaker is open, it is the probe.
     package mutating func offered(_ id: CommandID, now: MonotonicTime) {
@@ -197,8 +200,8 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
         return .opened
     }
 
-    /// The kernel has no route, or the interface is down: no command waits for a timeout. Bytes that flow outweigh the
-    /// report: where they contradicted the routing table before, it counts only after a silence.
+    /// The kernel has no route, or the interface is down: no command waits for a timeout. Bytes that flow
+    /// outweigh the report: where they contradicted the routing table before, it counts only after a silence.
     package mutating func routeLost(_ reason: String, chance: Double, now: MonotonicTime) -> Event? {
         if contradictsRoutes {
             doubtedLoss = RouteLoss(reason: reason, at: now)
@@ -222,7 +225,8 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
         permit = ProbePermit(dueAt: now)
     }
 
-    /// Ends half-open by time, because a slow link is not offline; and the turn of a probe that hears nothing.
+    /// Ends half-open by time, because a slow link is not offline; and the turn of a probe that hears
+    /// nothing.
     package mutating func tick(chance: Double, now: MonotonicTime) -> Event? {
         if let doubtedLoss, isClosed, now - doubtedLoss.at > Self.minSilence {
             contradictsRoutes = false
@@ -270,7 +274,7 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
         permit.dueAt = max(permit.takenAt + Self.interval(age: now - since, chance: chance), now)
     }
 
-    /// What workers report right after the kernel lost the route happened before the loss.
+    /// A report of a worker right after the kernel lost the route is about the time before.
     private func isBeforeLoss(_ now: MonotonicTime) -> Bool { routeLostAt.map { now - $0 < Self.reportDelay } ?? false }
 
     /// Something came through, so the last report of a lost route is wrong.

@@ -3,8 +3,9 @@ internal import Host
 
 /// The right to send one command to a link whose circuit breaker is open, for one command at a time.
 ///
-/// The command that holds the permit gives it back: by an answer, by a failure, or when it is cancelled or not claimed. A
-/// permit that is lost with its holder would keep the circuit breaker open for ever (resilience4j issues 544 and 935).
+/// The command that holds the permit gives it back: by an answer, by a failure, or when it is cancelled or
+/// not claimed. A permit that is lost with its holder would keep the circuit breaker open for ever
+/// (resilience4j issues 544 and 935).
 struct ProbePermit: Sendable, Equatable {
     private(set) var holder: CommandID?
     private(set) var takenAt: MonotonicTime

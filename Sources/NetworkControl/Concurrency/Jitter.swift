@@ -1,10 +1,10 @@
-/// The numbers that spread probes in time (SplitMix64), repeatable from a seed.
+/// Random numbers that spread probes in time (SplitMix64), repeatable from a seed.
 package struct Jitter: Sendable {
     private var state: UInt64
 
     package init(seed: UInt64) { state = seed }
 
-    /// From 0 to 1, without 1.
+    /// A number in 0..<1.
     package mutating func chance() -> Double {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

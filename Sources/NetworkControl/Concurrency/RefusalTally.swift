@@ -1,17 +1,18 @@
 internal import Host
 
-/// What a server accepted and refused, by the number of requests in flight. Counts lose half of their weight in 30 s. Pure.
+/// Counts what a server accepted and refused, by the number of requests in flight. Counts lose half of their
+/// weight in 30 s. Pure.
 struct RefusalTally: Sendable, Equatable {
     private var accepted: [Double] = []
     private var refused: [Double] = []
     private var agedAt: MonotonicTime?
 
-    /// The share of refused requests that a number may have more than those below it.
-    private static let suffered = 0.05
+    /// How much larger the share of refused requests may be at a number than below it.
+    private static let toleratedShare = 0.05
     private static let step: Duration = .seconds(1)
-    /// What a second leaves of a count: half in 30 s.
-    private static let keptPerStep = 0.977
-    /// After so many nothing is left.
+    /// The part of a count that a second leaves: half in 30 s.
+    private static let weightPerStep = 0.977
+    /// After this number of steps nothing is left.
     private static let maxSteps: Int64 = 600
     private static let maxNumber = 256
 
@@ -36,10 +37,10 @@ struct RefusalTally: Sendable, Equatable {
         return (share(0..<number), share(number..<accepted.count))
     }
 
-    /// From this number on hardly more is refused than below it.
-    func isSuffered(at number: Int) -> Bool {
+    /// Hardly more is refused from this number on than below it.
+    func isTolerated(at number: Int) -> Bool {
         let shares = shares(at: number)
-        return shares.above <= shares.below + Self.suffered
+        return shares.above <= shares.below + Self.toleratedShare
     }
 
     private mutating func age(now: MonotonicTime) {
@@ -51,7 +52,7 @@ struct RefusalTally: Sendable, Equatable {
         guard steps > 0 else { return }
         self.agedAt = agedAt + Self.step * steps
         var factor = 1.0
-        for _ in 0..<min(steps, Self.maxSteps) { factor *= Self.keptPerStep }
+        for _ in 0..<min(steps, Self.maxSteps) { factor *= Self.weightPerStep }
         for index in accepted.indices {
             accepted[index] *= factor
             refused[index] *= factor

@@ -3,7 +3,7 @@ package import Host
 
 /// The circuit breakers of the destinations.
 extension NetworkController {
-    /// What the end of an execution says to the circuit breaker of its destination.
+    /// Takes in what the end of an execution says about its destination.
     mutating func follow(
         _ outcome: TransferOutcome, of id: CommandID, at destination: Destination, now: MonotonicTime
     ) {
@@ -20,7 +20,8 @@ extension NetworkController {
         if circuitBreakers[destination]?.isClosed ?? true != wasClosed { changedCircuitBreakers.insert(destination) }
     }
 
-    /// Opens the circuit breaker of a destination as another coordinator left it; the first probe goes at once.
+    /// Opens the circuit breaker of a destination as another coordinator left it; the first probe goes at
+    /// once.
     package mutating func restore(
         _ cause: DestinationCircuitBreaker.Cause, reason: String, since: MonotonicTime, of destination: Destination,
         now: MonotonicTime

@@ -1,12 +1,14 @@
 package import Commands
 package import Host
 
-/// What happens to commands, routes and settings. It shows in the next decisions.
+/// Events of commands, routes and settings. The next decisions show it.
 extension NetworkController {
-    /// An execution ended. What it says shows in the next decisions.
+    // MARK: Commands
+
+    /// An execution ended.
     package mutating func ended(_ id: CommandID, to key: LinkKey, outcome: TransferOutcome, now: MonotonicTime) {
         _ = touch(key, now: now)
-        arrivals[id] = nil
+        announced[id] = nil
         if let destination = key.destination { follow(outcome, of: id, at: destination, now: now) }
         switch outcome {
         case .unreachable(let reason): unreachable(id, key, reason, now: now)
@@ -19,31 +21,28 @@ extension NetworkController {
         case .pushedBack(let reason, let othersAreAnswered):
             let inFlight = inFlight(at: key)
             links[key]?.refused(id, inFlight: inFlight, now: now)
-            // Where the server answers no others, it is not there.
+            // A server that answers no other command cannot be reached.
             guard othersAreAnswered else { return unreachable(id, key, reason, now: now) }
             links[key]?.circuitBreaker.undecided(id, chance: jitter.chance(), now: now)
         case .answered, .refused(_, _, isAnswer: true):
             let inFlight = inFlight(at: key)
             links[key]?.accepted(id, inFlight: inFlight, now: now)
-            links[key]?.meter.completed += 1
+            links[key]?.intervalBuilder.completed += 1
             answered(id, key, now: now)
         }
     }
 
     /// Requests of all classes at a destination, the one that has just ended included.
     private func inFlight(at key: LinkKey) -> Int {
-        // Reports tell for a quarter of a second of what has ended.
+        // For a quarter of a second, reports still contain transfers that have ended.
         let known = links[key]?.pushback.inFlight ?? 0
-        return known > 0 ? known : max(views[key]?.transfers.count ?? 0, 1)
+        return known > 0 ? known : max(snapshots[key]?.transfers.count ?? 0, 1)
     }
 
     private mutating func answered(_ id: CommandID, _ key: LinkKey, now: MonotonicTime) {
         restarts[id] = nil
-        if links[key]?.hasAnswered == false || links[key]?.circuitBreaker.isFailing == true,
-            let destination = key.destination
-        {
-            proven.append(destination)
-        }
+        let isNews = links[key]?.hasAnswered == false || links[key]?.circuitBreaker.isFailing == true
+        if isNews, let destination = key.destination { proven.append(destination) }
         links[key]?.hasAnswered = true
         for key in chain(key) where links[key]?.circuitBreaker.answered(id, now: now) == .closed {
             links[key]?.reopened(now: now)
@@ -52,7 +51,7 @@ extension NetworkController {
 
     private mutating func unreachable(_ id: CommandID, _ key: LinkKey, _ reason: String, now: MonotonicTime) {
         links[key]?.ended(id)
-        links[key]?.meter.failed += 1
+        links[key]?.intervalBuilder.failed += 1
         _ = links[key]?.circuitBreaker.failed(id, reason: reason, chance: jitter.chance(), now: now)
     }
 
@@ -65,14 +64,17 @@ extension NetworkController {
     /// The command has come to its end: nothing of it is remembered.
     package mutating func finished(_ id: CommandID) { restarts[id] = nil }
 
-    /// What the kernel says of a destination's route. Unknown ones go by the main uplink; files are local.
+    // MARK: Routes
+
+    /// The kernel has reported a destination's route. Unknown destinations go by the main uplink; files are
+    /// local.
     package mutating func routeChanged(_ destination: Destination, to route: Route, now: MonotonicTime) {
         let before = self.route(of: destination)
         guard route != before else { return }
         routes[destination] = route
         forgetUplink(before)
         if (route == .local) != (before == .local) {
-            // Nothing that was known of the one is true of the other.
+            // Measurements of the one kind of link do not apply to the other.
             for direction in Direction.allCases { remove(LinkKey(destination, direction)) }
         }
         for direction in Direction.allCases {
@@ -88,7 +90,7 @@ extension NetworkController {
         }
     }
 
-    /// An uplink by which nobody goes any more is none.
+    /// Removes an uplink by which no destination is reached any more.
     private mutating func forgetUplink(_ route: Route) {
         guard case .uplink = route, !links.keys.contains(where: { $0.destination.map { self.route(of: $0) } == route })
         else { return }
@@ -99,14 +101,15 @@ extension NetworkController {
         }
     }
 
-    /// Nobody has used it for long, and its links are gone. The kernel tells of its route again when it comes back.
+    /// The destination was not used for long, and its links are gone. The kernel reports its route again when
+    /// it is used again.
     package mutating func forget(_ destination: Destination) {
         routes[destination] = nil
         circuitBreakers[destination] = nil
         changedCircuitBreakers.remove(destination)
     }
 
-    /// A default route or its interface is gone: everything behind it is offline at once.
+    /// A default route or its interface is gone: every link behind it is offline at once.
     package mutating func uplinkLost(_ route: String, reason: String, now: MonotonicTime) {
         lostUplinks[route] = reason
         for key in Self.ordered(Set(links.keys))
@@ -116,7 +119,7 @@ extension NetworkController {
         }
     }
 
-    /// Another wire or gateway carries it: what was measured says nothing of it.
+    /// Another interface or gateway carries the uplink: what was measured does not apply to it.
     package mutating func uplinkReplaced(_ route: String, now: MonotonicTime) {
         for key in links.keys where key.scope == .uplink(route) || uplink(of: key)?.scope == .uplink(route) {
             links[key]?.rerouted(now: now)
@@ -124,7 +127,7 @@ extension NetworkController {
         }
     }
 
-    /// It is back: probe now.
+    /// The uplink is back: its links are probed now.
     package mutating func uplinkFound(_ route: String, now: MonotonicTime) {
         guard lostUplinks.removeValue(forKey: route) != nil else { return }
         for key in links.keys {
@@ -139,7 +142,9 @@ extension NetworkController {
         }
     }
 
-    /// What a person set; also what the store kept of it.
+    // MARK: Settings
+
+    /// Takes in what a person set, now or before the coordinator started.
     package mutating func override(_ destination: Destination, _ value: LinkOverride, now: MonotonicTime) {
         if overrides[destination]?.isOffline == true, !value.isOffline { circuitBreakers[destination]?.probeNow(now) }
         overrides[destination] = value == LinkOverride() ? nil : value
@@ -150,10 +155,10 @@ extension NetworkController {
         }
     }
 
-    package func memory(of key: LinkKey, now: MonotonicTime) -> LinkHistory? { links[key]?.memory(now: now) }
+    package func history(of key: LinkKey, now: MonotonicTime) -> LinkHistory? { links[key]?.history(now: now) }
 
-    package mutating func restore(_ memory: LinkHistory, of key: LinkKey, now: MonotonicTime) {
+    package mutating func restore(_ history: LinkHistory, of key: LinkKey, now: MonotonicTime) {
         _ = touch(key, now: now)
-        links[key]?.restore(memory, now: now)
+        links[key]?.restore(history, now: now)
     }
 }

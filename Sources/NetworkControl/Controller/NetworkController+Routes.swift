@@ -15,12 +15,8 @@ extension NetworkController {
     /// The link and the uplink above it.
     func chain(_ key: LinkKey) -> [LinkKey] { uplink(of: key).map { [key, $0] } ?? [key] }
 
-    package func maxRate(of key: LinkKey) -> Int64? {
-        key.destination.flatMap { overrides[$0]?.maxRate ?? policy.destinations[$0]?.maxRate }
-    }
-
-    /// Whether commands of such qualities wait for the link, or for one below it.
-    func waits(_ key: LinkKey, where isMeant: (QualityOfService) -> Bool) -> Bool {
+    /// Whether commands of certain qualities wait for the link, or for one below it.
+    func hasWaiting(_ key: LinkKey, where isMeant: (QualityOfService) -> Bool) -> Bool {
         func isMet(_ counts: [QualityOfService: Int]) -> Bool {
             counts.contains { $0.value > 0 && isMeant($0.key) }
         }
@@ -28,7 +24,7 @@ extension NetworkController {
         return waiting.contains { isMet($0.value) && uplink(of: $0.key) == key }
     }
 
-    /// What the kernel said of the route that is missing; nil where there is one.
+    /// The kernel's reason why the route is missing; nil where there is one.
     func missingRoute(_ key: LinkKey) -> String? {
         switch key.scope {
         case .uplink(let name): return lostUplinks[name]
@@ -43,13 +39,15 @@ extension NetworkController {
         }
     }
 
-    /// Uplinks first, so that what they decide covers the links below; then by name, so that a seed repeats a run.
+    /// Uplinks first, so that their decisions hold for the links below; then by name, so that a seed repeats
+    /// a run.
     static func ordered(_ keys: Set<LinkKey>) -> [LinkKey] {
         keys.map { ($0.destination == nil ? 0 : 1, $0.name, $0.direction.rawValue, $0) }
             .sorted { ($0.0, $0.1, $0.2) < ($1.0, $1.1, $1.2) }.map(\.3)
     }
 
-    /// Makes the link and its uplink known. Commands that talk to nobody have none. - Returns: both.
+    /// Makes the link and its uplink known. A command without a destination has no link.
+    /// - Returns: both.
     mutating func touch(_ key: LinkKey, now: MonotonicTime) -> [LinkKey] {
         if key.destination?.text.isEmpty == true { return [] }
         let chain = chain(key)

@@ -1,16 +1,16 @@
 internal import Commands
 
-/// What workers and the dispatcher are to do. Pacing and orders are all that stand, to be sent again; the others tell what was
-/// looked at.
+/// Instructions for the workers and the dispatcher. Pacing and orders are complete, to be sent again as they
+/// stand; the rest concerns the links that were looked at.
 package struct NetworkDecisions: Sendable, Equatable {
     /// Of the links that were looked at.
     package var allowances: [LinkKey: LinkAllowance] = [:]
     package var pacing: [Pacing] = []
-    /// They stand until the transfer is gone from its worker's reports.
+    /// An order stands until its transfer is gone from its worker's reports.
     package var orders: [TransferOrder] = []
-    /// Links whose level is another than in the last decisions.
+    /// Links whose level has changed since the last decisions.
     package var changed: [LinkKey] = []
-    /// Links that are known no more.
+    /// Links that were forgotten.
     package var forgotten: [LinkKey] = []
 
     package init() {}

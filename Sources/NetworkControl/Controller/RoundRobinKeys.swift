@@ -1,4 +1,5 @@
-/// Keys that come round in turn. Adding, removing and the next ones cost the same however many there are. Pure.
+/// Keys that are visited in turn. To add, to remove and to take the next ones costs the same for any number
+/// of keys. Pure.
 struct RoundRobinKeys<Key: Hashable & Sendable>: Sendable {
     private var keys: [Key] = []
     private var positions: [Key: Int] = [:]

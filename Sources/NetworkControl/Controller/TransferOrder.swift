@@ -1,5 +1,6 @@
 package import Commands
 
+/// An order to a worker to end a transfer.
 package struct TransferOrder: Sendable, Equatable {
     package enum Verb: Sendable, Equatable {
         /// Reset the connection and release the command; nothing is charged.

@@ -1,22 +1,23 @@
-/// What a level was judged by: the measure and the threshold, for the sentence that `explain` prints.
+/// The measure and the threshold by which a level was judged, for the sentence that `explain` prints.
 package enum LevelEvidence: Sendable, Equatable {
     case none
-    /// Bytes per second. `reference` is what so many transfers had; nil where the threshold is a fixed one.
+    /// Bytes per second. `reference` is what the same number of transfers carried; nil where the threshold is
+    /// fixed.
     case goodput(measured: Double, threshold: Double, reference: Double?)
-    /// `threshold` is a share of them.
+    /// `threshold` is a share of all transfers.
     case stalled(count: Int, of: Int, threshold: Double)
     case errors(share: Double, threshold: Double)
-    /// A round trip, where no transfer shows a goodput.
+    /// The round trip, where no transfer shows a goodput.
     case roundTrip(measured: Duration, threshold: Duration)
-    /// The delay in a queue, with a goodput that has fallen too.
+    /// The delay in queues, where the goodput has fallen too.
     case queue(measured: Duration, threshold: Duration)
-    /// The first byte is late and the round trip is not: the server's doing, and no reason for a worse level.
+    /// The first byte is late and the round trip is not: the server is slow, and the level does not change.
     case slowServer(timeToFirstByte: Duration, srtt: Duration)
-    /// Receivers have closed their TCP windows: their doing as well.
+    /// Receivers have closed their TCP windows, which says nothing against the link.
     case receiver(count: Int)
-    /// An uplink in which nobody waits, in bytes per second.
+    /// An uplink without a queue, in bytes per second.
     case unloaded(measured: Double)
-    /// In the words of the coordinator before this one.
+    /// The sentence of the coordinator before this one.
     case recalled(String)
 
     package var sentence: String {
@@ -37,7 +38,7 @@ package enum LevelEvidence: Sendable, Equatable {
         case .receiver(let count):
             "the receiver pauses \(count) transfer\(count == 1 ? "" : "s"): \(count == 1 ? "its" : "their") TCP "
                 + "window\(count == 1 ? " is" : "s are") closed"
-        case .unloaded(let measured): "\(MeasureText.rate(measured)), and nobody waits in a queue"
+        case .unloaded(let measured): "\(MeasureText.rate(measured)), and no transfer waits in a queue"
         case .stalled(let count, let all, let threshold):
             "\(count) of \(all) transfers make no progress, \(MeasureText.percent(threshold)) are too many"
         case .errors(let share, let threshold):

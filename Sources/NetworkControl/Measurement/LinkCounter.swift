@@ -1,7 +1,7 @@
 package import Commands
 
-/// What a worker has moved over one link for one class since it started, also by transfers that have ended. Short transfers
-/// begin and end between two samples, so goodput is counted here.
+/// The bytes that a worker has moved over one link for one class since it started, including transfers that
+/// have ended. Short transfers begin and end between two samples, so goodput is counted here.
 package struct LinkCounter: Sendable, Equatable {
     package var destination: Destination
     package var direction: Direction

@@ -1,8 +1,8 @@
 internal import Commands
 internal import Host
 
-/// Collects what workers report of one link until a tick is full. Workers report in their own rhythm, so a rate is the sum of
-/// each worker's bytes over the time that its own reports cover.
+/// Collects what workers report of one link until an interval is complete. Workers report in their own
+/// rhythm, so a rate is the sum of each worker's bytes over the time that its own reports cover.
 struct LinkIntervalBuilder: Sendable {
     private struct Part: Sendable {
         var bytes = 0.0
@@ -15,12 +15,13 @@ struct LinkIntervalBuilder: Sendable {
     private(set) var openedAt: MonotonicTime
     var completed = 0
     var failed = 0
-    /// When bytes last came.
+    /// When bytes were last reported.
     private(set) var lastBytes: MonotonicTime
     private var inFlightBefore = 0
     private var sent = 0.0
     private var resent = 0.0
-    /// Both by the second. A slow link at 5 % of loss carries 40 packets in a tick, and one tick in nine without a loss.
+    /// Bytes per second. They are averaged because a slow link at 5 % loss carries 40 packets in an interval,
+    /// and one interval in nine has no loss.
     private var sentRate = average
     private var resentRate = average
 
@@ -50,60 +51,62 @@ struct LinkIntervalBuilder: Sendable {
 
     mutating func cover(_ span: Duration, worker: Int64) { parts[worker, default: Part()].span += span }
 
-    /// Nothing is in flight: silence counts from the next transfer on, and what was lost is of another time.
+    /// Nothing is in flight: silence counts from the next transfer on, and the loss so far does not apply to
+    /// it.
     mutating func idle(now: MonotonicTime) {
         lastBytes = now
         sentRate = Self.average
         resentRate = Self.average
     }
 
-    /// Closes the tick, if it is long enough and all workers with transfers have reported.
-    mutating func close(_ view: LinkSnapshot, isAwaited: Bool, baseRTT: Duration?, now: MonotonicTime) -> LinkInterval?
+    /// Closes the interval, if it is long enough and all workers with transfers have reported.
+    mutating func close(_ snapshot: LinkSnapshot, isAwaited: Bool, baseRTT: Duration?, now: MonotonicTime)
+        -> LinkInterval?
     {
         let length = min(max((baseRTT ?? .zero) * 2, .milliseconds(250)), .seconds(1)) - .milliseconds(30)
         let elapsed = now - openedAt
         guard elapsed >= length else { return nil }
         guard elapsed < Self.maxDuration else {
-            // Nobody used the link for long, or the caller stood still.
+            // The link was not used for long, or the caller stood still.
             self = LinkIntervalBuilder(now: now)
-            inFlightBefore = view.inFlight
+            inFlightBefore = snapshot.inFlight
             return nil
         }
-        let isComplete = view.workers.allSatisfy { parts[$0]?.span ?? .zero > .zero }
+        let isComplete = snapshot.workers.allSatisfy { parts[$0]?.span ?? .zero > .zero }
         guard isComplete || elapsed > length * 3 else { return nil }
-        var tick = LinkInterval()
-        tick.duration = elapsed
+        var interval = LinkInterval()
+        interval.duration = elapsed
         for part in parts.values where part.span > .zero {
             let span = max(part.span, .milliseconds(50)).seconds
-            tick.rate += part.bytes / span
-            tick.highRate += part.high / span
-            tick.lowRate += part.low / span
+            interval.rate += part.bytes / span
+            interval.highRate += part.high / span
+            interval.lowRate += part.low / span
         }
-        tick.fewest = min(view.inFlight, inFlightBefore)
-        tick.maxInFlight = max(view.inFlight, inFlightBefore)
-        tick.isAwaited = isAwaited
-        tick.hasHigh = view.highInFlight > 0
-        tick.flowing = view.flowing(since: openedAt)
-        tick.stalled = view.stalled
-        tick.isSteered = view.isSteered
-        tick.isAtMaxRate = view.isAtMaxRate
-        tick.heldByReceiver = view.heldByReceiver
-        tick.srtt = Self.median(view.srtts)
-        tick.minRTT = view.minRTT
-        tick.timeToFirstByte = Self.median(view.firstBytes)
+        interval.minInFlight = min(snapshot.inFlight, inFlightBefore)
+        interval.maxInFlight = max(snapshot.inFlight, inFlightBefore)
+        interval.isAwaited = isAwaited
+        interval.hasHigh = snapshot.highInFlight > 0
+        interval.flowing = snapshot.flowing(since: openedAt)
+        interval.stalled = snapshot.stalled
+        interval.isSteered = snapshot.isSteered
+        interval.isAtMaxRate = snapshot.isAtMaxRate
+        interval.heldByReceiver = snapshot.heldByReceiver
+        interval.srtt = Self.median(snapshot.srtts)
+        interval.minRTT = snapshot.minRTT
+        interval.timeToFirstByte = Self.median(snapshot.firstBytes)
         sentRate.add(sent / elapsed.seconds, for: elapsed)
         resentRate.add(resent / elapsed.seconds, for: elapsed)
-        if let sent = sentRate.value, let resent = resentRate.value { tick.loss = resent / max(sent + resent, 1) }
-        tick.completed = completed
-        tick.failed = failed
-        inFlightBefore = view.inFlight
+        if let sent = sentRate.value, let resent = resentRate.value { interval.loss = resent / max(sent + resent, 1) }
+        interval.completed = completed
+        interval.failed = failed
+        inFlightBefore = snapshot.inFlight
         parts = [:]
         sent = 0
         resent = 0
         openedAt = now
         completed = 0
         failed = 0
-        return tick
+        return interval
     }
 
     private static func median(_ values: [Duration]) -> Duration? {

@@ -8,7 +8,7 @@ struct LinkSnapshot: Sendable {
     /// Of middle and low quality.
     var inFlight = 0
     var highInFlight = 0
-    /// By class; and of these, such as have bytes to send.
+    /// Transfers by class; and of these, the ones that have bytes to send.
     var counts = [0, 0, 0]
     private var sending = [0, 0, 0]
     var stalled = 0
@@ -25,7 +25,7 @@ struct LinkSnapshot: Sendable {
     private static let minStall: Duration = .seconds(2)
     private static let acceptance: Duration = .seconds(1)
 
-    /// - Parameter isAtMaxRate: what paces it, where something does, is a person's `maxRate`.
+    /// - Parameter isAtMaxRate: if the transfer is paced, a person's `maxRate` is the cause.
     mutating func add(_ transfer: TrackedTransfer, isAtMaxRate: Bool = false, now: MonotonicTime) {
         let sample = transfer.sample
         transfers.append(sample)
@@ -52,14 +52,15 @@ struct LinkSnapshot: Sendable {
         if let rtt = sample.minRTT { minRTT = min(minRTT ?? rtt, rtt) }
     }
 
-    /// Transfers of a class that share a rate: those that have bytes to send, and at least a quarter of all, because others
-    /// may begin before the next report. What waits for its response needs none of the rate: 64 files of 64 kB, answered after
-    /// 0.4 s, went at 63 % of the rate that they reached without a limit above it (measured).
+    /// Transfers of a class that share a rate: those that have bytes to send, and at least a quarter of all,
+    /// because more may begin before the next report. A transfer that waits for its response needs none of
+    /// the rate: with a share for each, 64 files of 64 kB, answered after 0.4 s, went at 63 % of the rate
+    /// that they reached without a limit (measured).
     func sharers(of serviceClass: ServiceClass) -> Int {
         max(sending[serviceClass.rawValue], (counts[serviceClass.rawValue] + 3) / 4, 1)
     }
 
-    /// Transfers that have had bytes to send since then.
+    /// Transfers that have had bytes to send since a time.
     func flowing(since: MonotonicTime) -> Int { flowingSince.count { $0 <= since } }
     var hasFlow: Bool { !flowingSince.isEmpty }
     var medianRTT: Duration? { srtts.isEmpty ? nil : srtts.sorted()[srtts.count / 2] }

@@ -1,28 +1,29 @@
 internal import Commands
 
-/// What a link did over several ticks.
+/// The sum of what a link carried over several intervals.
 struct LinkWork: Sendable, Equatable {
     private(set) var duration = Duration.zero
     private(set) var completions = 0.0
     private var bytes = 0.0
     private var transferSeconds = 0.0
 
-    /// Bytes of a request and of its answer that no goodput counts: their heads. An estimate.
+    /// Bytes of the heads of a request and its answer, which goodput does not count. An estimate.
     static let headBytes = 500.0
 
-    mutating func add(_ tick: LinkInterval) {
-        let seconds = tick.duration.seconds
-        duration += tick.duration
-        bytes += tick.rate * seconds
-        completions += Double(tick.completed)
-        transferSeconds += Double(tick.maxInFlight) * seconds
+    mutating func add(_ interval: LinkInterval) {
+        let seconds = interval.duration.seconds
+        duration += interval.duration
+        bytes += interval.rate * seconds
+        completions += Double(interval.completed)
+        transferSeconds += Double(interval.maxInFlight) * seconds
     }
 
-    /// Transfers in flight, and completions per second of each.
+    /// Transfers in flight: the mean.
     var transfers: Double { duration > .zero ? transferSeconds / duration.seconds : 0 }
-    var turns: Double { transferSeconds > 0 ? completions / transferSeconds : 0 }
+    /// Completions per second of each transfer in flight.
+    var completionRate: Double { transferSeconds > 0 ? completions / transferSeconds : 0 }
 
-    /// What a limit is judged by, in bytes per second. See ``WorkMeasure``.
+    /// The measure by which a limit is judged, in bytes per second. See ``WorkMeasure``.
     func throughput(by measure: WorkMeasure) -> Double {
         guard duration > .zero else { return 0 }
         let seconds = duration.seconds
@@ -32,7 +33,7 @@ struct LinkWork: Sendable, Equatable {
         }
     }
 
-    /// Completions say more than bytes do.
+    /// Whether completions say more than bytes.
     func isOfCompletions(by measure: WorkMeasure) -> Bool {
         measure == .completions || bytes < Self.headBytes * completions || bytes == 0
     }

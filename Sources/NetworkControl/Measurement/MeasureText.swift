@@ -1,6 +1,6 @@
 internal import Commands
 
-/// Measures as sentences carry them.
+/// Formats measures for sentences.
 enum MeasureText {
     /// Bytes per second as `1.9 Mbit/s`.
     static func rate(_ bytes: Double) -> String {

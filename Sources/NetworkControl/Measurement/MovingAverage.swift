@@ -1,7 +1,7 @@
 internal import Commands
 
-/// An exponential average weighted by time. What is short of its half-life is not drawn towards zero (after shaka-player's
-/// `Ewma`, which divides by the weight it has seen).
+/// An exponential average weighted by time. It divides by the weight that it has seen, as shaka-player's
+/// `Ewma` does, so that an average younger than its half-life is not drawn towards zero.
 struct MovingAverage: Sendable {
     /// In seconds.
     private let halfLife: Double
@@ -13,9 +13,9 @@ struct MovingAverage: Sendable {
     var value: Double? { weight > 0 ? sum / weight : nil }
 
     mutating func add(_ value: Double, for duration: Duration) {
-        let kept = power(-duration.seconds / halfLife)
-        sum = sum * kept + value * (1 - kept)
-        weight = weight * kept + (1 - kept)
+        let remaining = power(-duration.seconds / halfLife)
+        sum = sum * remaining + value * (1 - remaining)
+        weight = weight * remaining + (1 - remaining)
     }
 
     mutating func reset(to value: Double) {

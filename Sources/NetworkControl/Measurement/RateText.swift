@@ -1,15 +1,15 @@
-/// Rates as people write them.
+/// Reads rates as people write them.
 package enum RateText {
     private static let units: [(name: String, bytes: Double)] = [
         ("bit", 0.125), ("kbit", 125), ("mbit", 125_000), ("gbit", 125_000_000),
         ("B", 1), ("kB", 1000), ("KB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000),
     ]
 
-    /// What ``bytesPerSecond(_:)`` takes, for messages.
+    /// Examples of what ``bytesPerSecond(_:)`` takes, for messages.
     package static let examples = "2Mbit, 250kB or bytes per second"
 
-    /// Reads `2Mbit`, `250kB`, `1.5 MB/s`, or plain bytes per second. A unit of bits is read in any case, one of bytes is
-    /// not: `kb` is as often the one as the other.
+    /// Reads `2Mbit`, `250kB`, `1.5 MB/s`, or plain bytes per second. The letters of a unit of bits may have
+    /// any case. Those of a unit of bytes may not, because `kb` can mean either.
     /// - Returns: nil for anything else, and for more than 1 TB/s.
     package static func bytesPerSecond(_ text: some StringProtocol) -> Int64? {
         let digits = text.prefix { $0.isASCII && $0.isNumber || $0 == "." }

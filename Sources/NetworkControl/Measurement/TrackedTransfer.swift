@@ -23,7 +23,7 @@ struct TrackedTransfer: Sendable {
     mutating func update(_ sample: TransferSample, now: MonotonicTime) -> (gained: Int64, resent: Int64) {
         let resent = max(sample.retransmitted - self.sample.retransmitted, 0)
         let gained = max(sample.acknowledged - self.sample.acknowledged, 0)
-        // What this host or the receiver held back makes progress from now on.
+        // A transfer that this host or the receiver held back is expected to make progress from now on.
         if gained > 0 || self.sample.state != .running || self.sample.isHeldByReceiver { progressAt = now }
         if sample.acknowledged > 0 { beganProgress = beganProgress ?? now }
         if !sample.isFlowing { flowingSince = nil } else if flowingSince == nil { flowingSince = now }

@@ -1,9 +1,10 @@
 internal import Host
 
-/// The most that a link was seen to carry in ten minutes, and how few transfers that took. Loses 5 % a minute.
+/// The maximum that a link carried in ten minutes, and the smallest number of transfers that carried it. It
+/// loses 5 % a minute.
 ///
-/// The number of transfers matters because a connection may have a limit of its own: of ten that carry 10 Mbit/s each, one
-/// that is left shows 10 Mbit/s, and the link is as good as before.
+/// The number of transfers matters because a connection may have a limit of its own: if one is left of ten
+/// that carried 10 Mbit/s each, it shows 10 Mbit/s, and the link is as good as before.
 struct WindowedMaximum: Sendable {
     private struct Bucket: Sendable {
         var minute: Int64
@@ -33,16 +34,17 @@ struct WindowedMaximum: Sendable {
 
     func value(now: MonotonicTime) -> Double? { values(now: now).map(\.value).max() }
 
-    /// What so many transfers should carry: all of it, or their part where it took more of them.
+    /// Bytes per second that a number of transfers should carry: all of the maximum, or their part if more
+    /// transfers carried it.
     func expected(flows: Int, now: MonotonicTime) -> Double? {
         value(now: now).map { $0 * min(Double(flows) / Double(self.flows(now: now)), 1) }
     }
 
-    /// How few transfers carried it.
+    /// The smallest number of transfers that carried it.
     func flows(now: MonotonicTime) -> Int {
         let values = values(now: now)
-        guard let highest = values.map(\.value).max() else { return 1 }
-        return max(values.filter { $0.value > highest * 0.9 }.map(\.flows).min() ?? 1, 1)
+        guard let maxLimit = values.map(\.value).max() else { return 1 }
+        return max(values.filter { $0.value > maxLimit * 0.9 }.map(\.flows).min() ?? 1, 1)
     }
 
     /// The recent values, each less what it has lost by now.

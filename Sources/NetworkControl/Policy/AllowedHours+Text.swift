@@ -1,6 +1,6 @@
 extension AllowedHours {
-    /// Reads `22:00-06:00`: local time, the end not included, over midnight where it comes first. Whether the two differ is
-    /// not judged here.
+    /// Reads `22:00-06:00`: local time, the end not included, over midnight if the end is the smaller. It is
+    /// not validated here that the two differ.
     package init?(text: some StringProtocol) {
         let ends = text.split(separator: "-", omittingEmptySubsequences: false).map { Self.minute($0) }
         guard ends.count == 2, let from = ends[0], let to = ends[1], from < 1440 else { return nil }

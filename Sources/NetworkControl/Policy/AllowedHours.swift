@@ -1,8 +1,8 @@
-/// Minutes of the local day within which something is allowed; over midnight where the end comes first.
+/// Minutes of the local day within which commands may begin; over midnight if the end is the smaller.
 package struct AllowedHours: Sendable, Equatable {
     /// Minutes after midnight, 0 to 1439.
     package var from: Int
-    /// The first minute that is not allowed any more, 1 to 1440.
+    /// The first minute after the allowed ones, 1 to 1440.
     package var to: Int
 
     package init(from: Int, to: Int) {

@@ -1,8 +1,8 @@
-/// What a person allows one destination.
+/// The limits that the configuration sets for one destination.
 package struct DestinationLimits: Sendable, Equatable {
     /// Transfers of all classes at once, high QoS first; nil: as measured.
     package var maxConcurrency: Int?
-    /// Bytes per second of all transfers together; nil: as the link can.
+    /// Bytes per second of all transfers together; nil: no limit.
     package var maxRate: Int64?
     /// When `background` may begin; nil: always.
     package var backgroundHours: AllowedHours?

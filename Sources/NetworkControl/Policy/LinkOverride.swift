@@ -1,8 +1,8 @@
-/// What a person set with `sluice network set`; kept by the store, so it survives a restart.
+/// The setting of a person by `sluice network set`. The store has it, so it survives a restart.
 package struct LinkOverride: Sendable, Equatable {
-    /// Nothing goes there until a person says `auto`.
+    /// Nothing is sent there until a person sets `auto`.
     package var isOffline = false
-    /// Bytes per second; goes before the policy's.
+    /// Bytes per second; overrides the policy's.
     package var maxRate: Int64?
 
     package init(isOffline: Bool = false, maxRate: Int64? = nil) {

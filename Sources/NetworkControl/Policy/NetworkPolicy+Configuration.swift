@@ -2,36 +2,47 @@ internal import Commands
 package import Settings
 
 extension NetworkPolicy {
-    /// Reads the section `network`, the list `destinations`, and for each name in it the section `destination.<name>`:
+    /// Reads the section `network`, the list `destinations`, and for each name in it the section
+    /// `destination.<name>`:
     ///
     /// | key | default | meaning |
     /// |---|---|---|
-    /// | `network.level.<level>.<quality>` | as README's table has it | `run`, `throttle 25%`, `pause`, `preempt` or `cancel`; levels are `good` (also for `unknown`), `degraded`, `poor`, `offline`, and `contended` while high quality is active and the link saturated |
+    /// | `network.level.<level>.<quality>` | see the example | a verb, see below |
     /// | `network.level.<level>.limit` | 64, 4, 2, 0 | transfers of middle and low quality at once |
-    /// | `network.threshold.poorRate`, `.degradedRate` | 256kbit, 2Mbit | rates below which a link is poor, degraded |
-    /// | `network.threshold.degradedShare` | 50% | share of what it is known to carry below which it is degraded |
-    /// | `network.threshold.degradedErrors`, `.poorErrors` | 20%, 50% | shares of transfers that fail for the link |
+    /// | `network.threshold.poorRate` | 256kbit | rate below which a link is poor |
+    /// | `network.threshold.degradedRate` | 2Mbit | rate below which it is degraded |
+    /// | `network.threshold.degradedShare` | 50% | share of its reference below which it is degraded |
+    /// | `network.threshold.degradedErrors` | 20% | share of transfers that fail for a degraded link |
+    /// | `network.threshold.poorErrors` | 50% | the same for a poor one |
     /// | `network.threshold.poorStalls` | 50% | share of transfers without progress |
-    /// | `network.threshold.degradedQueue` | 0.4 | seconds of queue, where goodput fell besides |
-    /// | `network.threshold.degradedRoundTrip`, `.poorRoundTrip` | 0.672, 1.42 | seconds, of a link without goodput |
-    /// | `network.threshold.leaveFactor` | 1.3 | a level is left at so many times the threshold |
-    /// | `network.threshold.enterAfter`, `.leaveAfter` | 1, 3 | seconds that a worse, a better level must last |
-    /// | `network.threshold.unknownAfter` | 60 | seconds without evidence after which a level is forgotten |
-    /// | `network.maxTransfers` | 64 | transfers of middle and low quality at once over all links; and of high quality as many again |
-    /// | `network.floor` | 5% | share of the link that a class keeps which nothing else would let run |
-    /// | `network.longestStandstill` | 60 | seconds that a low transfer may stand still: a class that waits gets its floor a sixth of that time before |
+    /// | `network.threshold.degradedQueue` | 0.4 | seconds of delay in queues, if goodput fell too |
+    /// | `network.threshold.degradedRoundTrip` | 0.672 | seconds, of a link without goodput |
+    /// | `network.threshold.poorRoundTrip` | 1.42 | the same for a poor link |
+    /// | `network.threshold.leaveFactor` | 1.3 | a level is left at this multiple of its threshold |
+    /// | `network.threshold.enterAfter` | 1 | seconds that a worse level must last |
+    /// | `network.threshold.leaveAfter` | 3 | seconds that a better level must last |
+    /// | `network.threshold.unknownAfter` | 60 | seconds without evidence until a level is forgotten |
+    /// | `network.maxTransfers` | 64 | transfers of middle and low quality over all links, and as many high |
+    /// | `network.floor` | 5% | share of the link for a class that would not run otherwise |
+    /// | `network.longestStandstill` | 60 | seconds that a low transfer may stand still, see below |
     /// | `network.agingStep` | 60 | seconds of waiting that count as one step of quality within a class |
-    /// | `network.probeInterval` | 60 | seconds between two probes of a destination whose circuit breaker is open |
-    /// | `network.preemption` | true | whether low quality makes way for high |
-    /// | `network.fixedConcurrency` | none | so many transfers to each destination, without measuring, levels or preemption |
+    /// | `network.probeInterval` | 60 | seconds between two probes of an open circuit breaker |
+    /// | `network.preemption` | true | whether low quality yields to high |
+    /// | `network.fixedConcurrency` | none | a fixed number of transfers to each destination, see below |
     /// | `destination.<name>.origin` | – | scheme, host and port, as in `https://media.example.com` |
-    /// | `destination.<name>.maxConcurrency` | as measured | transfers of all qualities at once, high ones first |
-    /// | `destination.<name>.maxRate` | as the link can | of all transfers together |
-    /// | `destination.<name>.backgroundHours` | always | when `background` may begin, local time: `22:00-06:00` |
+    /// | `destination.<name>.maxConcurrency` | as measured | transfers of all qualities, high ones first |
+    /// | `destination.<name>.maxRate` | no limit | of all transfers together |
+    /// | `destination.<name>.backgroundHours` | always | `22:00-06:00`: `background` begins then, local time |
     ///
-    /// Rates are `2Mbit`, `250kB` or bytes per second. A limit that is not given is no higher than that of the next
-    /// better level (of `good`: `maxTransfers`); a verb that is not given is no milder than that of a higher quality in
-    /// the same level, but for `offline`, where each quality stands for itself.
+    /// * Verbs are `run`, `throttle 25%`, `pause`, `preempt` and `cancel`. Levels are `good` (also for `unknown`),
+    ///   `degraded`, `poor`, `offline`, and `contended` while high quality is active and the link saturated. The
+    ///   defaults are in `deploy/sluice.example.yaml`.
+    /// * A class that waits gets its floor a sixth of `longestStandstill` earlier.
+    /// * With `fixedConcurrency` nothing is measured, and there are neither levels nor preemption.
+    ///
+    /// Rates are `2Mbit`, `250kB` or bytes per second. A limit that is not given is at most that of the next
+    /// better level (of `good`: `maxTransfers`). A verb that is not given is at least as strict as that of a
+    /// higher quality in the same level, except for `offline`, where the qualities are independent.
     ///
     /// - Throws: ``SettingsError`` naming the key.
     package init(reading reader: inout SettingsReader) throws(SettingsError) {
@@ -40,7 +51,7 @@ extension NetworkPolicy {
         try readLevels(&reader)
         try readThresholds(&reader)
         try reader.readPercent(&floorPercent, ["network", "floor"])
-        try reader.read(&longestStandstill, ["network", "longestStandstill"])
+        try reader.read(&maxStandstill, ["network", "longestStandstill"])
         try reader.read(&agingStep, ["network", "agingStep"])
         try reader.read(&probeInterval, ["network", "probeInterval"])
         try reader.read(&preemptionIsOn, ["network", "preemption"])

@@ -2,7 +2,7 @@ internal import Commands
 package import Settings
 
 extension NetworkPolicy {
-    /// - Throws: ``SettingsError`` for the first key that makes no sense.
+    /// - Throws: ``SettingsError`` for the first key whose value is out of range or contradicts another.
     package func validate() throws(SettingsError) {
         try validateRows()
         try validateThresholds()
@@ -22,7 +22,7 @@ extension NetworkPolicy {
                     try check((1...100).contains(percent), key, "throttle takes 1 to 100 percent, not \(percent)")
                 }
                 if name == "contended" && qos.serviceClass == .high {
-                    try check(row[qos] == .run, key, "high quality is what the others make way for; it takes run")
+                    try check(row[qos] == .run, key, "high quality is what the others yield to; it takes run")
                 }
                 if name == "offline" {
                     let ends = row[qos] == .preempt || row[qos] == .cancel
@@ -111,7 +111,7 @@ extension NetworkPolicy {
             probeInterval >= .seconds(1) && probeInterval <= .seconds(3600), "network.probeInterval",
             "takes 1 s to 3600 s")
         try check(
-            longestStandstill >= .seconds(10) && longestStandstill <= .seconds(3600), "network.longestStandstill",
+            maxStandstill >= .seconds(10) && maxStandstill <= .seconds(3600), "network.longestStandstill",
             "takes 10 s to 3600 s")
     }
 
@@ -130,7 +130,7 @@ extension DestinationLimits {
     /// - Parameters:
     ///   - key: of the section, for the error.
     ///   - globalLimit: transfers over all links.
-    /// - Throws: ``SettingsError`` for the first key that makes no sense.
+    /// - Throws: ``SettingsError`` for the first key whose value is out of range or contradicts another.
     package func validate(key: String, globalLimit: Int) throws(SettingsError) {
         if let count = maxConcurrency, !(1...max(globalLimit, 1)).contains(count) {
             throw SettingsError(key: "\(key).maxConcurrency", problem: "takes 1 to \(globalLimit), not \(count)")

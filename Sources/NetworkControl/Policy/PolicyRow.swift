@@ -1,6 +1,6 @@
 package import Commands
 
-/// One row of the policy: what each quality may do, and how many transfers of middle and low quality there may be.
+/// One row of the policy: what each quality may do, and how many transfers of middle and low quality may run.
 package struct PolicyRow: Sendable, Equatable {
     package var verbs: [QualityOfService: PolicyVerb]
     package var limit: Int

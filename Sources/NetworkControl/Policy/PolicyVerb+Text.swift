@@ -1,8 +1,9 @@
 extension PolicyVerb {
-    /// What ``init(text:)`` takes, for messages.
+    /// The texts that ``init(text:)`` takes, for messages.
     package static let words = "run, throttle N%, pause, preempt or cancel"
 
-    /// Reads ``name`` back: `run`, `throttle 25%`, `pause`, `preempt`, `cancel`. Percents are not judged here.
+    /// Reads ``name`` back: `run`, `throttle 25%`, `pause`, `preempt`, `cancel`. Percentages are not
+    /// validated here.
     package init?(text: some StringProtocol) {
         let words = text.split(separator: " ", omittingEmptySubsequences: true)
         switch (words.first, words.count) {
@@ -17,6 +18,6 @@ extension PolicyVerb {
         }
     }
 
-    /// This, or the other where that is stricter.
+    /// The stricter of the two.
     package func noMilder(than other: Self) -> Self { .stricter(self, other) }
 }

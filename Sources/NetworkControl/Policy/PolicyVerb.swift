@@ -1,13 +1,13 @@
-/// What a level allows a quality of service.
+/// The rule of a level for a quality of service.
 package enum PolicyVerb: Sendable, Hashable {
     case run
-    /// At most so many percent of the link, while something higher runs; all of it else.
+    /// At most this percentage of the link while a higher quality runs; otherwise all of it.
     case throttle(percent: Int)
-    /// No new ones; running ones stop writing.
+    /// No new transfers; running ones stop writing.
     case pause
-    /// No new ones; running ones are stopped at once and released.
+    /// No new transfers; running ones are stopped at once and released.
     case preempt
-    /// Running ones end in status 5. Never a default.
+    /// Running transfers end in status 5. Never a default.
     case cancel
 
     /// Greater is stricter.

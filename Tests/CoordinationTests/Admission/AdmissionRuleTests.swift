@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test func `a level closes the qualities that it names`() {
-        let poor = load { $0.allowance.closed = [.utility, .background] }
+        let poor = load { $0.allowance.blocked = [.utility, .background] }
         #expect(verdict(.utility, poor) == waits(.level) && verdict(.background, poor) == waits(.level))
         #expect(verdict(.default, poor) == .admitted(.ordinary))
         #expect(verdict(.utility, poor, isFloor: true) == .admitted(.ordinary), "the floor is below levels")

@@ -78,7 +78,7 @@ import Wire
     @Test func `the policy says how long a step is, and how long a class waits for its floor`() {
         var policy = NetworkPolicy()
         policy.agingStep = .seconds(10)
-        policy.longestStandstill = .seconds(20)
+        policy.maxStandstill = .seconds(20)
         var aging = dispatcher(links: LinkAdmission(policy: policy))
         aging.insert([ready(1, .userInteractive), ready(2, .userInitiated, age: 12_000)])
         #expect(numbers(aging.dispatch(at: at, now: 0)) == [2, 1])

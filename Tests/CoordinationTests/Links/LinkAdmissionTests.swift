@@ -142,7 +142,7 @@ import Wire
         let now = busy(&governors, [CommandID()], seconds: 8)
         let key = LinkKey(host, .up)
         let state = try #require(governors.controller.state(of: key, now: MonotonicTime(nanoseconds: now)))
-        let memory = try #require(governors.controller.memory(of: key, now: MonotonicTime(nanoseconds: now)))
+        let memory = try #require(governors.controller.history(of: key, now: MonotonicTime(nanoseconds: now)))
         let gate = LinkWaitReason(sentence: "it is night", since: MonotonicTime(nanoseconds: 1), remedy: "the sun")
         let report = LinkReport(state, gates: [.background: gate], maxRate: nil) { _ in Timestamp(milliseconds: 5) }
         #expect(

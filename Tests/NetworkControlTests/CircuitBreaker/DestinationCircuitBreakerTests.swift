@@ -10,7 +10,7 @@ import Testing
 
     private func closed() -> DestinationCircuitBreaker { DestinationCircuitBreaker(interval: Self.interval) }
 
-    /// Opened at 0 by command 1.
+    /// A circuit breaker that command 1 opened at 0 s.
     private func open() -> DestinationCircuitBreaker {
         var circuitBreaker = closed()
         circuitBreaker.refused(id(1), .destination, reason: "507", now: at(0))
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `an acceptance between refused credentials begins the count anew`() {
+    @Test func `an acceptance resets the count of refused credentials`() {
         var circuitBreaker = closed()
         for number in UInt64(1)...20 {
             circuitBreaker.refused(id(number), .credential, reason: "401", now: at(0))
@@ -61,7 +61,8 @@ import Testing
     struct Ending: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var happens: @Sendable (inout DestinationCircuitBreaker) -> Void
-        /// Of the next probe, after the end at 61 s; nil where it is closed, or the probe is still under way.
+        /// Time of the next probe, after the end at 61 s; nil if the circuit breaker is closed or the probe
+        /// still under way.
         var nextProbe: MonotonicTime?
         var isClosed = false
     }
@@ -85,9 +86,11 @@ import Testing
     ]
 
     @Test(arguments: endings)
-    func `an open circuit breaker lets one probe out after a minute, and the end of that one sets the time of the next`(
-        _ ending: Ending
-    ) {
+    func
+        `an open circuit breaker lets one probe out after a minute, and the end of the probe sets the time of the next`(
+            _ ending: Ending
+        )
+    {
         var circuitBreaker = open()
         #expect(!circuitBreaker.isProbeDue(now: at(60) - .nanoseconds(1)))
         #expect(circuitBreaker.isProbeDue(now: at(60)))
@@ -137,7 +140,7 @@ import Testing
         #expect(circuitBreaker.isProbeDue(now: at(660)))
         circuitBreaker.offered(id(3), now: at(660))
         circuitBreaker.withdrawn(id(2), now: at(661))
-        #expect(circuitBreaker.nextProbe == nil, "the former probe has no part in it")
+        #expect(circuitBreaker.nextProbe == nil, "the earlier probe does not count")
     }
 
     @Test func `a restored circuit breaker lets a probe out at once`() {
@@ -215,13 +218,13 @@ import Testing
         #expect(!network.admits(.utility, to: key("a"), asProbe: true, now: at(60) - .nanoseconds(1)))
         #expect(network.admits(.utility, to: key("a"), asProbe: true, now: at(60)))
         #expect(network.takeChangedCircuitBreakers() == [destination("a")])
-        let answers = network.links[key("a")]?.meter.completed ?? 0
+        let answers = network.links[key("a")]?.intervalBuilder.completed ?? 0
         network.offered(id(2), to: key("a"), now: at(60))
         network.ended(id(2), to: key("a"), outcome: example.outcome, now: at(61))
         #expect(network.admits(.utility, to: key("a"), now: at(61)) == example.closes)
         #expect(network.takeChangedCircuitBreakers() == (example.closes ? [destination("a")] : []))
-        #expect(network.links[key("a")]?.meter.completed == answers + (example.isAnswer ? 1 : 0))
-        #expect(network.admits(.utility, to: key("b"), now: at(0)), "another destination has its own")
+        #expect(network.links[key("a")]?.intervalBuilder.completed == answers + (example.isAnswer ? 1 : 0))
+        #expect(network.admits(.utility, to: key("b"), now: at(0)), "another destination has its own circuit breaker")
     }
 
     @Test func `the link up has the reason, the age and the next probe of the circuit breaker`() {
@@ -234,7 +237,7 @@ import Testing
             state
                 == CircuitBreakerState(
                     cause: .credential, reason: "401", since: at(5), isProbing: false, nextProbe: at(65)))
-        let gate = network.gate(of: .utility, to: key("a"), now: at(9))
+        let gate = network.waitReason(of: .utility, to: key("a"), now: at(9))
         #expect(gate?.sentence == "the circuit breaker of http://a:80 is open: 401" && gate?.since == at(5))
         let down = LinkKey(destination("a"), .down)
         network.setWaiting([.utility: 1], for: down, now: at(9))
@@ -255,7 +258,7 @@ import Testing
         #expect(network.level(of: key("a")) == .offline)
         #expect(network.nextProbe == at(60))
         #expect(network.circuitBreakers[destination("a")]?.isProbeDue(now: at(60)) == true)
-        #expect(network.gate(of: .utility, to: key("a"), now: at(0))?.sentence.contains("is offline") == true)
+        #expect(network.waitReason(of: .utility, to: key("a"), now: at(0))?.sentence.contains("is offline") == true)
     }
 
     @Test func `a destination that is no longer held offline is probed at once`() {

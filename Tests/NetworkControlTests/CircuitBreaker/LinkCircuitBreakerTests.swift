@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test
-    func `the next probe goes after two seconds without a word, and either of the two may close the circuit breaker`() {
+    func `the next probe goes after two silent seconds, and either of the two may close the circuit breaker`() {
         var circuitBreaker = open()
         circuitBreaker.offered(id(1), now: at(10))
         _ = circuitBreaker.tick(chance: 0.5, now: at(11))

@@ -6,18 +6,18 @@ import Testing
 @testable import NetworkControl
 
 @Suite struct PushbackLimitTests {
-    @Test func `requests that are not refused within a second let more go, while none was refused`() {
+    @Test func `each request that is not refused within a second raises the limit, until one is refused`() {
         var pushback = PushbackLimit()
         for number in UInt64(1)...4 { pushback.sent(id(number), now: at(0)) }
-        pushback.outlast(now: at(1) - .nanoseconds(1))
+        pushback.creditUnrefused(now: at(1) - .nanoseconds(1))
         #expect(pushback.limit == 4)
-        for _ in 0..<3 { pushback.outlast(now: at(1)) }
-        #expect(pushback.limit == 8, "each once")
+        for _ in 0..<3 { pushback.creditUnrefused(now: at(1)) }
+        #expect(pushback.limit == 8, "each request counts once")
         for number in UInt64(5)...8 { pushback.sent(id(number), now: at(1)) }
-        pushback.outlast(now: at(2))
+        pushback.creditUnrefused(now: at(2))
         #expect(pushback.limit == 12)
         pushback.refused(id(8), inFlight: 8, now: at(2))
-        pushback.outlast(now: at(9))
+        pushback.creditUnrefused(now: at(9))
         #expect(pushback.limit == 7)
     }
 
@@ -29,7 +29,7 @@ import Testing
         for number in numbers { limit.accepted(id(number), inFlight: inFlight, now: now + .milliseconds(100)) }
     }
 
-    @Test func `the limit doubles in a round for as long as everything is accepted`() {
+    @Test func `the limit doubles in a round while every request is accepted`() {
         var limit = PushbackLimit()
         #expect(limit.limit == 4)
         accept(&limit, 1...4, inFlight: 4, from: at(0))
@@ -54,14 +54,15 @@ import Testing
         #expect(limit.limit == 5)
     }
 
-    @Test func `a refusal lowers the limit to what was accepted beside it, and a second one pauses the destination`() {
+    @Test
+    func `a refusal lowers the limit to the requests accepted beside it, and a second one pauses the destination`() {
         var limit = PushbackLimit()
         accept(&limit, 1...4, inFlight: 4, from: at(0))
         for number in UInt64(5)...12 { limit.sent(id(number), now: at(1)) }
         limit.refused(id(12), inFlight: 8, now: at(1.1))
         limit.refused(id(11), inFlight: 7, now: at(1.2))
         #expect(limit.limit == 6 && limit.isBarred && !limit.isConfirmed)
-        #expect(!limit.isPausing(now: at(1.3)), "one refusal may be the doing of one URL")
+        #expect(!limit.isPausing(now: at(1.3)), "one refusal may be caused by one URL")
         limit.sent(id(20), now: at(1.4))
         limit.refused(id(20), inFlight: 7, now: at(1.5))
         #expect(limit.limit == 6 && limit.isConfirmed)
@@ -78,7 +79,7 @@ import Testing
         for step in Int64(1)...6000 {
             let now = at(Double(step) / 10)
             guard !limit.isPausing(now: now) else { continue }
-            // Six take half of that each; a seventh is refused.
+            // Six are accepted after half of a step; a seventh is refused.
             var ids = (0..<limit.limit).map { id(number + UInt64($0)) }
             number += UInt64(ids.count)
             for id in ids { limit.sent(id, now: now) }
@@ -92,7 +93,7 @@ import Testing
         #expect(tries == [0, 1, 4, 15, 60, 120, 120, 120, 120])
     }
 
-    @Test func `a command that is refused again lowers nothing`() {
+    @Test func `a command that is refused again does not lower the limit`() {
         var limit = PushbackLimit()
         accept(&limit, 1...4, inFlight: 4, from: at(0))
         limit.sent(id(100), now: at(1))
@@ -104,25 +105,25 @@ import Testing
             limit.sent(id(100), now: at(Double(number)))
             limit.refused(id(100), inFlight: 5, now: at(Double(number) + 0.001))
             #expect(limit.limit == before && !limit.isPausing(now: at(Double(number) + 0.002)))
-            // One is accepted between.
+            // Another request is accepted in between.
             accept(&limit, UInt64(number) + 1000...UInt64(number) + 1000, inFlight: 2, from: at(Double(number)))
         }
     }
 
-    @Test func `few refusals among many acceptances lower nothing`() {
+    @Test func `a few refusals among many acceptances do not lower the limit`() {
         var limit = PushbackLimit()
         accept(&limit, 1...200, inFlight: 8, from: at(0))
         #expect(limit.limit == 16)
         limit.sent(id(1000), now: at(1))
         limit.refused(id(1000), inFlight: 8, now: at(1.001))
         #expect(limit.limit == 16 && !limit.isBarred)
-        // Half of it is forgotten in 30 s.
+        // Counts lose half of their weight in 30 s.
         limit.sent(id(1001), now: at(200))
         limit.refused(id(1001), inFlight: 8, now: at(200.001))
         #expect(limit.limit == 7 && limit.isBarred)
     }
 
-    @Test func `three refusals in a row mean that the server takes fewer than before`() {
+    @Test func `three refusals in a row lower the limit`() {
         var limit = PushbackLimit()
         accept(&limit, 1...4, inFlight: 4, from: at(0))
         accept(&limit, 5...12, inFlight: 8, from: at(1))
@@ -134,14 +135,14 @@ import Testing
         #expect(limit.limit == 3, "the third had five in flight, the fourth four")
     }
 
-    @Test func `a request that is refused alone says nothing of the number`() {
+    @Test func `a request that is refused alone does not lower the limit`() {
         var limit = PushbackLimit()
         for number in UInt64(1)...20 { limit.refused(id(number), inFlight: 1, now: at(Double(number))) }
         #expect(limit.limit == 4)
         #expect(!limit.isBarred)
     }
 
-    @Test func `another path starts anew, and another coordinator goes on`() {
+    @Test func `the limit starts anew on another route, and continues in another coordinator`() {
         var limit = PushbackLimit()
         limit.restore(limit: 20)
         #expect(limit.limit == 20)
@@ -158,29 +159,29 @@ import Testing
         var random: SeededRandom
         var now = 0.0
         var number: UInt64 = 0
-        /// What the server has accepted, and when each ends.
+        /// Requests that the server has accepted, and when each ends.
         var running: [(id: CommandID, ends: Double)] = []
-        /// What it has refused, and when the answer arrives.
+        /// Requests that it has refused, and when the answer arrives.
         var refusing: [(id: CommandID, arrives: Double)] = []
         /// URLs that are always refused, and when each is tried again: after 5 s, and three times that.
         var bad: [(id: CommandID, at: Double, wait: Double)] = []
         var accepted = 0
         var refused = 0
-        /// Requests of the healthy kind, times their seconds.
+        /// Accepted requests in flight, times their seconds.
         var inFlight = 0.0
 
         var clock: MonotonicTime { at(now) }
 
         init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
-        /// Moves on by 20 ms.
+        /// Advances by 20 ms.
         /// - Parameters:
         ///   - capacity: requests that the server takes at once.
-        ///   - most: what others allow.
+        ///   - maxLimit: what the link allows.
         ///   - waiting: requests that are still to be sent; a refused one waits again.
-        ///   - isBad: the next one is refused whatever the number.
+        ///   - isBad: the next request is refused, whatever the number.
         mutating func step(
-            capacity: Int, most: Int = .max, waiting: inout Int,
+            capacity: Int, maxLimit: Int = .max, waiting: inout Int,
             isBad: (inout SeededRandom) -> Bool = { _ in false }
         ) {
             now += 0.02
@@ -195,7 +196,8 @@ import Testing
                 refused += 1
                 if let index = bad.firstIndex(where: { $0.id == one.id }) { bad[index].at = now + bad[index].wait }
             }
-            while waiting > 0, running.count + refusing.count < min(limit.limit, most), !limit.isPausing(now: clock) {
+            while waiting > 0, running.count + refusing.count < min(limit.limit, maxLimit), !limit.isPausing(now: clock)
+            {
                 if let index = bad.firstIndex(where: { $0.at <= now }) {
                     bad[index].at = .infinity
                     bad[index].wait *= 3
@@ -221,7 +223,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...50)
-    func `a server that takes six, then twenty, then six refuses few and is kept busy`(seed: UInt64) {
+    func `a server that takes six, then twenty, then six refuses few requests and is busy`(seed: UInt64) {
         var rig = Rig(seed: seed)
         for (phase, capacity) in [6, 20, 6].enumerated() {
             rig.accepted = 0
@@ -234,7 +236,7 @@ import Testing
                     rig.step(capacity: capacity, waiting: &waiting)
                     guard rig.now - before.1 < 120 else { break }
                 }
-                // Half of the bursts find the number out.
+                // The first half of the bursts finds the number out.
                 if burst >= 12 {
                     busy += rig.inFlight - before.0
                     seconds += rig.now - before.1
@@ -247,14 +249,14 @@ import Testing
         }
     }
 
-    @Test func `a URL that is refused from the first moment on costs those beside it next to nothing`() {
+    @Test func `a URL that is always refused costs other requests next to nothing`() {
         /// Files that are accepted in 20 s; the link carries fifteen at once.
         func accepted(refusals: [Double]) -> Double {
             var rig = Rig(seed: 1)
             var (waiting, due) = (100_000, refusals[...])
             for _ in 0..<1000 {
                 let now = rig.now + 0.02
-                rig.step(capacity: .max, most: 15, waiting: &waiting) { _ in
+                rig.step(capacity: .max, maxLimit: 15, waiting: &waiting) { _ in
                     guard let next = due.first, next <= now else { return false }
                     due.removeFirst()
                     return true
@@ -268,7 +270,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...100)
-    func `of 120 files a server that takes six refuses eight at most`(seed: UInt64) {
+    func `a server that takes six refuses at most eight of 120 files`(seed: UInt64) {
         var rig = Rig(seed: seed)
         var waiting = 120
         while waiting > 0 || !rig.running.isEmpty || !rig.refusing.isEmpty { rig.step(capacity: 6, waiting: &waiting) }
@@ -276,12 +278,12 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...50, [0.002, 0.01, 0.05])
-    func `URLs that are always refused lower next to nothing for those beside them`(seed: UInt64, share: Double) {
+    func `URLs that are always refused hardly lower the limit of other requests`(seed: UInt64, share: Double) {
         var rig = Rig(seed: seed)
         var (waiting, lowest) = (1_000_000, Int.max)
         // The link carries forty. Their refusals also come while the limit still grows.
         for step in 0..<4000 {
-            rig.step(capacity: .max, most: 40, waiting: &waiting) { $0.chance(share) }
+            rig.step(capacity: .max, maxLimit: 40, waiting: &waiting) { $0.chance(share) }
             if step > 2500 { lowest = min(lowest, rig.limit.limit) }
         }
         #expect(lowest >= 34, "seed \(seed)")

@@ -5,54 +5,52 @@ import Testing
 @testable import NetworkControl
 
 struct LinkControllerTests {
-    /// Eight transfers at 50 Mbit/s, and then 5 for all: the limit falls with them.
+    /// A link that carried eight transfers at 50 Mbit/s, and then 5 Mbit/s for all: the limit fell with the
+    /// rate.
     private func fallen() -> (link: LinkController, now: MonotonicTime) {
         var link = LinkController(key: LinkKey(destination("a"), .up), policy: NetworkPolicy(), now: at(0))
         var now = at(0)
         for _ in 0..<40 {
             now += quarter
-            link.observe(waiting(50 * megabit, transfers: 8), highest: 8, now: now)
+            link.observe(waiting(50 * megabit, transfers: 8), maxLimit: 8, now: now)
         }
         for _ in 0..<8 {
             now += quarter
-            link.observe(waiting(5 * megabit, transfers: 8), highest: 8, now: now)
+            link.observe(waiting(5 * megabit, transfers: 8), maxLimit: 8, now: now)
         }
         return (link, now)
     }
 
     private func waiting(_ rate: Double, transfers: Int) -> LinkInterval {
-        var tick = tick(rate, transfers: transfers)
-        tick.isAwaited = true
-        return tick
+        var interval = interval(rate, transfers: transfers)
+        interval.isAwaited = true
+        return interval
     }
 
-    @Test("a link is no better because fewer transfers share it")
-    func fewerShare() {
+    @Test func `a link does not become better because fewer transfers share it`() {
         var (link, now) = fallen()
         #expect(link.level == .degraded)
         for _ in 0..<80 {
             now += quarter
-            link.observe(waiting(5 * megabit, transfers: 1), highest: 8, now: now)
+            link.observe(waiting(5 * megabit, transfers: 1), maxLimit: 8, now: now)
         }
         #expect(link.level == .degraded)
     }
 
-    @Test("one transfer that nobody waits behind is judged by its own share")
-    func nobodyWaits() {
+    @Test func `one transfer without a backlog is judged by its own share`() {
         var (link, now) = fallen()
         for _ in 0..<16 {
             now += quarter
-            link.observe(tick(6.25 * megabit, transfers: 1), highest: 8, now: now)
+            link.observe(interval(6.25 * megabit, transfers: 1), maxLimit: 8, now: now)
         }
         #expect(link.level == .good)
     }
 
-    @Test("a link that is back is good again with as many transfers as before")
-    func back() {
+    @Test func `a link that recovers is good again with as many transfers as before`() {
         var (link, now) = fallen()
         for _ in 0..<16 {
             now += quarter
-            link.observe(waiting(50 * megabit, transfers: link.concurrency.limit), highest: 8, now: now)
+            link.observe(waiting(50 * megabit, transfers: link.concurrency.limit), maxLimit: 8, now: now)
         }
         #expect(link.level == .good)
     }

@@ -4,20 +4,21 @@ import Testing
 
 @testable import NetworkControl
 
-/// Links, workers and coordinators that go and come back.
+/// Links, workers and coordinators that fail and come back.
 @Suite struct NetworkOutageTests {
     // MARK: Offline
 
-    @Test func `a lost route is offline at once, and a found one is probed at once`() {
+    @Test func `a link without a route is offline at once, and is probed at once when the route is back`() {
         var rig = NetworkRig()
         rig.transfers = [sample(1), sample(2, resumable: false)]
         rig.run(3, ["a": 100 * megabit])
         rig.network.uplinkLost("", reason: "no default route", now: rig.now)
         let decisions = rig.network.decide(now: rig.now)
-        #expect(decisions.allowances[key("a")]?.closed == Set(QualityOfService.allCases))
-        #expect(decisions.orders.map(\.id) == [id(1)], "what starts over from 0 is left to its connection")
+        #expect(decisions.allowances[key("a")]?.blocked == Set(QualityOfService.allCases))
+        #expect(decisions.orders.map(\.id) == [id(1)], "a transfer that starts over from 0 is left to its connection")
         #expect(
-            rig.network.gate(of: .userInteractive, to: key("a"), now: rig.now)?.sentence.contains("no default route")
+            rig.network.waitReason(of: .userInteractive, to: key("a"), now: rig.now)?.sentence.contains(
+                "no default route")
                 == true)
         #expect(!rig.network.admits(.userInteractive, to: key("a"), now: rig.now))
         rig.network.uplinkFound("", now: rig.now)
@@ -28,7 +29,7 @@ import Testing
         #expect(rig.network.level(of: key("a")) == .unknown)
     }
 
-    @Test func `refused connects are offline with their reason, and the probe is not cut`() {
+    @Test func `refused connects take a link offline with their reason, and the probe is not cut`() {
         var rig = NetworkRig()
         for number in UInt64(1)...3 {
             rig.network.ended(
@@ -39,7 +40,7 @@ import Testing
         let probeAt = rig.network.nextProbe ?? at(0)
         #expect((at(0.8)...at(1.2)).contains(probeAt))
         #expect(rig.network.state(of: key("a"), now: rig.now)?.nextProbe == probeAt)
-        // Held offline by a person it has no probe, and none is promised.
+        // A link that a person holds offline has no probe.
         var held = rig.network
         held.override(destination("a"), LinkOverride(isOffline: true), now: rig.now)
         #expect(held.nextProbe == nil && held.state(of: key("a"), now: rig.now)?.nextProbe == nil)
@@ -51,7 +52,7 @@ import Testing
         #expect(rig.network.level(of: key("a")) <= .good)
     }
 
-    @Test func `one command that is cut again and again takes no link offline`() {
+    @Test func `one command that fails again and again does not take a link offline`() {
         var rig = NetworkRig()
         for _ in 1...6 {
             rig.network.ended(id(1), to: key("a"), outcome: .unreachable(reason: "reset"), now: rig.now)
@@ -63,7 +64,7 @@ import Testing
         #expect(rig.network.level(of: key("a")) == .offline)
     }
 
-    @Test func `a person's offline holds until a person lifts it`() {
+    @Test func `a link that a person sets offline stays offline until a person lifts it`() {
         var rig = NetworkRig()
         rig.transfers = [sample(1, resumable: false)]
         rig.run(3, ["a": 100 * megabit])
@@ -74,13 +75,13 @@ import Testing
         #expect(!rig.network.admits(.userInteractive, to: key("a"), now: rig.now + .seconds(3600)))
         rig.network.override(destination("a"), LinkOverride(), now: rig.now)
         #expect(rig.network.level(of: key("a")) == .good)
-        // It also holds for a link that nobody has used yet.
+        // The setting also holds for a link that was not used yet.
         rig.network.override(destination("b"), LinkOverride(isOffline: true), now: rig.now)
         rig.network.setWaiting([.utility: 1], for: key("b"), now: rig.now)
         #expect(!rig.network.admits(.utility, to: key("b"), now: rig.now))
     }
 
-    @Test func `503 at a limit of one is a destination that is not there`() {
+    @Test func `503 at a limit of one takes the destination offline`() {
         var rig = NetworkRig()
         for number in UInt64(1)...20 {
             rig.now += .seconds(1)
@@ -104,7 +105,7 @@ import Testing
         let state = rig.network.state(of: key("a"), now: rig.now)
         #expect(state?.reason.hasPrefix("the receiver pauses 2 transfers: their TCP windows are closed") == true)
         #expect(rig.network.links[key("a")]?.estimator.reference(now: rig.now) ?? 0 >= 0.9 * (reference ?? 1))
-        // From the moment on in which it is open again, silence counts.
+        // Silence counts from the moment on at which the window opens.
         for index in rig.transfers.indices { rig.transfers[index].isWindowClosed = false }
         rig.run(2.75, ["a": 0])
         #expect(rig.network.level(of: key("a")) == .good)
@@ -112,7 +113,7 @@ import Testing
         #expect(rig.network.level(of: key("a")) == .offline)
     }
 
-    @Test func `one transfer that flows beside a paused one is judged by itself`() {
+    @Test func `one transfer that is silent beside a paused one takes the link offline`() {
         var rig = NetworkRig()
         rig.transfers = [sample(1), sample(2)]
         rig.transfers[0].isWindowClosed = true
@@ -134,14 +135,14 @@ import Testing
         rig.transfers.append(sample(2, acknowledged: 0))
         for _ in 0..<40 { #expect(rig.run(0.25, ["a": 1 * megabit]).orders.isEmpty) }
         #expect(rig.network.level(of: key("a")) <= .good)
-        // So it is for another destination behind the same uplink.
+        // The same holds for another destination behind the same uplink.
         rig.network.setWaiting([.utility: 1], for: key("b"), now: rig.now)
         rig.run(0.25, ["a": 1 * megabit])
         #expect(rig.network.level(of: key("b")) <= .good)
         #expect(rig.network.admits(.utility, to: key("b"), now: rig.now))
     }
 
-    @Test func `another word of the kernel counts once nothing has come through for three seconds`() {
+    @Test func `the kernel report of a lost route counts after three seconds without traffic`() {
         var rig = NetworkRig()
         rig.network.uplinkLost("", reason: "no default route", now: at(0))
         rig.transfers = [sample(1, acknowledged: 0)]
@@ -161,7 +162,7 @@ import Testing
 
     // MARK: Workers and restarts
 
-    @Test func `files are local and begin at the limit, others at four`() {
+    @Test func `concurrency begins at the limit for files, and at four for others`() {
         var rig = NetworkRig()
         let file = LinkKey(.file, .up)
         rig.network.setWaiting([.utility: 9], for: file, now: at(0))
@@ -172,7 +173,7 @@ import Testing
         #expect(rig.network.uplink(of: file) == nil)
     }
 
-    @Test func `a dead worker's transfers are forgotten, a silent one's do not make a link offline`() {
+    @Test func `the transfers of a silent worker do not take a link offline, and those of a dead one are forgotten`() {
         var rig = NetworkRig()
         rig.transfers = [sample(1)]
         rig.run(3, ["a": 100 * megabit])
@@ -182,19 +183,19 @@ import Testing
         #expect(rig.network.transfers.isEmpty)
     }
 
-    @Test func `another coordinator knows degraded from always so`() {
+    @Test func `the next coordinator tells a degraded link from one that was always slow`() {
         var rig = NetworkRig()
         rig.transfers = [sample(1)]
         rig.run(10, ["a": 50 * megabit])
-        let memory = rig.network.memory(of: key("a"), now: rig.now)
-        #expect(memory?.flows == 1)
+        let history = rig.network.history(of: key("a"), now: rig.now)
+        #expect(history?.flows == 1)
         var next = NetworkRig()
-        if let memory { next.network.restore(memory, of: key("a"), now: at(0)) }
+        if let history { next.network.restore(history, of: key("a"), now: at(0)) }
         next.transfers = rig.transfers
         #expect(next.run(2, ["a": 10 * megabit]).allowances[key("a")]?.level == .degraded)
-        var forgetful = NetworkRig()
-        forgetful.transfers = rig.transfers
-        #expect(forgetful.run(2, ["a": 10 * megabit]).allowances[key("a")]?.level == .good)
+        var other = NetworkRig()
+        other.transfers = rig.transfers
+        #expect(other.run(2, ["a": 10 * megabit]).allowances[key("a")]?.level == .good)
     }
 
     @Test func `an offline link is still offline for the next coordinator, which probes at once`() {
@@ -204,7 +205,7 @@ import Testing
         #expect(network.admits(.utility, to: key("a"), now: at(0)))
     }
 
-    @Test func `what happened while the caller stood still is not the link's doing`() {
+    @Test func `measurements are discarded when the caller stood still`() {
         var rig = NetworkRig()
         rig.transfers = [sample(1)]
         rig.run(5, ["a": 100 * megabit])
@@ -213,7 +214,7 @@ import Testing
         #expect(rig.network.links[key("a")]?.circuitBreaker.isClosed == true)
     }
 
-    @Test func `changes of level are told once`() {
+    @Test func `each change of level is reported once`() {
         var rig = NetworkRig()
         rig.transfers = oneOfEach()
         var changed: [LinkKey] = []

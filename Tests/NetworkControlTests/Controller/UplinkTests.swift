@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetworkControl
 
-/// What destinations behind one uplink do to each other, and what they do not.
+/// How destinations behind one uplink affect each other.
 @Suite struct UplinkTests {
     private static let uplink = LinkKey(.uplink(""), .up)
 
@@ -18,12 +18,12 @@ import Testing
         return rig
     }
 
-    @Test func `a slow server to which high quality goes takes no more from others than its policy says`() {
+    @Test func `a high transfer to a slow server takes no more from others than the policy says`() {
         var rig = full()
         #expect((90...101).contains((rig.network.links[Self.uplink]?.estimator.estimate ?? 0) / megabit))
         rig.transfers.append(sample(9, to: "a", .userInitiated))
         _ = rig.network.arrived(id(9), to: key("a"), qos: .userInitiated, bytes: nil, now: rig.now)
-        // They make way, and their queue is gone.
+        // They yield, and their queue is gone.
         for index in 0..<4 {
             rig.transfers[index].srtt = .milliseconds(60)
             rig.transfers[index].state = .throttled
@@ -32,19 +32,19 @@ import Testing
         #expect(rig.network.level(of: key("b")) == .good)
         #expect(decisions.orders.isEmpty)
         let pace = rig.pace(decisions, .utility, key: key("b")) ?? .infinity
-        #expect(pace * 4 >= 9 * megabit, "a tenth of what the uplink can")
+        #expect(pace * 4 >= 9 * megabit, "a tenth of the uplink's capacity")
         #expect((90...101).contains((rig.network.links[Self.uplink]?.estimator.estimate ?? 0) / megabit))
     }
 
-    @Test func `a lone slow server makes no uplink slow`() {
+    @Test func `a single slow server does not make the uplink slow`() {
         var rig = NetworkRig()
         rig.transfers = [sample(1)]
         rig.run(10, ["a": 0.2 * megabit])
         #expect(rig.network.level(of: key("a")) == .poor)
         #expect(rig.network.links[Self.uplink]?.level == .good)
-        #expect(rig.network.firstAllowance(of: key("b")).closed.isEmpty)
+        #expect(rig.network.firstAllowance(of: key("b")).blocked.isEmpty)
         let state = rig.network.state(of: Self.uplink, now: rig.now)
-        #expect(state?.reason == "200 kbit/s, and nobody waits in a queue")
+        #expect(state?.reason == "200 kbit/s, and no transfer waits in a queue")
     }
 
     @Test func `an uplink whose transfers all wait in a queue is judged by what it carries`() {
@@ -53,37 +53,37 @@ import Testing
         #expect(rig.network.links[Self.uplink]?.level == .degraded)
     }
 
-    @Test func `that an uplink was offline for the last coordinator says nothing to this one`() {
+    @Test func `an uplink that was offline for the last coordinator is not offline for the next`() {
         var rig = NetworkRig()
-        let memory = LinkHistory(reference: 0, flows: 1, limit: 4, offline: "no default route")
-        rig.network.restore(memory, of: Self.uplink, now: at(0))
+        let history = LinkHistory(reference: 0, flows: 1, limit: 4, offline: "no default route")
+        rig.network.restore(history, of: Self.uplink, now: at(0))
         rig.transfers = [sample(1)]
         #expect(rig.run(3, ["a": 100 * megabit]).orders.isEmpty)
         #expect(rig.network.level(of: key("a")) == .good)
-        // Of a destination it does.
-        rig.network.restore(memory, of: key("b"), now: rig.now)
+        // A destination is.
+        rig.network.restore(history, of: key("b"), now: rig.now)
         #expect(rig.network.level(of: key("b")) == .offline)
     }
 
-    @Test func `the cost of a tick grows with the destinations, and not with their square`() {
-        func shortestTick(destinations: Int) -> Double {
+    @Test func `the cost of a tick grows with the number of destinations, not with its square`() {
+        func minTickTime(destinations: Int) -> Double {
             var network = NetworkController(seed: 1)
             for number in 0..<destinations { network.setWaiting([.utility: 1], for: key("h\(number)"), now: at(0)) }
-            let ticks = (1...15).map { step in
+            let times = (1...15).map { step in
                 let began = processorTime()
                 _ = network.tick(now: at(Double(step) / 4))
                 return processorTime() - began
             }
             #expect(network.links.count == destinations + 1)
-            return ticks.min() ?? 0
+            return times.min() ?? 0
         }
-        // Ten times as many: ten times the time, where a square would cost a hundred times.
-        let growth = shortestTick(destinations: 1000) / shortestTick(destinations: 100)
+        // Ten times as many destinations cost ten times the time; a square would cost a hundred times.
+        let growth = minTickTime(destinations: 1000) / minTickTime(destinations: 100)
         #expect(growth < 30, "\(growth)")
     }
 }
 
-/// Of this thread, in seconds: what others take of the processor is none of its cost.
+/// Seconds of processor time of this thread, without that of others.
 private func processorTime() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `the default is the table that README shows, and makes sense`() throws {
+    @Test func `the default policy is the documented table, and is valid`() throws {
         let policy = NetworkPolicy()
         try policy.validate()
         let rows: [(PolicyRow, String, Int)] = [
@@ -34,10 +34,10 @@ import Testing
         #expect(policy.globalLimit == 64)
     }
 
-    @Test func `what makes no sense is refused by its key`() {
+    @Test func `a value out of range is refused by its key`() {
         #expect(key { $0.degraded[.utility] = .throttle(percent: 0) } == "network.level.degraded.utility")
         #expect(key { $0.degraded[.background] = .throttle(percent: 101) } == "network.level.degraded.background")
-        #expect(key { $0.poor[.default] = .cancel } == "network.level.poor.utility", "a lower one may do more")
+        #expect(key { $0.poor[.default] = .cancel } == "network.level.poor.utility", "a lower quality may do more")
         #expect(key { $0.degraded[.userInitiated] = .pause } == "network.level.degraded.default")
         #expect(
             key { $0.contended[.userInteractive] = .throttle(percent: 50) } == "network.level.contended.userInteractive"
@@ -57,7 +57,7 @@ import Testing
         #expect(key { $0.preemption.waveInterval = .zero } == "network.preemption.waveInterval")
         #expect(key { $0.preemption.headStart = .seconds(31) } == "network.preemption.headStart")
         #expect(key { $0.floorPercent = 0 } == "network.floor")
-        #expect(key { $0.longestStandstill = .seconds(1) } == "network.longestStandstill")
+        #expect(key { $0.maxStandstill = .seconds(1) } == "network.longestStandstill")
         #expect(key { $0.fixedConcurrency = 65 } == "network.fixedConcurrency")
         #expect(key { $0.fixedConcurrency = 0 } == "network.fixedConcurrency")
         let limits: [(DestinationLimits, String)] = [
@@ -69,14 +69,14 @@ import Testing
         }
     }
 
-    @Test func `what a person may want is let through`() {
+    @Test func `unusual but valid values are accepted`() {
         #expect(key { $0.degraded[.background] = .cancel } == nil)
         #expect(key { $0.offline[.background] = .cancel } == nil)
         #expect(key { $0.poor[.utility] = .pause } == nil)
         #expect(key { $0.destinations[destination("a")] = DestinationLimits(maxConcurrency: 1, maxRate: 1000) } == nil)
     }
 
-    @Test func `hours go over midnight`() {
+    @Test func `hours may go over midnight`() {
         let night = AllowedHours(from: 22 * 60, to: 6 * 60)
         #expect(night.contains(minute: 23 * 60) && night.contains(minute: 0) && !night.contains(minute: 6 * 60))
         let day = AllowedHours(from: 8 * 60, to: 24 * 60)

@@ -25,11 +25,11 @@ import Testing
         try #require(#expect(throws: SettingsError.self) { try read(values, lists: lists) })
     }
 
-    @Test func `nothing said is the default`() throws {
+    @Test func `an empty configuration is the default policy`() throws {
         #expect(try read([:]) == NetworkPolicy())
     }
 
-    @Test func `reads every kind of value`() throws {
+    @Test func `every kind of value is read`() throws {
         let policy = try read([
             "network.level.degraded.utility": "pause", "network.level.degraded.background": "cancel",
             "network.level.poor.limit": "1", "network.threshold.poorRate": "64kB",
@@ -51,14 +51,14 @@ import Testing
         #expect(policy.thresholds.leaveFactor == 1.5)
         #expect(policy.globalLimit == 100)
         #expect(policy.floorPercent == 7)
-        #expect(policy.longestStandstill == .seconds(90))
+        #expect(policy.maxStandstill == .seconds(90))
         #expect(policy.agingStep == .seconds(30))
         #expect(policy.probeInterval == .seconds(5))
         #expect(!policy.preemptionIsOn)
         #expect(policy.fixedConcurrency == 8)
     }
 
-    @Test func `reads what destinations may`() throws {
+    @Test func `the limits of destinations are read`() throws {
         let policy = try read(
             [
                 "destination.a.origin": "https://a.example.com", "destination.a.maxConcurrency": "6",
@@ -73,12 +73,12 @@ import Testing
         #expect(policy.destinations.count == 2)
     }
 
-    @Test func `what is not said is no more generous than what is`() throws {
+    @Test func `a value that is not given is at least as strict as those that are`() throws {
         let policy = try read(["network.maxTransfers": "3", "network.level.degraded.default": "pause"])
         #expect([policy.good, policy.degraded, policy.poor, policy.offline].map(\.limit) == [3, 3, 2, 0])
         #expect(policy.degraded[.utility] == .pause && policy.degraded[.background] == .pause)
         #expect(policy.degraded[.userInitiated] == .run)
-        // Offline has no order: one may be cancelled where the next waits.
+        // The qualities of offline are independent: one may be cancelled and a lower one not.
         #expect(try read(["network.level.offline.default": "cancel"]).offline[.utility] == .preempt)
     }
 
@@ -104,7 +104,7 @@ import Testing
         ("network.fixedConcurrency", "0"), ("network.level.poor.default", "preempt"),
         ("network.fixedConcurrency", "65"),
     ])
-    func `what makes no sense is refused by its key`(_ key: String, _ value: String) throws {
+    func `a value out of range is refused by its key`(_ key: String, _ value: String) throws {
         #expect(try refusal([key: value]).key == key)
     }
 
@@ -137,7 +137,7 @@ import Testing
         ("network.level.contended.limit", "background, default, userInitiated, userInteractive, utility"),
         ("network.floor.percent", "is not known"),
     ])
-    func `a key that nobody reads is refused, with those that there are`(_ key: String, _ text: String) throws {
+    func `an unknown key is refused, with the known ones in the error`(_ key: String, _ text: String) throws {
         let error = try refusal([key: "1"])
         #expect(error.key == key)
         #expect(error.problem.contains(text), "\(error)")
@@ -150,7 +150,7 @@ import Testing
         #expect(error.problem.contains("backgroundHours, maxConcurrency, maxRate, origin"), "\(error)")
     }
 
-    @Test func `the environment goes before the file`() throws {
+    @Test func `the environment overrides the file`() throws {
         let file = InMemoryProvider(values: ["network.maxTransfers": "8", "network.floor": "6"])
         let environment = EnvironmentVariablesProvider(environmentVariables: [
             "SLUICE_NETWORK_MAX_TRANSFERS": "9", "SLUICE_NETWORK_LEVEL_POOR_UTILITY": "pause",
@@ -170,8 +170,8 @@ import Testing
         let directory = try TemporaryDirectory("policy")
         defer { directory.remove() }
         let file = try directory.file("sluice.yaml", Array(yaml.utf8))
-        let place = ConfigReader(provider: InMemoryProvider(values: ["filePath": .init(stringLiteral: file)]))
-        return try read(ConfigReader(provider: try await FileProvider<YAMLSnapshot>(config: place)))
+        let reader = ConfigReader(provider: InMemoryProvider(values: ["filePath": .init(stringLiteral: file)]))
+        return try read(ConfigReader(provider: try await FileProvider<YAMLSnapshot>(config: reader)))
     }
 
     private var example: String {
@@ -182,11 +182,11 @@ import Testing
         }
     }
 
-    @Test func `the example says the defaults`() async throws {
+    @Test func `the example configuration has the default values`() async throws {
         #expect(try await read(yaml: try example) == NetworkPolicy())
     }
 
-    @Test func `the comments of the example can be used`() async throws {
+    @Test func `the commented lines of the example are valid`() async throws {
         let lines = try example.split(separator: "\n").map { line in
             line.hasPrefix("# ") && !line.hasPrefix("#  ") ? "" : line.hasPrefix("#") ? line.dropFirst() : line
         }

@@ -6,7 +6,7 @@ import Testing
         ("0", 0), ("1234", 1234), ("2Mbit", 250_000), ("2mbit", 250_000), ("256 kbit/s", 32_000), ("250kB", 250_000),
         ("1.5MB/s", 1_500_000), ("1Gbit", 125_000_000), ("8bit", 1), ("7B", 7), ("1000GB", 1_000_000_000_000),
     ])
-    func `reads rates`(_ text: String, _ bytes: Int64) {
+    func `a rate is read with its unit`(_ text: String, _ bytes: Int64) {
         #expect(RateText.bytesPerSecond(text) == bytes)
     }
 
@@ -14,11 +14,11 @@ import Testing
         "", "fast", "-1", "2kb", "2mb", "2Mb", "1.2.3", "1e3", "kB", "2 Mbit per second", "1001GB", "٣", "nan",
         "2MB//s",
     ])
-    func `refuses what is no rate, and kb`(_ text: String) {
+    func `a text that is not a rate is refused, and so is kb`(_ text: String) {
         #expect(RateText.bytesPerSecond(text) == nil)
     }
 
-    @Test func `reads verbs as it writes them`() {
+    @Test func `a verb is read as it is written`() {
         for verb in [PolicyVerb.run, .pause, .preempt, .cancel, .throttle(percent: 25)] {
             #expect(PolicyVerb(text: verb.name) == verb)
         }
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `reads hours of the day`() {
+    @Test func `hours of the day are read as from and to`() {
         #expect(AllowedHours(text: "22:00-06:00") == AllowedHours(from: 1320, to: 360))
         #expect(AllowedHours(text: "00:00-24:00") == AllowedHours(from: 0, to: 1440))
         #expect(AllowedHours(text: "22:00-00:00") == AllowedHours(from: 1320, to: 1440))

@@ -1,13 +1,13 @@
 import Commands
 import TestSupport
 
-/// What the simulated network is at a moment. Rates in bytes per second, times in seconds.
+/// The state of the simulated network at a time. Rates are in bytes per second, times in seconds.
 struct Weather: Sendable {
-    /// Of the shared uplink; 0 is a blackout.
+    /// Capacity of the shared uplink; 0 is a blackout.
     var capacity = 12_500_000.0
     var rtt = 0.05
     var loss = 0.0
-    /// In a blackout, connects are refused at once; else they time out.
+    /// In a blackout, connects are refused at once; otherwise they time out.
     var refuses = false
 }
 
@@ -18,17 +18,17 @@ struct Server: Sendable {
     var connectionCapacity = 1e12
     /// Seconds from the end of the request to the response.
     var responseTime = 0.1
-    /// Answers 503 above so many connections.
+    /// Answers 503 above this number of connections.
     var maxConnections = Int.max
-    /// Mean size of low-priority files in bytes, log-normal with σ 0.8; 0: nothing low goes there.
+    /// Mean size of low-priority files in bytes, log-normal with σ 0.8; 0: no low transfers.
     var fileSize = 2_000_000.0
     var isResumable = true
     /// Qualities of the backlog, in turn.
     var qualities: [QualityOfService] = [.utility]
 }
 
-/// One simulated transfer. Rates are fluid: there are no packets, but slow start, pacing and what stands in the kernel's buffers
-/// when a transfer is held back.
+/// One simulated transfer. Rates are fluid: there are no packets, but slow start, pacing, and the bytes in
+/// the kernel's buffers when a transfer is held back.
 struct Flow: Sendable {
     enum Phase: Sendable, Equatable {
         case connecting(until: Double)
@@ -40,17 +40,17 @@ struct Flow: Sendable {
     let server: Int
     let qos: QualityOfService
     let size: Double
-    let worker: Int
-    /// Where this execution began.
-    let offset: Double
     let began: Double
-    var phase: Phase
-    /// As they were when it began.
-    let connectTime: Double
-    let firstWindow: Double
+    var worker = 0
+    /// Where this execution began.
+    var offset = 0.0
+    var phase = Phase.body
+    /// The connect time and the window at its beginning.
+    var connectTime = 0.0
+    private(set) var firstWindow = FluidNetwork.firstWindow
+    var window = FluidNetwork.firstWindow
     var sent = 0.0
-    var window: Double
-    /// What the kernel still sends when the writer stops.
+    /// Bytes that the kernel still sends when the writer stops.
     var backlog = 0.0
     var pace: Double?
     /// It lost its packets in a blackout and tries again then.
@@ -58,13 +58,28 @@ struct Flow: Sendable {
     var progressAt: Double
     var cap = 0.0
     var rate = 0.0
-    /// In the last step.
+    /// Bytes of the last step.
     var moved = 0.0
+
+    init(id: CommandID, server: Int, qos: QualityOfService, size: Double, began: Double) {
+        self.id = id
+        self.server = server
+        self.qos = qos
+        self.size = size
+        self.began = began
+        progressAt = began
+    }
+
+    /// Begins with the window of an idle connection.
+    mutating func reuse(window: Double) {
+        firstWindow = window
+        self.window = window
+    }
 
     var remaining: Double { size - offset - sent }
 }
 
-/// The flows over one shared uplink, moved on in steps. Max-min shares, as TCP's are on average.
+/// The flows over one shared uplink, advanced in steps. They have max-min shares, as with TCP on average.
 struct FluidNetwork {
     static let step = 0.05
     static let kernelBacklog = 40_000.0
@@ -73,7 +88,7 @@ struct FluidNetwork {
     var flows: [Flow] = []
     let servers: [Server]
 
-    /// Moves all flows on by a step. - Returns: bytes that arrived.
+    /// Advances all flows by a step. - Returns: bytes that arrived.
     mutating func advance(now: Double, weather: Weather, noise: Double) -> Double {
         var perServer = [Int](repeating: 0, count: servers.count)
         for index in flows.indices where flows[index].phase == .body { perServer[flows[index].server] += 1 }
@@ -98,7 +113,7 @@ struct FluidNetwork {
             } else {
                 flows[index].backlog = min(Self.kernelBacklog, flows[index].remaining)
             }
-            // Slow start while the window is what limits; it shrinks to twice what is used.
+            // Slow start, while the window is the limit.
             if flows[index].rate > 0.9 * flows[index].window / weather.rtt {
                 flows[index].window = min(flows[index].window * min(growth, 4), 4e6)
             }

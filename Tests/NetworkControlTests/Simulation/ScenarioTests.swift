@@ -9,9 +9,9 @@ import Testing
     import Darwin
 #endif
 
-/// Scenarios of a shared link, 20 seeds each: the median is held against the target. What must hold at every moment is
-/// checked by ``Simulation`` and names the seed that breaks it. With `SLUICE_FIGURES` set, the runs are twice as long, and
-/// the figures are printed beside those of fixed limits.
+/// Scenarios of a shared link, 20 seeds each: the median is compared with the target. ``Simulation`` checks
+/// the invariants of every moment and names the seed that breaks one. With `SLUICE_FIGURES` set, the runs are
+/// twice as long, and the figures are printed beside those of fixed limits.
 @Suite struct ScenarioTests {
     private static let megabit = 125_000.0
     private static let seeds: Range<UInt64> = 1..<21
@@ -54,14 +54,14 @@ import Testing
 
     // MARK: Goodput
 
-    @Test func `a steady link is full with few transfers`() {
+    @Test func `few transfers fill a steady link`() {
         let all = run(.init(name: "steady 100 Mbit/s", duration: 30))
         #expect(median(all.map(\.share)) >= 0.95)
         #expect((2...10).contains(median(all.map(\.meanLimit))))
         #expect(all.allSatisfy { $0.levels.map(\.level) == [.good] })
     }
 
-    @Test func `a limit for each connection is answered with more of them`() {
+    @Test func `the limit rises where each connection has a limit of its own`() {
         var scenario = Simulation.Scenario(name: "10 Mbit/s for each connection", duration: 45)
         scenario.servers[0].connectionCapacity = 10 * Self.megabit
         let all = run(scenario)
@@ -69,14 +69,14 @@ import Testing
         #expect((10...24).contains(median(all.map(\.meanLimit))))
     }
 
-    @Test func `many small files at 400 ms need most transfers`() {
+    @Test func `the limit rises for small files that are answered after 400 ms`() {
         var scenario = Simulation.Scenario(name: "200 kB files at 400 ms", duration: 60)
         scenario.servers[0].fileSize = 200_000
         scenario.servers[0].responseTime = 0.4
         #expect(median(run(scenario).map(\.share)) >= 0.85)
     }
 
-    @Test func `empty files are as many a second as files of 1 kB`() {
+    @Test func `as many empty files end per second as files of 1 kB`() {
         var scenario = Simulation.Scenario(name: "files of 1 kB, answers after 0.4 s", duration: 60)
         scenario.fileSize = { _ in 1000 }
         scenario.servers[0].responseTime = 0.4
@@ -90,7 +90,7 @@ import Testing
         #expect((empty.min() ?? 0) >= 0.75 * median(small))
     }
 
-    @Test(arguments: [1000.0, 50_000]) func `files that become small have their rate within 5 s`(size: Double) {
+    @Test(arguments: [1000.0, 50_000]) func `files that become small reach their rate within 5 s`(size: Double) {
         var scenario = Simulation.Scenario(name: "files of 1 MB, then of \(size) B, answers after 0.4 s", duration: 60)
         scenario.fileSize = { $0 < 30 ? 1_000_000 : size }
         scenario.servers[0].responseTime = 0.4
@@ -122,7 +122,7 @@ import Testing
         #expect(median(run(scenario).map { $0.moved / 40 / Self.megabit }) >= 7)
     }
 
-    @Test func `loss is no reason for fewer`() {
+    @Test func `loss does not lower the limit`() {
         var scenario = Simulation.Scenario(name: "loss 0 to 5 %", duration: 45)
         scenario.weather = { Weather(loss: $0 > 15 ? 0.05 : 0) }
         let all = run(scenario)
@@ -132,7 +132,7 @@ import Testing
         #expect(all.allSatisfy { $0.levels.map(\.level) == [.good] })
     }
 
-    @Test func `a longer round trip is no worse link`() {
+    @Test func `a longer round trip does not lower the level`() {
         var scenario = Simulation.Scenario(name: "round trip 30 to 300 to 30 ms", duration: 45)
         scenario.weather = { Weather(rtt: (15..<30).contains($0) ? 0.3 : 0.03) }
         let all = run(scenario)
@@ -140,7 +140,9 @@ import Testing
         #expect(all.filter { $0.levels.contains { $0.level > .good } }.count <= 2)
     }
 
-    @Test(arguments: [1, 2, 4, 8, 16, 32]) func `the estimate is the link's, not the number's`(transfers: Int) {
+    @Test(arguments: [1, 2, 4, 8, 16, 32]) func `the estimate does not depend on the number of transfers`(
+        transfers: Int
+    ) {
         var scenario = Simulation.Scenario(name: "estimate", duration: 6)
         scenario.weather = { _ in Weather(capacity: 20 * Self.megabit) }
         scenario.servers[0].fileSize = 20_000_000
@@ -154,7 +156,7 @@ import Testing
 
     // MARK: Change
 
-    @Test func `100 to 2 to 100 Mbit per second is noticed and overcome`() {
+    @Test func `a link that falls from 100 to 2 Mbit per second and recovers is followed within seconds`() {
         var scenario = Simulation.Scenario(name: "100 to 2 to 100 Mbit/s", duration: 60)
         scenario.weather = { Weather(capacity: ((20..<40).contains($0) ? 2 : 100) * Self.megabit) }
         let all = run(scenario)
@@ -165,11 +167,11 @@ import Testing
         #expect(median(all.map(\.share)) >= 0.93)
         #expect(detected.allSatisfy { $0 <= 1.5 })
         #expect(recovered.allSatisfy { $0 <= 5 })
-        // Degraded, and good again: one change of level for each of the link.
+        // Degraded, and good again: one change of level for each change of the link.
         #expect(all.allSatisfy { $0.levels.map(\.level) == [.good, .degraded, .good] })
     }
 
-    @Test func `slow connections on a wide link become many`() {
+    @Test func `the limit rises for slow connections on a wide link`() {
         var scenario = Simulation.Scenario(name: "0.4 Mbit/s for each connection", duration: 120, warmUp: 60)
         scenario.servers[0].connectionCapacity = 0.4 * Self.megabit
         let rates = run(scenario).map { $0.moved / 60 / Self.megabit }
@@ -177,14 +179,14 @@ import Testing
         #expect(rates.allSatisfy { $0 >= 0.8 * 32 * 0.4 })
     }
 
-    @Test func `only low quality left uses a degraded link whole`() {
+    @Test func `low quality alone uses all of a degraded link`() {
         var scenario = Simulation.Scenario(name: "low quality alone at 2 Mbit/s", duration: 45, warmUp: 25)
         scenario.weather = { Weather(capacity: ($0 < 20 ? 100 : 2) * Self.megabit) }
         scenario.servers[0].qualities = [.utility, .background]
         #expect(median(run(scenario).map(\.share)) >= 0.9)
     }
 
-    @Test(arguments: [false, true]) func `a blackout ends within three seconds of its end`(refuses: Bool) {
+    @Test(arguments: [false, true]) func `a link recovers within three seconds after a blackout`(refuses: Bool) {
         var scenario = Simulation.Scenario(name: "blackout of 30 s, \(refuses ? "refused" : "silent")", duration: 55)
         scenario.weather = {
             Weather(capacity: (15..<45).contains($0) ? 0 : 100 * Self.megabit, refuses: refuses)
@@ -199,7 +201,7 @@ import Testing
         #expect(all.allSatisfy { $0.levels.map(\.level).filter { $0 == .offline }.count == 1 })
     }
 
-    @Test func `in a long outage a probe goes every thirty seconds, and the link comes back with the next`() {
+    @Test func `a probe goes every thirty seconds of a long outage, and the link recovers with the next`() {
         var scenario = Simulation.Scenario(name: "blackout of six minutes", duration: 425)
         scenario.weather = { Weather(capacity: (15..<375).contains($0) ? 0 : 100 * Self.megabit) }
         for (seed, figures) in zip(Self.seeds, run(scenario)) {
@@ -222,7 +224,7 @@ import Testing
 
     // MARK: Servers
 
-    @Test func `a server that takes six gets five or six`() {
+    @Test func `a server that takes six requests gets five or six`() {
         var scenario = Simulation.Scenario(name: "503 above 6", duration: 40)
         scenario.servers[0].connectionCapacity = 10 * Self.megabit
         scenario.servers[0].maxConnections = 6
@@ -234,7 +236,7 @@ import Testing
         #expect(all.allSatisfy { (4.5...6.5).contains($0.meanLimit) })
     }
 
-    @Test func `a slow destination slows nobody else`() {
+    @Test func `a slow destination does not slow another one down`() {
         var scenario = Simulation.Scenario(name: "A alone", duration: 30)
         scenario.weather = { _ in Weather(capacity: 110 * Self.megabit) }
         scenario.servers[0].capacity = 100 * Self.megabit
@@ -247,10 +249,10 @@ import Testing
         #expect(median(shares) >= 0.98)
     }
 
-    @Test func `twenty destinations share the places of all`() {
+    @Test func `twenty destinations share the slots`() {
         var scenario = Simulation.Scenario(name: "twenty destinations", duration: 20)
         scenario.servers = (0..<20).map { _ in Server(connectionCapacity: 2 * Self.megabit, fileSize: 500_000) }
-        // The simulation complains of more than 64 places.
+        // The simulation records an issue if more than 64 slots are used.
         let all = run(scenario)
         #expect(all.allSatisfy { $0.movedByServer.allSatisfy { $0 > 0 } })
     }
@@ -258,7 +260,7 @@ import Testing
     // MARK: High quality
 
     @Test(arguments: [20.0, 2.0], [false, true])
-    func `high quality every 10 s is as fast as alone`(megabits: Double, isElsewhere: Bool) {
+    func `a high transfer every 10 s is as fast as alone`(megabits: Double, isElsewhere: Bool) {
         let name = "high every 10 s at \(megabits) Mbit/s\(isElsewhere ? ", to another destination" : "")"
         var scenario = Simulation.Scenario(name: name, duration: 35, warmUp: 5)
         scenario.weather = { _ in Weather(capacity: megabits * Self.megabit) }
@@ -269,17 +271,17 @@ import Testing
         let all = run(scenario)
         let slowdowns = all.flatMap(\.slowdowns).sorted()
         show("slowdown", slowdowns)
-        show("standstill", all.map(\.longestStandstill))
+        show("standstill", all.map(\.maxStandstill))
         #expect(slowdowns.count >= 60)
         #expect(median(slowdowns) <= (megabits > 10 ? 1.15 : 1.3))
         #expect((slowdowns.last ?? 9) <= (megabits > 10 ? 1.5 : 2))
-        #expect(all.allSatisfy { $0.longestStandstill <= 60 })
-        // The simulation complains of two within five seconds.
-        if megabits < 10 { #expect(all.allSatisfy { !$0.waves.isEmpty }) }
+        #expect(all.allSatisfy { $0.maxStandstill <= 60 })
+        // The simulation records an issue if there are two within five seconds.
+        if megabits < 10 { #expect(all.allSatisfy { !$0.lastCuts.isEmpty }) }
     }
 
     @Test(arguments: [(2.0, false, false), (2, true, true), (20, false, true), (20, true, false)])
-    func `all low transfers end in spite of high quality every 10 s`(
+    func `all low transfers end despite a high transfer every 10 s`(
         megabits: Double, isElsewhere: Bool, isResumable: Bool
     ) {
         var scenario = Simulation.Scenario(name: "every low transfer ends", duration: 90)
@@ -294,15 +296,15 @@ import Testing
         }
     }
 
-    /// Ten minutes for two seeds; the rest would show nothing new after the longest standstill.
+    /// Ten minutes for two seeds; the others need no more than the longest standstill.
     @Test(arguments: [(1..<3, 610.0), (3..<21, 75.0)])
-    func `high quality without end starves nobody`(seeds: Range<UInt64>, duration: Double) {
+    func `low transfers are not starved by endless high quality`(seeds: Range<UInt64>, duration: Double) {
         var scenario = Simulation.Scenario(name: "high for \(duration) s", duration: duration)
         scenario.weather = { _ in Weather(capacity: 20 * Self.megabit) }
         scenario.high = (0, 25_000_000, 0)
         let all = run(scenario, seeds: seeds)
-        show("standstill", all.map(\.longestStandstill))
-        #expect(all.allSatisfy { $0.longestStandstill <= 60 })
+        show("standstill", all.map(\.maxStandstill))
+        #expect(all.allSatisfy { $0.maxStandstill <= 60 })
         #expect(all.allSatisfy { $0.share >= 0.9 })
     }
 }

@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import NetworkControl
 
-/// What wants to travel: a backlog behind the dispatcher, files that end, fail and come back, and what is of high quality.
+/// The traffic: a backlog behind the dispatcher, files that end, fail and come back, and high transfers.
 extension Simulation {
     // MARK: Dispatcher
 
@@ -22,7 +22,7 @@ extension Simulation {
                 if isOffline { figures.probes.append(now) }
                 let rejected = figures.rejected
                 begin(server, qos, weather)
-                // What was refused is not sent again in the same moment.
+                // A refused transfer is not sent again in the same step.
                 if isOffline || figures.rejected > rejected { break }
             }
         }
@@ -69,12 +69,14 @@ extension Simulation {
         let isDead = weather.capacity <= 0
         let reused = isDead ? nil : self.connections[server]?.popLast()
         let connecting = isDead ? (weather.refuses ? 0 : 1) : reused == nil ? 2 * weather.rtt : 0
-        fluid.flows.append(
-            Flow(
-                id: id, server: server, qos: qos, size: size, worker: Int(number % 2), offset: offset, began: now,
-                phase: connecting > 0 ? .connecting(until: now + connecting) : .body, connectTime: connecting,
-                firstWindow: reused ?? FluidNetwork.firstWindow, window: reused ?? FluidNetwork.firstWindow,
-                progressAt: progressAt))
+        var flow = Flow(id: id, server: server, qos: qos, size: size, began: now)
+        flow.worker = Int(number % 2)
+        flow.offset = offset
+        flow.progressAt = progressAt
+        flow.connectTime = connecting
+        if connecting > 0 { flow.phase = .connecting(until: now + connecting) }
+        if let reused { flow.reuse(window: reused) }
+        fluid.flows.append(flow)
     }
 
     mutating func finish(_ weather: Weather) {
@@ -82,7 +84,7 @@ extension Simulation {
         for index in fluid.flows.indices {
             let flow = fluid.flows[index]
             if flow.qos.serviceClass == .low {
-                figures.longestStandstill = max(figures.longestStandstill, now - flow.progressAt)
+                figures.maxStandstill = max(figures.maxStandstill, now - flow.progressAt)
             }
             switch flow.phase {
             case .connecting(let until) where now >= until:
@@ -125,7 +127,8 @@ extension Simulation {
         network.ended(flow.id, to: keys[flow.server], outcome: .unreachable(reason: reason), now: clock)
     }
 
-    /// The kernel sends again after 0.3 s, and doubles that: what sat the outage out goes on at the next such time.
+    /// The kernel sends again after 0.3 s, and doubles that: a transfer that survived the outage resumes at
+    /// the next such time.
     mutating func comeBack(outage: Double) {
         var wait = 0.3
         while wait < outage { wait *= 2 }
@@ -189,7 +192,7 @@ extension Simulation {
         return CommandID(high: number, low: number)
     }
 
-    /// Mean 1, σ 0.8: two of Box and Muller's without Foundation, by the sum of twelve.
+    /// A log-normal number of mean 1 and σ 0.8, from the sum of twelve uniform ones: it needs no Foundation.
     mutating func logNormal() -> Double {
         var sum = -6.0
         for _ in 0..<12 { sum += random.fraction() }

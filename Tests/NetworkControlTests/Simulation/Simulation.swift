@@ -5,30 +5,31 @@ import Testing
 
 @testable import NetworkControl
 
-/// A shared link, two workers and a dispatcher on a virtual clock, governed by the network controller. Everything random comes
-/// from the seed.
+/// A shared link, two workers and a dispatcher on a virtual clock, under the network controller. All chance
+/// comes from the seed.
 struct Simulation {
     struct Scenario: Sendable {
         var name: String
         var duration = 60.0
         var servers = [Server()]
-        /// Mean size of the files that begin at a moment, in place of the servers' own; 0: empty ones.
+        /// Mean size of the files that begin at a time, instead of the servers' sizes; 0: empty files.
         var fileSize: (@Sendable (Double) -> Double)?
         var weather: @Sendable (Double) -> Weather = { _ in Weather() }
-        /// High quality: its server, size in bytes, and every so many seconds; 0 seconds: one after the other.
+        /// High transfers: their server, size in bytes, and the seconds between them; 0 seconds: one after
+        /// the other.
         var high: (server: Int, size: Double, every: Double)?
-        /// Seconds that count for nothing.
+        /// Seconds that are not counted.
         var warmUp = 0.0
-        /// Low transfers that begin; nil: without end.
+        /// Number of low transfers; nil: without end.
         var files: Int?
         var policy = NetworkPolicy()
         var tuning = ConcurrencyController.Tuning()
-        /// Not as measured, but always so many.
+        /// A fixed limit instead of the measured one.
         var fixed: Int?
     }
 
     struct Figures: Sendable {
-        /// Bytes that arrived after the warm-up, and that could have.
+        /// Bytes that arrived after the warm-up, and bytes that could have arrived.
         var moved = 0.0
         var possible = 0.0
         var movedByServer: [Double] = []
@@ -36,22 +37,22 @@ struct Simulation {
         /// Levels entered, with their time.
         var levels: [(at: Double, level: LinkLevel)] = []
         var probes: [Double] = []
-        var waves: [Double] = []
-        /// Seconds of each high transfer against its seconds alone.
+        var lastCuts: [Double] = []
+        /// Duration of each high transfer divided by its duration alone.
         var slowdowns: [Double] = []
         var resent = 0.0
         var requests = 0
         var rejected = 0
         var lateRejected = 0
         var lateRequests = 0
-        var longestStandstill = 0.0
+        var maxStandstill = 0.0
         /// When low transfers ended.
         var finished: [Double] = []
-        /// Goodput of each tick, to find recoveries in.
+        /// Goodput of each tick, in which recoveries are found.
         var rates: [(at: Double, rate: Double)] = []
         var estimates: [(at: Double, estimate: Double)] = []
 
-        /// Low transfers that ended, per second of a time.
+        /// Low transfers that ended per second, in a range of time.
         func finished(in time: Range<Double>) -> Double {
             Double(finished.count { time.contains($0) }) / (time.upperBound - time.lowerBound)
         }
@@ -59,7 +60,7 @@ struct Simulation {
         var share: Double { moved / max(possible, 1) }
         var meanLimit: Double { Double(limits.reduce(0, +)) / Double(max(limits.count, 1)) }
 
-        /// Seconds from `start` until a second at the share of the capacity.
+        /// Seconds from `start` until a second with the mean rate `rate`.
         func recovery(from start: Double, to rate: Double) -> Double {
             let recent = rates.filter { $0.at > start }
             for index in recent.indices.dropFirst(3) {
@@ -91,7 +92,7 @@ struct Simulation {
     var began = 0
     /// Idle connections of each server, by their windows.
     var connections: [Int: [Double]] = [:]
-    /// Cut ones wait to go on; their offset, size and last progress.
+    /// Cut transfers that wait to be resumed.
     var released: [Int: [(id: CommandID, size: Double, offset: Double, qos: QualityOfService, progressAt: Double)]] =
         [:]
     var highPending: [(at: Double, id: CommandID)] = []
@@ -101,17 +102,17 @@ struct Simulation {
     var blackoutBegan: Double?
     var lastLevel = LinkLevel.unknown
     var highStarted: [CommandID: Double] = [:]
-    /// What the simulation itself saw of each server since the last tick, and between the two before it: what must hold is
-    /// not asked of those who are to hold it.
+    /// The simulation's own figures of each server since the last tick, and between the two before it. The
+    /// invariants are checked by these, not by the controller's figures.
     var seen: [Seen]
     var seenBefore: [Seen]
 
     struct Seen {
-        /// Most transfers of middle and low quality at once, and how many have ended.
+        /// The highest number of transfers of middle and low quality at once, and how many have ended.
         var peak = 0
         var ended = 0
         var steps = 0
-        /// With high quality under way.
+        /// Steps with high quality under way.
         var highSteps = 0
     }
 
@@ -254,9 +255,9 @@ struct Simulation {
         check(before)
         seenBefore = seen
         seen = seen.map { _ in Seen() }
-        // Who was cut and waits stands still as well.
+        // A transfer that was cut and waits stands still too.
         for one in released.values.joined() where one.qos.serviceClass == .low {
-            figures.longestStandstill = max(figures.longestStandstill, now - one.progressAt)
+            figures.maxStandstill = max(figures.maxStandstill, now - one.progressAt)
         }
         let key = keys[0]
         figures.rates.append((now, (moved - movedBefore) / 0.25))
@@ -274,11 +275,11 @@ struct Simulation {
         guard network.level(of: keys[0]) != .offline, new.orders.contains(where: { !ordered.contains($0.id) }) else {
             return
         }
-        if let last = figures.waves.last, now - last < 4.999 { complain("two waves, the first at \(last) s") }
-        figures.waves.append(now)
+        if let last = figures.lastCuts.last, now - last < 4.999 { complain("two waves, the first at \(last) s") }
+        figures.lastCuts.append(now)
     }
 
-    /// What must hold in every scenario, whatever the seed.
+    /// Checks the invariants of every scenario and seed.
     mutating func check(_ before: [LinkKey: LinkController]) {
         for (key, link) in network.links where key.destination != nil {
             let limit = link.concurrency.limit
@@ -292,7 +293,7 @@ struct Simulation {
                 complain("the limit rose from \(old) without saturation")
             }
             if recent.highSteps == recent.steps { complain("a tick of high quality raised the limit") }
-            if link.lastTick.isSteered { complain("a tick with pacing raised the limit") }
+            if link.lastInterval.isSteered { complain("a tick with pacing raised the limit") }
         }
         let isOffline = network.level(of: keys[0]) == .offline
         if isOffline, let since = [figures.probes.last, figures.levels.last?.at].compactMap({ $0 }).max() {

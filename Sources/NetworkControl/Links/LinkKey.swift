@@ -1,10 +1,11 @@
 package import Commands
 
-/// Names a link: a destination and a direction, or the host's own uplink above the destinations that share it.
+/// Names a link: a destination and a direction, or the host's own uplink above the destinations that share
+/// it.
 package struct LinkKey: Hashable, Sendable {
     package enum Scope: Hashable, Sendable {
         case destination(Destination)
-        /// Everything that leaves by one default route, which the caller names; the main one has the empty name.
+        /// All that leaves by one default route. The caller names it; the main one has the empty name.
         case uplink(String)
     }
 

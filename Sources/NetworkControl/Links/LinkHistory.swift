@@ -1,13 +1,13 @@
-/// What the next coordinator should know of a link, so that it can tell degraded from always so. Worth a row of the store
-/// when a level changes and once a minute.
+/// A record of a link for the next coordinator, which can then tell a degraded link from one that was always
+/// slow. It is stored when a level changes and once a minute.
 package struct LinkHistory: Sendable, Equatable {
-    /// Bytes per second, and how few transfers they take.
+    /// Bytes per second, and the smallest number of transfers that carried them.
     package var reference: Double
     package var flows: Int
     package var limit: Int
-    /// Why it is offline; nil where it is not.
+    /// Why the link is offline; nil where it is not.
     package var offline: String?
-    /// How it stood, where that is not long ago.
+    /// The level and its reason, where they are not old.
     package var level: LinkLevel?
     package var reason: String?
 

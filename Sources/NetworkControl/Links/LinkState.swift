@@ -5,13 +5,14 @@ package struct LinkState: Sendable, Equatable {
     package var key: LinkKey
     package var level: LinkLevel
     /// A person set it offline.
-    package var isForced: Bool
+    package var isForced = false
     /// Transfers of middle and low quality that may run at once.
-    package var limit: Int
-    package var inFlight: Int
-    package var highInFlight: Int
-    /// Bytes per second: measured in the last tick, what the link carries by ``GoodputEstimator``, and the reference.
-    package var rate: Double
+    package var limit = 0
+    package var inFlight = 0
+    package var highInFlight = 0
+    /// Bytes per second in the last interval.
+    package var rate = 0.0
+    /// Bytes per second that the link carries by ``GoodputEstimator``, and the reference.
     package var goodput: Double?
     package var reference: Double?
     package var srtt: Duration?
@@ -19,11 +20,19 @@ package struct LinkState: Sendable, Equatable {
     package var baseRTT: Duration?
     /// One plain sentence with the measure and the threshold.
     package var reason: String
-    /// What will lift it; nil where nothing holds anybody back.
+    /// The condition that lifts the level; nil where nothing is held back.
     package var remedy: String?
     /// When the level was entered.
     package var since: MonotonicTime
     package var nextProbe: MonotonicTime?
-    /// Of the destination, on its way up; nil where commands flow.
+    /// Of the destination, on the link up; nil while it is closed.
     package var circuitBreaker: CircuitBreakerState?
+
+    init(key: LinkKey, level: LinkLevel, _ explanation: LinkExplanation) {
+        self.key = key
+        self.level = level
+        reason = explanation.reason
+        remedy = explanation.remedy
+        since = explanation.since
+    }
 }

@@ -1,12 +1,12 @@
 package import Host
 
-/// What holds a quality back on a link, for `explain`.
+/// The reason why commands of a quality wait for a link, for `explain`.
 package struct LinkWaitReason: Sendable, Equatable {
-    /// Which link, how it stands by which measure, and what it allows.
+    /// Which link, its level by which measure, and what that allows.
     package var sentence: String
-    /// When it began; nil where nothing began.
+    /// Since when it holds; nil where it did not begin at a known time.
     package var since: MonotonicTime?
-    /// What will lift it; nil where nobody can say.
+    /// The condition that lifts it; nil where that is not known.
     package var remedy: String?
 
     package init(sentence: String, since: MonotonicTime? = nil, remedy: String? = nil) {

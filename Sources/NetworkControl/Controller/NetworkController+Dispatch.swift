@@ -1,0 +1,153 @@
+package import Commands
+package import Host
+
+/// Questions of the dispatcher before it offers commands, and reports of its offers.
+extension NetworkController {
+    // MARK: Before an offer
+
+    /// Whether commands of a quality may go: by a person's word, the link, and the destination's circuit
+    /// breaker. ``LinkAllowance`` says how many of them.
+    package func availability(of qos: QualityOfService, to key: LinkKey, now: MonotonicTime) -> LinkAvailability {
+        if let destination = key.destination, overrides[destination]?.isOffline == true { return .heldOffline }
+        // A person sets the hours, so they bind the floor too, which levels do not.
+        if qos == .background, isOutOfHours(key) { return .outOfHours }
+        guard let link = links[key] else {
+            // The next tick makes the link, and then it is probed.
+            if missingRoute(key) != nil { return .offline }
+            return isCircuitBreakerClosed(key) ? .available : .circuitBreaker
+        }
+        if link.isForcedOffline { return .heldOffline }
+        let isClosed = link.circuitBreaker.isClosed
+        guard isClosed || link.circuitBreaker.isProbeDue(now: now) else { return .offline }
+        guard isCircuitBreakerClosed(key) else { return .circuitBreaker }
+        return isClosed ? .available : .probe
+    }
+
+    private func isCircuitBreakerClosed(_ key: LinkKey) -> Bool {
+        guard !circuitBreakers.isEmpty, let destination = key.destination else { return true }
+        return circuitBreakers[destination]?.isClosed ?? true
+    }
+
+    /// The destination has answered or taken bytes, and has not failed since. Files need no proof.
+    package func isProven(_ key: LinkKey) -> Bool {
+        let isFile = key.destination?.isFile == true
+        guard let link = links[key] else { return isFile }
+        return (link.hasAnswered || isFile) && !link.circuitBreaker.isFailing
+    }
+
+    /// The last attempts to reach the destination failed.
+    package func isFailing(_ key: LinkKey) -> Bool { links[key]?.circuitBreaker.isFailing ?? false }
+
+    /// `background` may not begin there now.
+    package func isOutOfHours(_ key: LinkKey) -> Bool {
+        let hours = key.destination.flatMap { policy.destinations[$0]?.backgroundHours }
+        return hours.map { !$0.contains(minute: minuteOfDay) } ?? false
+    }
+
+    /// When the next probe may go to a destination; nil where none is needed, or one is under way.
+    package func nextProbe(of key: LinkKey) -> MonotonicTime? {
+        guard links[key]?.isForcedOffline != true else { return nil }
+        // If both circuit breakers hold commands back, the later time counts.
+        return [links[key]?.circuitBreaker.nextProbe, key.destination.flatMap { circuitBreakers[$0]?.nextProbe }]
+            .compactMap { $0 }.max()
+    }
+
+    // MARK: Allowances
+
+    /// Writes into an allowance how many requests the server takes at once, as known at this moment.
+    package func fill(_ allowance: inout LinkAllowance, of key: LinkKey, now: MonotonicTime) {
+        // Files are written by as many threads as their file system has.
+        guard key.destination?.isFile != true else { return }
+        let pushback = links[key]?.pushback ?? PushbackLimit()
+        allowance.pushback = pushback.isPausing(now: now) ? 0 : pushback.isBarred ? pushback.limit : nil
+        allowance.slowStart = pushback.limit
+    }
+
+    /// The allowance of a link of which nothing is known yet.
+    package func firstAllowance(of key: LinkKey) -> LinkAllowance {
+        let isLocal = key.destination.map { route(of: $0) == .local } ?? false
+        var allowance = LinkAllowance(level: .unknown, limit: 0, lowLimit: 0)
+        allowance.maxConcurrency = key.destination.flatMap { policy.destinations[$0]?.maxConcurrency }
+        allowance.limit = policy.fixedConcurrency ?? (isLocal ? policy.globalLimit : tuning.initial)
+        allowance.uplink = uplink(of: key)
+        let above = allowance.uplink.flatMap { links[$0]?.level } ?? .unknown
+        if above > .good {
+            allowance.limit = min(allowance.limit, max(policy[above].limit, 1))
+            allowance.uplinkLimit = max(policy[above].limit, 1)
+            for qos in QualityOfService.allCases where policy[above][qos].strictness >= PolicyVerb.pause.strictness {
+                allowance.blocked.insert(qos)
+            }
+        }
+        allowance.lowLimit = allowance.limit
+        return allowance
+    }
+
+    // MARK: Offers
+
+    /// How many commands of each quality wait for a link.
+    package mutating func setWaiting(_ counts: [QualityOfService: Int], for key: LinkKey, now: MonotonicTime) {
+        let before = waiting[key]
+        waiting[key] = counts.values.contains { $0 > 0 } ? counts : nil
+        // The next tick of a link that runs transfers needs the number; of another, only whether commands
+        // wait.
+        if waiting[key] != nil, before == nil { _ = touch(key, now: now) }
+    }
+
+    /// The command goes out; while a circuit breaker is open, it is the probe.
+    package mutating func offered(_ id: CommandID, to key: LinkKey, now: MonotonicTime) {
+        _ = touch(key, now: now)
+        links[key]?.sent(id, now: now)
+        links[key]?.circuitBreaker.offered(id, now: now)
+        if let destination = key.destination { circuitBreakers[destination]?.offered(id, now: now) }
+    }
+
+    /// High quality became runnable: other transfers yield before it has sent a byte.
+    /// - Parameter bytes: what it will send; nil where unknown.
+    /// - Returns: nil where no transfer has to yield, or all have yielded already.
+    package mutating func announce(
+        _ id: CommandID, to key: LinkKey, qos: QualityOfService, bytes: Int64?, now: MonotonicTime
+    ) -> NetworkDecisions? {
+        guard qos.serviceClass == .high, transfers[id] == nil else { return nil }
+        announced[id] = AnnouncedTransfer(key: key, qos: qos, bytes: bytes, announcedAt: now)
+        let mustYield = touch(key, now: now).contains {
+            guard let link = links[$0], link.planner.since == nil, let snapshot = snapshots[$0], snapshot.inFlight > 0,
+                link.isSaturated(now: now)
+            else { return false }
+            // A short transfer is not worth a decision, unless the level itself slows lower quality down.
+            let capacity = link.capacity(now: now)
+            return link.level > .good
+                || link.planner.isLosing(
+                    preemptionInput($0, link, snapshot, capacity: capacity, now: now), policy.preemption)
+        }
+        return mustYield ? decide(now: now) : nil
+    }
+
+    // MARK: Cuts for slots
+
+    /// Ends transfers of low QoS because a higher class needs their slots.
+    /// - Parameter ids: of transfers that may be cut.
+    package mutating func preempt(_ ids: [CommandID], reason: String, now: MonotonicTime) -> NetworkDecisions? {
+        let new = ids.filter { orders[$0] == nil && transfers[$0] != nil }
+        guard !new.isEmpty else { return nil }
+        order(new, .cut, reason, nil, now: now)
+        return decide(now: now)
+    }
+
+    /// Resumable transfers of low QoS that may be cut for a slot, in the order of the cuts, without those
+    /// that were cut already.
+    /// - Parameter destination: nil for all.
+    package func preemptible(at destination: Destination? = nil) -> [TransferSample] {
+        let samples = transfers.values.lazy.map(\.sample).filter { sample in
+            (destination == nil || sample.destination == destination) && sample.isResumable
+        }
+        return PreemptionPlanner.victims(samples.filter { orders[$0.id] == nil })
+    }
+
+    /// Cuts that have not taken effect yet.
+    /// - Parameter destination: nil for all.
+    package func pendingCuts(at destination: Destination? = nil) -> Int {
+        orders.values.count { order in
+            order.verb == .cut && (destination == nil || transfers[order.id]?.sample.destination == destination)
+        }
+    }
+}

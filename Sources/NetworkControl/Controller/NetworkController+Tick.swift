@@ -1,0 +1,113 @@
+internal import Commands
+package import Host
+
+/// The tick, 4 times a second.
+extension NetworkController {
+    /// Idle links that one tick looks at.
+    private static let idleLinksPerTick = 32
+    /// How long each tick looks at a link after its last transfer: contention ends, and pauses are lifted.
+    private static let activityTimeout: Duration = .seconds(5)
+    private static let announcementTimeout: Duration = .seconds(5)
+    /// After a longer gap the caller stood still: what was measured meanwhile is not the links' doing.
+    private static let maxTickGap: Duration = .seconds(2)
+    /// A link that was not used for this time is forgotten.
+    private static let idleLifetime: Duration = .seconds(900)
+
+    /// Destinations behind one uplink that have transfers.
+    private struct UplinkLoad {
+        var count = 0
+        /// The transfers of each destination wait in a queue.
+        var areQueued = true
+        /// They wait in a queue or lose packets: the uplink may be what holds them back.
+        var areHeldBack = true
+    }
+
+    /// Takes in what was reported since the last tick. Call it 4 times a second. It looks at the links that
+    /// have transfers or had some lately, at those on which something has happened, and at some of the others
+    /// in turn.
+    package mutating func tick(now: MonotonicTime) -> NetworkDecisions {
+        if let lastTick, now - lastTick > Self.maxTickGap {
+            for key in links.keys { links[key]?.intervalBuilder = LinkIntervalBuilder(now: now) }
+        }
+        lastTick = now
+        for (worker, record) in workers where now - record.reportedAt > Self.workerTimeout * 10 { workerLost(worker) }
+        announced = announced.filter { now - $0.value.announcedAt < Self.announcementTimeout }
+        refreshSnapshots(now: now)
+        for key in snapshots.keys { recentlyActive[key] = now + Self.activityTimeout }
+        var keys = touched.union(ring.next(Self.idleLinksPerTick))
+        for (key, until) in recentlyActive {
+            if until < now { recentlyActive[key] = nil } else { keys.insert(key) }
+        }
+        touched = []
+        for key in keys { if let uplink = uplink(of: key) { keys.insert(uplink) } }
+        examined = Self.ordered(keys.filter { links[$0] != nil })
+        let uplinkLoads = uplinkLoads()
+        for key in examined { advance(key, uplinkLoads, now: now) }
+        var decisions = decide(examined.filter { links[$0] != nil }, now: now)
+        decisions.forgotten = forgotten
+        forgotten = []
+        return decisions
+    }
+
+    private mutating func advance(_ key: LinkKey, _ uplinkLoads: [LinkKey: UplinkLoad], now: MonotonicTime) {
+        guard var link = links.removeValue(forKey: key) else { return }
+        let snapshot = snapshots[key] ?? LinkSnapshot()
+        link.follow(snapshot, now: now)
+        if !snapshot.transfers.isEmpty || waiting[key] != nil { link.lastUsed = now }
+        if now - link.lastUsed > Self.idleLifetime, isForgettable(link) {
+            forget(key)
+            return
+        }
+        if link.level == .unknown, link.circuitBreaker.isClosed, !isActive(key) {
+            links[key] = link
+            return
+        }
+        if link.circuitBreaker.tick(chance: jitter.chance(), now: now) == .closed { link.reopened(now: now) }
+        let isAwaited = hasWaiting(key) { $0.serviceClass != .high }
+        let interval = link.intervalBuilder.close(
+            snapshot, isAwaited: isAwaited, baseRTT: link.estimator.baseRTT, now: now)
+        if let interval {
+            // If several destinations share an uplink and all of them see a queue, the queue is the uplink's:
+            // it is full, and more transfers of one destination only take from the others. Left alone, each
+            // would climb to its maximum, because its own share rises with every step.
+            let above = uplink(of: key).flatMap { uplinkLoads[$0] }
+            link.observe(
+                interval, maxLimit: maxLimit(of: link), mayRise: above.map { $0.count < 2 || !$0.areQueued } ?? true,
+                mayFall: key.destination != nil || uplinkLoads[key]?.areHeldBack == true, now: now)
+        }
+        if !snapshot.hasFlow { link.intervalBuilder.idle(now: now) }
+        if key.destination != nil, snapshot.hasFlow {
+            _ = link.circuitBreaker.silent(
+                for: now - link.intervalBuilder.lastBytes, srtt: snapshot.medianRTT, chance: jitter.chance(), now: now)
+        }
+        links[key] = link
+    }
+
+    private mutating func forget(_ key: LinkKey) {
+        remove(key)
+        for worker in workers.keys {
+            for serviceClass in ServiceClass.allCases {
+                workers[worker]?.bytes[CounterKey(link: key, serviceClass: serviceClass)] = nil
+            }
+        }
+        forgotten.append(key)
+    }
+
+    /// The link is good, or its circuit breaker is open and no command has asked for it since. A link that a
+    /// person holds offline stays.
+    private func isForgettable(_ link: LinkController) -> Bool {
+        guard !link.isForcedOffline else { return false }
+        return !link.circuitBreaker.isClosed || link.level <= .good && published[link.key] ?? .unknown <= .good
+    }
+
+    private func uplinkLoads() -> [LinkKey: UplinkLoad] {
+        var loads: [LinkKey: UplinkLoad] = [:]
+        for (key, snapshot) in snapshots where !snapshot.transfers.isEmpty {
+            guard let link = links[key], let uplink = uplink(of: key) else { continue }
+            loads[uplink, default: UplinkLoad()].count += 1
+            if !link.hasQueue { loads[uplink]?.areQueued = false }
+            if !link.hasQueue, link.lastInterval.loss < 0.01 { loads[uplink]?.areHeldBack = false }
+        }
+        return loads
+    }
+}
