@@ -167,7 +167,8 @@ let package = Package(
             path: "Tests/Support", exclude: ["Script/SCRIPT.md"], swiftSettings: swiftSettings),
         // Changes the routes of a network namespace, which a process enters before its first thread.
         .executableTarget(
-            name: "RouteProbe", dependencies: ["Commands", "Coordination", "NetworkControl", "ZeroMQ", "CLinux"],
+            name: "RouteProbe",
+            dependencies: ["Commands", "Coordination", "Host", "NetworkControl", "ZeroMQ", "CLinux"],
             path: "Tests/Tools/RouteProbe", swiftSettings: swiftSettings),
         tests("Host", ["Host", "TestSupport"]),
         tests("ZeroMQ", ["ZeroMQ", "TestSupport"]),

@@ -1,10 +1,11 @@
 internal import Commands
+internal import Host
 internal import NetworkControl
 internal import Store
 
 extension Admission {
-    /// What is in flight, and what the budget of probes lets go.
-    func fill(_ host: inout Host, now: Int64) {
+    /// Fills in the slots in flight, and whether the budget lets a probe go.
+    func fill(_ host: inout Host, now: MonotonicTime) {
         host.held = counts.total.others
         host.heldHigh = counts.total.high
         host.linked = counts.linked.others
@@ -13,8 +14,8 @@ extension Admission {
         host.mayTryNew = probes.admits(isFailing: false, slots: host.slots, now: now)
     }
 
-    /// What bounds commands of one destination and quality of service.
-    func load(_ key: ReadyKey, _ links: borrowing LinkAdmission, now: Int64) -> Load {
+    /// The bounds for commands of one destination and quality of service.
+    func load(_ key: ReadyKey, _ links: borrowing LinkAdmission, now: MonotonicTime) -> Load {
         guard key.destination != .none else {
             var load = Load()
             load.isLinked = false
@@ -35,6 +36,6 @@ extension Admission {
 }
 
 extension Admission.Wait {
-    /// It binds every class.
+    /// The rule binds every class.
     var isServerLimit: Bool { rule == .maxConcurrency || rule == .pushback }
 }

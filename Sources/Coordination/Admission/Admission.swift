@@ -1,19 +1,22 @@
 internal import Commands
+internal import Host
 internal import NetworkControl
 internal import Store
 
-/// Decides whether a command may start: the only component that does. A worker starts what it is offered, if its claim succeeds.
-/// Pure: told the time, and what links allow.
+/// Decides whether a command may start: the only component that does. A worker starts every offered command
+/// whose claim succeeds. Pure: the time and the allowances of links are passed in.
 ///
-/// Two kinds of bounds. What the server takes and what a person sets (`maxConcurrency`, pauses, hours) binds every class, high
-/// QoS first. What the link can carry (the controller's limit) binds middle and low QoS only, because high QoS has slots and
-/// bandwidth of its own. An offline link admits its probe alone, whatever the class.
+/// There are two kinds of bounds. The limits of the server and of people (`maxConcurrency`, pauses, hours)
+/// bind every class, high QoS first. The capacity of the link (the controller's limit) binds middle and low
+/// QoS only, because high QoS has slots and bandwidth of its own. An offline link admits only its probe,
+/// whatever the class.
 ///
-/// Fairness: while other destinations have ready work, none holds more than three quarters of the slots; ``ReadyQueue`` offers
-/// each free slot to the destination that holds the fewest. Where all slots are taken, a destination without any takes one of
-/// the few extra slots of each worker, so that its first command starts at once.
+/// Fairness: while other destinations have ready work, none holds more than three quarters of the slots;
+/// ``ReadyQueue`` offers each free slot to the destination that holds the fewest. Where all slots are taken,
+/// a destination without any takes one of the few extra slots of each worker, so that its first command
+/// starts at once.
 package struct Admission: Sendable {
-    /// The load of one destination, and what bounds it.
+    /// The load of one destination, and its bounds.
     struct Load: Sendable, Equatable {
         var held = SlotCounts.Held()
         var passage = LinkAvailability.available
@@ -22,7 +25,7 @@ package struct Admission: Sendable {
         var heldByUplink = 0
         /// It has answered, and has not failed since.
         var isProven = true
-        /// Its last attempt failed; where it is false and ``isProven`` too, it was never tried.
+        /// Its last attempt failed. Where this and ``isProven`` are false, it was never tried.
         var isFailing = false
         var isPaused = false
         /// Commands without a destination have no link.
@@ -33,9 +36,9 @@ package struct Admission: Sendable {
     struct Host: Sendable, Equatable {
         /// Ordinary slots of middle and low QoS in all workers together.
         var slots = 64
-        /// Offers that workers hold ahead of their slots count as well, where operations are short.
+        /// With the offers that workers hold ahead of their slots, where operations are short.
         var window = 64
-        /// Held by middle and low QoS, and by high QoS, wherever they go.
+        /// Held by middle and low QoS, and by high QoS, for all destinations.
         var held = 0
         var heldHigh = 0
         /// Of middle and low QoS in flight to destinations with a link; and of high QoS.
@@ -55,7 +58,7 @@ package struct Admission: Sendable {
         init() {}
     }
 
-    /// What is asked.
+    /// A question to admission.
     struct Request: Sendable, Equatable {
         var qos: QualityOfService
         /// The floor of invariant 7: its class has waited too long behind others.
@@ -64,8 +67,8 @@ package struct Admission: Sendable {
         var isContested = false
     }
 
-    /// Extra slots of each worker, and those that it keeps for destinations which hold no slot at all. With two in all, the
-    /// second to fourth command of one newcomer take what the next newcomer needs.
+    /// Extra slots of each worker, and those that it keeps for destinations which hold no slot at all. With
+    /// two in all, the second to fourth command of one newcomer take what the next newcomer needs.
     package static let extraSlots = 4
     static let keptExtras = 2
     /// Extra slots of one destination.
@@ -119,8 +122,8 @@ package struct Admission: Sendable {
         return nil
     }
 
-    /// High QoS has as many slots as `network.maxTransfers` says; beyond that each destination has one, so that a slow one
-    /// which holds them all keeps no other waiting.
+    /// High QoS has as many slots as `network.maxTransfers` says; beyond that each destination has one, so
+    /// that a slow one which holds them all keeps no other waiting.
     private static func high(_ load: Load, _ host: Host) -> Verdict {
         if load.allowance.blocked.contains(.userInitiated), load.allowance.blocked.contains(.userInteractive) {
             return .waits(Wait(.level))
@@ -167,30 +170,30 @@ package struct Admission: Sendable {
             && host.freeExtras > keptExtras * host.workers
     }
 
-    // MARK: What is in flight
+    // MARK: In flight
 
-    /// A command takes a slot, of which the caller says what the verdict was.
-    mutating func began(_ grant: Grant, now: Int64) {
+    /// A command takes a slot as the verdict said.
+    mutating func began(_ grant: Grant, now: MonotonicTime) {
         counts.count(grant.destination, grant.serviceClass, isExtra: grant.isExtra, by: 1)
         if let isFailing = grant.probe { probes.began(isFailing: isFailing, now: now) }
     }
 
-    /// It leaves the slot.
-    mutating func ended(_ grant: Grant, isAnswered: Bool, now: Int64) {
+    /// The command leaves its slot.
+    mutating func ended(_ grant: Grant, isAnswered: Bool, now: MonotonicTime) {
         counts.count(grant.destination, grant.serviceClass, isExtra: grant.isExtra, by: -1)
         endProbe(grant, isAnswered: isAnswered, now: now)
     }
 
-    /// A probe has ended, or has shown that it is none any more.
-    mutating func endProbe(_ grant: Grant, isAnswered: Bool, now: Int64) {
+    /// A probe has ended, or has shown that it is not one any more.
+    mutating func endProbe(_ grant: Grant, isAnswered: Bool, now: MonotonicTime) {
         if let wasFailing = grant.probe { probes.ended(wasFailing: wasFailing, isAnswered: isAnswered, now: now) }
     }
 
     /// Failing destinations that may be tried now.
-    func freeProbes(slots: Int, now: Int64) -> Int { probes.free(slots: slots, now: now) }
+    func freeProbes(slots: Int, now: MonotonicTime) -> Int { probes.free(slots: slots, now: now) }
 
     /// When the next probe is paid for; nil where the end of another is awaited.
-    func nextProbe(slots: Int, now: Int64) -> Int64? {
+    func nextProbe(slots: Int, now: MonotonicTime) -> MonotonicTime? {
         probes.free(slots: slots) > 0 ? probes.nextToken(now: now) ?? now : nil
     }
 
@@ -198,7 +201,7 @@ package struct Admission: Sendable {
         self.pauses = PauseTable(pauses)
     }
 
-    /// What a command in flight takes up.
+    /// The slot of a command in flight, and its part of the budget for probes.
     struct Grant: Sendable {
         var destination: Destination
         var serviceClass: ServiceClass

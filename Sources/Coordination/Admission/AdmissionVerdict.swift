@@ -1,7 +1,7 @@
 internal import Commands
 
 extension Admission {
-    /// What a command that may start takes up.
+    /// The slot that a command takes when it starts.
     package enum Slot: Sendable, Equatable {
         /// One of the slots of its class.
         case ordinary
@@ -17,7 +17,7 @@ extension Admission {
     /// Why a command may not start.
     package struct Wait: Sendable, Equatable {
         package var rule: Rule
-        /// What is measured now, and what it must be below; nil where the rule counts nothing.
+        /// The value now, and the limit that it must be below; nil where the rule counts nothing.
         package var measured: Int?
         package var limit: Int?
 
@@ -28,7 +28,7 @@ extension Admission {
         }
     }
 
-    /// The rules, in the order in which they are asked.
+    /// The rules, in the order in which they are applied.
     package enum Rule: String, Sendable, CaseIterable {
         /// A person has paused the quality of service, or the destination.
         case pause
@@ -40,21 +40,21 @@ extension Admission {
         case offline
         /// The circuit breaker of the destination is open.
         case circuitBreaker
-        /// The level of the link lets this quality of service begin nothing.
+        /// At this level of the link, no command of this quality of service may start.
         case level
         /// A person's `maxConcurrency`.
         case maxConcurrency
         /// The server takes no more at once (429, 503).
         case pushback
-        /// The server has refused nothing yet, and has not shown that it takes more at once.
+        /// The server has refused no command yet, and has not shown that it takes more at once.
         case slowStart
         /// The controller's limit of the link.
         case linkLimit
         /// The limit that all links of an uplink share.
         case uplinkLimit
-        /// Destinations that fail are tried as often as they may be, together.
+        /// The destinations that fail are already tried as often as the budget allows, together.
         case probes
-        /// Destinations that have never answered hold as many slots as they may, together.
+        /// The destinations that have never answered already hold as many slots as they may, together.
         case untried
         /// The destination holds three quarters of all slots, and others have ready work.
         case fairShare

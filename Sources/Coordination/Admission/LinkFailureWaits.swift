@@ -1,22 +1,23 @@
 internal import Commands
 internal import HeapModule
+internal import Host
 
-/// Commands that a failure of the link has released, uncharged: each waits 1 s × 2ⁿ, at most 60 s, ± 25 %, before it is
-/// offered again, so that a link which fails is not tried over and over by the same command. Pure.
+/// Commands that a failure of the link has released, uncharged. Each waits 1 s × 2ⁿ, at most 60 s, ± 25 %,
+/// before it is offered again, so that one command does not try a failing link over and over. Pure.
 ///
-/// The waits of a destination end as soon as it answers any command. They are kept in memory only: a coordinator that starts
-/// offers each command once at once.
+/// The waits of a destination end as soon as it answers any command. They are in memory only: a new
+/// coordinator offers each command at once.
 struct LinkFailureWaits: Sendable {
     private struct Entry: Sendable {
         var destination: Destination
         /// Failures in a row.
         var failures: Int
-        /// In nanoseconds of the monotonic clock; nil: it was offered again and has not ended.
-        var until: Int64?
+        /// End of the wait; nil while the command is offered again.
+        var until: MonotonicTime?
     }
 
     private struct Due: Sendable, Comparable {
-        var at: Int64
+        var at: MonotonicTime
         var id: CommandID
 
         static func < (left: Self, right: Self) -> Bool { (left.at, left.id) < (right.at, right.id) }
@@ -26,18 +27,18 @@ struct LinkFailureWaits: Sendable {
     private var byDestination: [Destination: Set<CommandID>] = [:]
     private var dues = Heap<Due>()
 
-    static let shortest: Int64 = 1_000_000_000
-    static let longest: Int64 = 60_000_000_000
+    static let minWait: Duration = .seconds(1)
+    static let maxWait: Duration = .seconds(60)
     static let jitter = 0.25
 
     /// - Parameter chance: in 0..<1.
-    static func wait(afterFailures failures: Int, chance: Double) -> Int64 {
-        let plain = min(shortest << Int64(min(max(failures - 1, 0), 6)), longest)
-        return Int64(Double(plain) * (1 + jitter * (2 * chance - 1)))
+    static func wait(afterFailures failures: Int, chance: Double) -> Duration {
+        let plain = min(minWait * (1 << min(max(failures - 1, 0), 6)), maxWait)
+        return plain * (1 + jitter * (2 * chance - 1))
     }
 
     /// The link failed the command.
-    mutating func failed(_ id: CommandID, to destination: Destination, chance: Double, now: Int64) {
+    mutating func failed(_ id: CommandID, to destination: Destination, chance: Double, now: MonotonicTime) {
         let failures = (entries[id]?.failures ?? 0) + 1
         let until = now + Self.wait(afterFailures: failures, chance: chance)
         entries[id] = Entry(destination: destination, failures: failures, until: until)
@@ -48,7 +49,7 @@ struct LinkFailureWaits: Sendable {
         }
     }
 
-    /// It must not be offered yet.
+    /// The command must not be offered yet.
     func holds(_ id: CommandID) -> Bool { entries[id]?.until != nil }
 
     /// The commands of a destination that wait.
@@ -56,8 +57,9 @@ struct LinkFailureWaits: Sendable {
         (byDestination[destination] ?? []).filter { entries[$0]?.until != nil }
     }
 
-    /// Ends the waits that are over. - Returns: their commands.
-    mutating func takeDue(now: Int64) -> [CommandID] {
+    /// Ends the waits that are over.
+    /// - Returns: their commands.
+    mutating func takeDue(now: MonotonicTime) -> [CommandID] {
         var ids: [CommandID] = []
         while let due = dues.min, due.at <= now {
             dues.removeMin()
@@ -69,12 +71,13 @@ struct LinkFailureWaits: Sendable {
     }
 
     /// When the next wait is over; nil while none is.
-    var nextDue: Int64? { dues.min?.at }
+    var nextDue: MonotonicTime? { dues.min?.at }
 
-    /// It goes out, as a probe.
+    /// The command is offered as a probe.
     mutating func offered(_ id: CommandID) { if entries[id] != nil { entries[id]?.until = nil } }
 
-    /// The destination has answered: no command waits for it any more. - Returns: those that did.
+    /// The destination has answered: no command waits for it any more.
+    /// - Returns: the commands that waited.
     mutating func answered(_ destination: Destination) -> [CommandID] {
         guard let ids = byDestination.removeValue(forKey: destination) else { return [] }
         var waited: [CommandID] = []
@@ -82,7 +85,7 @@ struct LinkFailureWaits: Sendable {
         return waited
     }
 
-    /// The command has ended, or begins anew.
+    /// The command has ended or is not ready, or starts over.
     mutating func forget(_ id: CommandID) {
         guard let entry = entries.removeValue(forKey: id) else { return }
         byDestination[entry.destination]?.remove(id)

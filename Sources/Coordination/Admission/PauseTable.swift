@@ -2,7 +2,7 @@ internal import Commands
 internal import NetworkControl
 internal import Store
 
-/// What people have paused. Pure.
+/// The destinations and qualities of service that people have paused. Pure.
 struct PauseTable: Sendable, Equatable {
     private var everywhere: UInt8 = 0
     private var byDestination: [Destination: UInt8] = [:]

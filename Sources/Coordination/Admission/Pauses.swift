@@ -1,9 +1,10 @@
 package import Commands
 internal import Store
 
-/// Pauses as they stand in the settings: `pause.<quality or *>.<destination or *>` = since when.
+/// Pauses in the settings: the key is `pause.<quality or *>.<destination or *>`, the value the time when it
+/// was set.
 package enum Pauses {
-    /// Reads keys back; one that is not of this form pauses nothing.
+    /// Reads keys back. A key of another form pauses nothing.
     package static func parse(_ settings: [String: String]) -> [(destination: Destination?, qualities: UInt8)] {
         settings.keys.sorted().compactMap { key in
             let parts = key.dropFirst(SettingKey.pausePrefix.count).split(

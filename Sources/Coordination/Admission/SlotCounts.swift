@@ -1,17 +1,17 @@
 internal import Commands
 
-/// Slots that commands hold, by destination and class: what is offered, claimed or executing. Pure.
+/// Slots that commands in flight hold, by destination and class. Pure.
 struct SlotCounts: Sendable {
     struct Held: Sendable, Equatable {
         var high = 0
         var middle = 0
         var low = 0
-        /// Of middle and low: in extra slots.
+        /// Middle and low commands in extra slots.
         var extra = 0
 
         var others: Int { middle + low }
         var all: Int { high + middle + low }
-        /// Of middle and low: in ordinary slots.
+        /// Middle and low commands in ordinary slots.
         var ordinary: Int { others - extra }
 
         subscript(serviceClass: ServiceClass) -> Int {
@@ -35,7 +35,7 @@ struct SlotCounts: Sendable {
     private(set) var destinations: [Destination: Held] = [:]
     /// Of all destinations that have a link.
     private(set) var linked = Held()
-    /// Of all, also of commands without a destination.
+    /// Of all commands, with those without a destination.
     private(set) var total = Held()
 
     subscript(destination: Destination) -> Held { destinations[destination] ?? Held() }

@@ -1,21 +1,21 @@
 internal import Commands
 package import NetworkControl
 
-/// How the coordinator paces itself. The defaults are the contract's.
+/// The intervals and limits of a coordinator. The defaults are those of the design.
 package struct CoordinatorConfiguration: Sendable {
-    /// The backstop: how often the store is looked through for what no hint told.
+    /// How often the store is swept for ready commands that no hint told of.
     package var sweep: Duration = .seconds(5)
     /// How often the control state is resent.
     package var control: Duration = .seconds(1)
-    /// A worker whose loop has made no progress for so long is killed, then reaped.
+    /// A worker whose loop has made no progress for this time is killed, then reaped.
     package var hang: Duration = .seconds(5)
     /// Ready commands kept in memory for each destination and class.
     package var window = 256
-    /// Finished commands are kept for so long.
+    /// Finished commands are kept for this time.
     package var retention: Duration = Command.defaultRetention
-    /// What the network allows.
+    /// The policy of the network.
     package var network = NetworkPolicy()
-    /// Called with the payload of each command that is pruned and was no success, on a thread that may block.
+    /// Called with the payload of each pruned command that did not succeed, on a thread that may block.
     package var abandoned: @Sendable ([UInt8]) -> Void = { _ in }
 
     package init() {}

@@ -5,10 +5,10 @@ package import Store
 
 /// The number of a coordinator. Workers obey the greatest that they have heard, so it grows with each start.
 ///
-/// Kept in `run/`, and in no shard: a damaged one does not set it back. Whoever has heard of it ends with the machine, so
-/// it is not synced.
+/// A file in `run/`, not a row of a shard: a damaged shard does not set it back. The workers that have heard
+/// it end with the machine, so it is not synced.
 package enum CoordinatorEpoch {
-    /// Gives out a number that is greater than all before. Hold the coordinator's lock.
+    /// Returns a number that is greater than all before. Hold the coordinator's lock.
     package static func next(in run: RunDirectory, now: Timestamp) throws(StoreError) -> Int64 {
         let path = run.coordinatorEpoch
         let descriptor: CInt
@@ -18,10 +18,10 @@ package enum CoordinatorEpoch {
             throw StoreError(error)
         }
         defer { close(descriptor) }
-        // With time, also where the clock was set back.
+        // It grows with time, and also where the clock was set back.
         let next = max(now.milliseconds, last(descriptor) + 1)
         let text = "\(next)\n"
-        // Never shorter than what it replaces.
+        // The text is never shorter than the one that it replaces.
         guard text.withCString({ pwrite(descriptor, $0, strlen($0), 0) }) == text.utf8.count else {
             throw StoreError(.full, "\(SystemError("write", path))")
         }

@@ -2,12 +2,13 @@ internal import Glibc
 package import Host
 package import Store
 
-/// One coordinator for each data directory: an exclusive lock on `run/coordinator.lock`, taken before any bind.
+/// One coordinator for each data directory: an exclusive lock on `run/coordinator.lock`, taken before any
+/// bind.
 package enum CoordinatorLock {
-    /// Who only looks whether there is a coordinator has the lock for a moment.
+    /// A process that only checks whether a coordinator runs holds the lock for a moment.
     private static let timeout: Duration = .milliseconds(500)
 
-    /// - Throws: ``StoreError`` `.busy` naming who holds it.
+    /// - Throws: ``StoreError`` `.busy` that names the process which holds it.
     package static func take(in run: RunDirectory) throws(StoreError) -> FileLock {
         guard let lock = try run.take(.coordinator, timeout: timeout) else {
             let holder = run.probe(.coordinator).pid.map { ", process \($0)," } ?? ""

@@ -1,34 +1,35 @@
 package import Commands
+package import Host
 
-/// Notices when the wall clock jumps: backoffs are meant in elapsed time, and stand in the store in wall-clock time.
+/// Notices when the wall clock jumps. A backoff is elapsed time, but its end is stored as wall-clock time.
 /// Pure; both clocks are passed in.
 package struct WallClock: Sendable {
-    /// Wall clock less monotonic clock, in milliseconds; nil before the first look.
+    /// Wall clock minus monotonic clock, in milliseconds; nil before the first comparison.
     package private(set) var offset: Int64?
-    /// The latest time that it showed before a jump.
+    /// The latest time that the wall clock showed before a jump.
     private var latest: Timestamp?
 
-    /// What a look found.
+    /// A jump of the wall clock, and the backoffs that it affects.
     package struct Jump: Sendable, Hashable {
         package var by: Duration
-        /// After a jump forward, halfway between the old time and the new: what was written from then on has seen the jump.
-        /// Nil where what has seen it cannot be told from what was written long before: after a jump back, and after a jump
+        /// After a jump forward, halfway between the old time and the new: rows that were written later have
+        /// seen the jump. Nil where these cannot be told from older rows: after a jump back, and after a jump
         /// forward to times that the clock has shown before.
         package var writtenBefore: Timestamp?
     }
 
-    /// Smaller steps are the work of clock discipline, and harm nobody.
+    /// Smaller steps come from clock discipline and are harmless.
     package static let tolerance: Duration = .seconds(2)
 
-    /// - Parameter offset: as somebody found it before, on this boot.
+    /// - Parameter offset: as an earlier coordinator found it on this boot; nil where none did.
     package init(offset: Int64? = nil) { self.offset = offset }
 
     /// - Parameters:
     ///   - wall: the wall clock now.
-    ///   - monotonic: the monotonic clock now, in nanoseconds.
+    ///   - monotonic: the monotonic clock now.
     /// - Returns: how the wall clock jumped since the last call; nil where it did not.
-    package mutating func jump(wall: Timestamp, monotonic: Int64) -> Jump? {
-        let current = wall.milliseconds - monotonic / 1_000_000
+    package mutating func jump(wall: Timestamp, monotonic: MonotonicTime) -> Jump? {
+        let current = wall.milliseconds - monotonic.nanoseconds / 1_000_000
         guard let before = offset else {
             offset = current
             return nil

@@ -1,12 +1,15 @@
 internal import Commands
+internal import Host
 internal import Store
 
-/// Where to read on in what is ready in the store: for each shard, destination and quality. Pure.
+/// Where to continue reading the ready commands in the store: for each shard, destination and quality of
+/// service. Pure.
 ///
-/// What has been read to its end has no cursor; a sweep or a command that had to leave memory makes one. Of a backlog that
-/// nobody can run only the length is remembered, so that sweeps read behind it, and once a minute all of it.
+/// A source that has been read to its end has no cursor; a sweep, or a command that had to leave memory,
+/// makes one. Of a backlog that no worker can run only the length is remembered, so that sweeps read behind
+/// it, and all of it once a minute.
 struct BacklogCursors: Sendable {
-    /// What is read in the order of turns.
+    /// Commands that are read in the order of turns.
     struct Source: Hashable {
         var shard: Int
         var key: ReadyKey
@@ -15,24 +18,41 @@ struct BacklogCursors: Sendable {
     private struct Cursor: Sendable {
         var afterTurn: Int64 = 0
         var isReading = false
-        /// Rows to read at a time, where the last were such that nobody can run.
+        /// Rows to read at a time, where no worker can run the last ones.
         var stride = 0
-        /// Everything from the start was such.
-        var isBarren = false
+        /// No worker can run any command from the start to here.
+        var isUnrunnable = false
     }
 
-    /// Up to where nobody can run anything, and when that was read.
-    private struct Barren: Sendable {
+    /// The commands at the start of a source that no worker can run.
+    private struct Unrunnable: Sendable {
         var upTo: Int64
-        var since: Int64
+        /// When they were read.
+        var since: MonotonicTime
     }
 
     /// A source that may be read now.
     struct Opening {
         var source: Source
         var afterTurn: Int64
-        /// Rows at least.
+        /// Rows to read at least.
         var stride: Int
+    }
+
+    /// The result of reading a source.
+    struct Reading {
+        /// The turn behind which it was read.
+        var afterTurn: Int64
+        /// In the order of turns.
+        var rows: [ReadyCommand]
+        /// Rows at the start that no worker can run.
+        var unrunnable: Int
+        /// The last turn that is in memory, or need not be.
+        var through: Int64?
+        /// Memory was full for the next turn.
+        var isRefused: Bool
+        /// No command comes behind the rows.
+        var isEnd: Bool
     }
 
     private var cursors: [Source: Cursor] = [:]
@@ -40,26 +60,28 @@ struct BacklogCursors: Sendable {
     private var shards: [ReadyKey: Set<Int>] = [:]
     /// Sources to be looked at, because they are new, have moved, or memory holds less of them.
     private var open: Set<Source> = []
-    /// The same, of destinations that do not answer: they are looked at when nothing else is to be read.
+    /// The same of destinations that do not answer: they are looked at when no other source is to be read.
     private var postponed: Set<Source> = []
     private var reading = 0
-    private var barren: [Source: Barren] = [:]
+    private var unrunnable: [Source: Unrunnable] = [:]
 
-    /// What nobody can run is read again so often, in case something else has come to stand among it.
-    static let barrenTimeout: Int64 = 60_000_000_000
-    /// Rows to read at a time of what nobody can run.
-    private static let longestStride = 4096
+    /// Commands that no worker can run are read again after this time, in case another command is among them
+    /// now.
+    static let unrunnableTimeout: Duration = .seconds(60)
+    /// Rows to read at a time of what no worker can run.
+    private static let maxStride = 4096
+    /// Sources that are read at a time. More would delay the commands that hints tell of.
     private static let maxReading = 64
 
-    // MARK: What is to be read
+    // MARK: Sources
 
-    /// Something can be run that nobody could: what was passed over is read again.
-    mutating func forgetBarren() {
-        barren = [:]
-        for (source, cursor) in cursors where cursor.isBarren { remove(source) }
+    /// Workers can run a new type: commands that were passed over are read again.
+    mutating func rereadUnrunnable() {
+        unrunnable = [:]
+        for (source, cursor) in cursors where cursor.isUnrunnable { remove(source) }
     }
 
-    /// Nothing of these shards is read any more.
+    /// These shards are not read any more.
     mutating func remove(shards: Set<Int>) {
         for source in cursors.keys where shards.contains(source.shard) { remove(source) }
     }
@@ -70,8 +92,8 @@ struct BacklogCursors: Sendable {
         for shard in shards { open.insert(Source(shard: shard, key: key)) }
     }
 
-    /// Something passed over stands there.
-    func hasBarren(in shard: Int) -> Bool { barren.keys.contains { $0.shard == shard } }
+    /// Commands of the shard were passed over.
+    func hasUnrunnable(in shard: Int) -> Bool { unrunnable.keys.contains { $0.shard == shard } }
 
     private mutating func set(_ source: Source, _ cursor: Cursor) {
         if cursors.updateValue(cursor, forKey: source) == nil { shards[source.key, default: []].insert(source.shard) }
@@ -86,22 +108,23 @@ struct BacklogCursors: Sendable {
         if shards[source.key]?.isEmpty == true { shards[source.key] = nil }
     }
 
-    /// A sweep found these keys in a shard: each is read from its oldest, or from behind what no worker can run.
+    /// A sweep found ready commands of these keys in a shard: each is read from its oldest, or from behind
+    /// the commands that no worker can run.
     /// - Parameter isFailing: whether a destination does not answer.
     mutating func found(
-        _ keys: Set<ReadyKey>, shard: Int, isFailing: (Destination) -> Bool = { _ in false }, now: Int64
+        _ keys: Set<ReadyKey>, shard: Int, isFailing: (Destination) -> Bool = { _ in false }, now: MonotonicTime
     ) {
-        barren = barren.filter { source, barren in
+        unrunnable = unrunnable.filter { source, unrunnable in
             if source.shard != shard { return true }
-            let isRecent = keys.contains(source.key) && now - barren.since <= Self.barrenTimeout
+            let isRecent = keys.contains(source.key) && now - unrunnable.since <= Self.unrunnableTimeout
             // The minute begins with a reading from the start.
-            if !isRecent { cursors[source]?.isBarren = false }
+            if !isRecent { cursors[source]?.isUnrunnable = false }
             return isRecent
         }
         for key in keys {
             let source = Source(shard: shard, key: key)
             if cursors[source] == nil {
-                set(source, Cursor(afterTurn: barren[source]?.upTo ?? 0, isBarren: true))
+                set(source, Cursor(afterTurn: unrunnable[source]?.upTo ?? 0, isUnrunnable: true))
                 if isFailing(source.key.destination) {
                     open.remove(source)
                     postponed.insert(source)
@@ -113,7 +136,7 @@ struct BacklogCursors: Sendable {
     /// A command has left memory for a better one, and is read again in its turn.
     mutating func left(_ command: ReadyCommand, shard: Int) {
         let source = Source(shard: shard, key: ReadyKey(destination: command.destination, qos: command.qos))
-        if barren[source]?.upTo ?? 0 >= command.turn { barren[source] = nil }
+        if unrunnable[source]?.upTo ?? 0 >= command.turn { unrunnable[source] = nil }
         readAgain(source, from: command.turn)
     }
 
@@ -123,7 +146,7 @@ struct BacklogCursors: Sendable {
         var cursor = cursors[source] ?? Cursor(afterTurn: .max)
         guard before < cursor.afterTurn else { return }
         cursor.afterTurn = before
-        cursor.isBarren = false
+        cursor.isUnrunnable = false
         set(source, cursor)
     }
 
@@ -131,8 +154,8 @@ struct BacklogCursors: Sendable {
 
     var hasOpenings: Bool { !open.isEmpty || !postponed.isEmpty }
 
-    /// A source to be looked at. One that is not read now comes up again by ``lowered(_:)``. Nil where there is none, or where
-    /// so many are being read that what hints tell of would wait behind them.
+    /// A source to be looked at. One that is not read now comes up again by ``lowered(_:)``. Nil where there
+    /// is none, or where ``maxReading`` are being read.
     mutating func takeOpening() -> Opening? {
         while reading < Self.maxReading, let source = open.popFirst() ?? postponed.popFirst() {
             guard let cursor = cursors[source], !cursor.isReading else { continue }
@@ -141,40 +164,32 @@ struct BacklogCursors: Sendable {
         return nil
     }
 
-    /// It is being read.
+    /// The source is being read.
     mutating func begin(_ source: Source) {
         cursors[source]?.isReading = true
         reading += 1
     }
 
-    /// It was read from a turn on.
-    /// - Parameters:
-    ///   - rows: what was found, in the order of turns.
-    ///   - barren: how many of them, from the first on, nobody can run.
-    ///   - through: the last turn that has a place in memory, or needs none.
-    ///   - isRefused: what comes behind it found no place.
-    ///   - isEnd: nothing comes behind the rows.
-    mutating func end(
-        _ source: Source, afterTurn: Int64, rows: [ReadyCommand], barren count: Int, through: Int64?, isRefused: Bool,
-        isEnd: Bool, now: Int64
-    ) {
+    /// The source was read.
+    mutating func end(_ source: Source, _ read: Reading, now: MonotonicTime) {
         reading -= 1
         guard var cursor = cursors[source] else { return }
         cursor.isReading = false
-        // Moved while it was read: the rows are as good as any, but say nothing of where to go on.
-        let wasMoved = cursor.afterTurn != afterTurn
-        cursor.stride = count < rows.count ? 0 : min(2 * count, Self.longestStride)
-        if cursor.isBarren {
-            cursor.isBarren = count == rows.count
-            if let last = rows.prefix(count).last {
-                barren[source] = Barren(upTo: last.turn, since: barren[source]?.since ?? now)
+        // A cursor that was moved meanwhile stays where it is: the rows are good, but do not say where to
+        // continue.
+        let wasMoved = cursor.afterTurn != read.afterTurn
+        cursor.stride = read.unrunnable < read.rows.count ? 0 : min(2 * read.unrunnable, Self.maxStride)
+        if cursor.isUnrunnable {
+            cursor.isUnrunnable = read.unrunnable == read.rows.count
+            if let last = read.rows.prefix(read.unrunnable).last {
+                unrunnable[source] = Unrunnable(upTo: last.turn, since: unrunnable[source]?.since ?? now)
             }
         }
-        if !wasMoved { cursor.afterTurn = max(cursor.afterTurn, through ?? 0) }
-        if isEnd && !isRefused && !wasMoved { remove(source) } else { set(source, cursor) }
+        if !wasMoved { cursor.afterTurn = max(cursor.afterTurn, read.through ?? 0) }
+        if read.isEnd && !read.isRefused && !wasMoved { remove(source) } else { set(source, cursor) }
     }
 
-    /// It could not be read; the sweep will try again.
+    /// The source could not be read; the sweep will try again.
     mutating func fail(_ source: Source) {
         reading -= 1
         remove(source)

@@ -1,4 +1,5 @@
 internal import Commands
+internal import Host
 internal import NetworkControl
 internal import Store
 internal import Wire
@@ -6,7 +7,7 @@ internal import Wire
 extension Dispatcher {
     /// The slots of this host.
     /// - Parameter isFull: no seat has an ordinary slot free.
-    func host(isFull: Bool, freeExtras: Int, now: Int64) -> Admission.Host {
+    func host(isFull: Bool, freeExtras: Int, now: MonotonicTime) -> Admission.Host {
         let ready = seats.values.filter { $0.state.phase == .ready }
         var host = Admission.Host()
         host.slots = ready.reduce(0) { $0 + $1.concurrency }
@@ -19,8 +20,9 @@ extension Dispatcher {
         return host
     }
 
-    /// Which rule would hold back the next command of each quality of service to a destination, as slots are held now.
-    func waits(at destination: Destination, now: Int64) -> [QualityOfService: Admission.Wait] {
+    /// Which rule would hold back the next command of each quality of service to a destination, as slots are
+    /// held now.
+    func waits(at destination: Destination, now: MonotonicTime) -> [QualityOfService: Admission.Wait] {
         let ready = seats.values.filter { $0.state.phase == .ready }
         guard !ready.isEmpty else { return [:] }
         let freeExtras = ready.reduce(0) { $0 + $1.extraRoom }

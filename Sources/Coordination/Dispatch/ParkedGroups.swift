@@ -1,7 +1,7 @@
 internal import DequeModule
 
-/// Groups of the ready queue that wait for the same thing. They are taken from both ends in turn, the oldest and the newest, so
-/// that a new destination does not wait for thousands of dead ones. Pure.
+/// Groups of the ready queue that wait for the same thing. They are taken from both ends in turn, the oldest
+/// and the newest, so that a new destination does not wait for thousands of dead ones. Pure.
 struct ParkedGroups: Sendable {
     private var groups: Deque<ReadyQueue.Group> = []
     private var known: Set<ReadyQueue.Group> = []

@@ -1,10 +1,12 @@
 internal import Commands
 internal import HeapModule
+internal import Host
 
-/// When destinations may be probed: a heap, so that the next due one costs the same however many are down. Pure.
+/// When destinations may be probed: a heap, so that the next due one costs the same however many are down.
+/// Pure.
 struct ProbeSchedule: Sendable {
     private struct Due: Sendable, Comparable {
-        var at: Int64
+        var at: MonotonicTime
         var destination: Destination
 
         static func < (left: Self, right: Self) -> Bool {
@@ -13,12 +15,12 @@ struct ProbeSchedule: Sendable {
     }
 
     private var dues = Heap<Due>()
-    private var times: [Destination: Int64] = [:]
+    private var times: [Destination: MonotonicTime] = [:]
     /// Destinations of which admission is to be asked again, and when.
-    private var wakes: [Destination: Int64] = [:]
+    private var wakes: [Destination: MonotonicTime] = [:]
 
-    /// - Parameter at: nanoseconds of the monotonic clock; nil: no probe is needed.
-    mutating func set(_ destination: Destination, at: Int64?) {
+    /// - Parameter at: nil where no probe is needed.
+    mutating func set(_ destination: Destination, at: MonotonicTime?) {
         guard times[destination] != at else { return }
         times[destination] = at
         guard let at else { return }
@@ -28,8 +30,8 @@ struct ProbeSchedule: Sendable {
         }
     }
 
-    /// Takes out what is due. Each is set again when its probe has ended.
-    mutating func takeDue(now: Int64, maxCount: Int) -> [Destination] {
+    /// Takes out the destinations that are due. Each is set again when its probe has ended.
+    mutating func takeDue(now: MonotonicTime, maxCount: Int) -> [Destination] {
         var found: [Destination] = []
         while found.count < maxCount, let due = dues.min, due.at <= now {
             dues.removeMin()
@@ -41,14 +43,14 @@ struct ProbeSchedule: Sendable {
     }
 
     /// Admission is to be asked again for the destination at that time.
-    mutating func wake(_ destination: Destination, at: Int64) { wakes[destination] = at }
+    mutating func wake(_ destination: Destination, at: MonotonicTime) { wakes[destination] = at }
 
-    mutating func takeWakes(now: Int64) -> [Destination] {
+    mutating func takeWakes(now: MonotonicTime) -> [Destination] {
         if wakes.isEmpty { return [] }
         let due = wakes.filter { $0.value <= now }.map(\.key)
         for destination in due { wakes[destination] = nil }
         return due
     }
 
-    var next: Int64? { [dues.min?.at, wakes.values.min()].compactMap { $0 }.min() }
+    var next: MonotonicTime? { [dues.min?.at, wakes.values.min()].compactMap { $0 }.min() }
 }

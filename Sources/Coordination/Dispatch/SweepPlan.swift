@@ -1,21 +1,23 @@
-/// How each shard is swept for ready commands that no hint told of: by what has changed since the last sweep, or by all that is
-/// ready, whichever is less. Pure.
+internal import Host
+
+/// How each shard is swept for ready commands that no hint told of: by the changes since the last sweep, or
+/// by all ready commands, whichever is less. Pure.
 ///
-/// A shard with few pairs of destination and quality is read by these: one index seek for each. With 20,000 destinations that
-/// would be 40,000 reads in each sweep, although nothing has changed.
+/// A shard with few pairs of destination and quality is read by these: one index seek for each. With 20,000
+/// destinations that would be 40,000 reads in each sweep, although nothing has changed.
 struct SweepPlan: Sendable {
     enum Way: Sendable, Equatable {
-        /// All pairs of destination and quality that have ready work.
+        /// All pairs of destination and quality that have ready commands.
         case keys
         /// The transitions behind this number.
         case changes(after: Int64)
     }
 
     private struct Shard: Sendable {
-        /// All before this was found; nil before the first sweep.
+        /// All transitions up to this number were read; nil before the first sweep.
         var through: Int64?
         var keys = 0
-        var keysAt: Int64 = 0
+        var keysAt = MonotonicTime.zero
     }
 
     private var shards: [Shard]
@@ -24,26 +26,26 @@ struct SweepPlan: Sendable {
     static let fewKeys = 256
     /// Transitions that are read instead of the pairs.
     static let maxChanges = 2000
-    /// All pairs are read again after so long, in nanoseconds; and after the second time where something is passed over
-    /// because no worker can run it.
-    private static let longest: Int64 = 600_000_000_000
-    private static let barren: Int64 = 60_000_000_000
+    /// All pairs are read again after this time; the second value holds where commands are passed
+    /// over because no worker can run them.
+    private static let keysInterval: Duration = .seconds(600)
+    private static let unrunnableInterval: Duration = .seconds(60)
 
     init(shardCount: Int) { shards = Array(repeating: Shard(), count: shardCount) }
 
-    func way(of shard: Int, hasBarren: Bool, now: Int64) -> Way {
+    func way(of shard: Int, hasUnrunnable: Bool, now: MonotonicTime) -> Way {
         let state = shards[shard]
         guard let through = state.through, state.keys > Self.fewKeys,
-            now - state.keysAt < (hasBarren ? Self.barren : Self.longest)
+            now - state.keysAt < (hasUnrunnable ? Self.unrunnableInterval : Self.keysInterval)
         else { return .keys }
         return .changes(after: through)
     }
 
-    /// Commands of these shards were dropped from memory, or can be run that could not: all that is ready is read again.
+    /// Commands of these shards were dropped from memory, or can be run now: all that is ready is read again.
     mutating func forget(_ shards: Set<Int>) { for shard in shards { self.shards[shard].through = nil } }
 
     /// - Parameter newest: number of the newest transition before the keys were read.
-    mutating func readKeys(_ count: Int, of shard: Int, newest: Int64, now: Int64) {
+    mutating func readKeys(_ count: Int, of shard: Int, newest: Int64, now: MonotonicTime) {
         shards[shard] = Shard(through: newest, keys: count, keysAt: now)
     }
 

@@ -4,8 +4,8 @@ internal import Store
 internal import Wire
 internal import ZeroMQ
 
-/// Publishes events to monitors. Makes JSON only for topics that somebody has subscribed. Lives on the coordinator's
-/// loop.
+/// Publishes events to monitors. Makes JSON only for topics that have a subscriber. Confined to the
+/// coordinator's loop.
 struct EventHub: ~Copyable {
     let socket: Socket
     private var prefixes: [[UInt8]: Int] = [:]
@@ -22,7 +22,8 @@ struct EventHub: ~Copyable {
         self.logger = logger
     }
 
-    /// Reads the subscriptions that have come. - Returns: whether somebody new wants a snapshot.
+    /// Reads the subscriptions that have come.
+    /// - Returns: whether a new subscriber needs a snapshot.
     mutating func receiveSubscriptions() -> Bool {
         var isNew = false
         do {
@@ -33,7 +34,7 @@ struct EventHub: ~Copyable {
                     prefixes[prefix, default: 0] += 1
                     isNew = true
                 } else {
-                    // libzmq tells of the last unsubscription only.
+                    // libzmq reports only the last unsubscription of a prefix.
                     prefixes[prefix] = nil
                 }
             }
@@ -90,7 +91,7 @@ struct EventHub: ~Copyable {
         publish { Event.gap(shard: shard, from: range.lowerBound, to: range.upperBound, writer: &$0) }
     }
 
-    /// A prefix of the topic is subscribed, or the topic is a prefix of something that is.
+    /// Whether a prefix of the topic is subscribed, or a longer topic that begins with it.
     private func wants(_ topic: String) -> Bool {
         let topic = Array(topic.utf8)
         return prefixes.keys.contains { $0.starts(with: topic) || topic.starts(with: $0) }
@@ -100,7 +101,8 @@ struct EventHub: ~Copyable {
         writer.removeAll()
         write(&writer)
         do {
-            // A monitor that does not read loses events and sees the gap in `seq`; nobody waits for it.
+            // A monitor that does not read loses events and sees the gap in `seq`. The coordinator does not
+            // wait for it.
             try socket.send(writer.bytes)
         } catch {
             logger.error("An event cannot be published: \(error)")

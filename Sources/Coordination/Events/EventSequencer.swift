@@ -1,32 +1,35 @@
 package import Commands
+package import Host
 
 /// Puts each shard's transitions into the order of their `seq`, and tells which are missing. Pure.
 ///
-/// Reports of two workers meet here in any order, and producers report nothing: what stays missing for ``timeout`` is
-/// to be read from the store.
+/// Reports of two workers arrive in any order, and producers report nothing. Transitions that stay missing
+/// for ``timeout`` are read from the store.
 package struct EventSequencer: Sendable {
     private struct Shard: Sendable {
-        /// The next to be published.
+        /// Number of the next transition to be published.
         var next: Int64
         var waiting: [Int64: StatusEvent] = [:]
-        var gapSince: Int64?
+        var gapSince: MonotonicTime?
         var isReading = false
-        /// The first that waited when a read was asked for: what the read does not find before it is gone for ever.
-        var certain: Int64?
+        /// The first that waited when a read was requested. Transitions before it that the read does not find
+        /// are gone for ever.
+        var firstWaiting: Int64?
     }
 
     private var shards: [Shard]
 
-    /// How long reports may overtake each other, in nanoseconds.
-    package static let timeout: Int64 = 20_000_000
-    /// From a read that failed to the next, in nanoseconds.
-    private static let retry: Int64 = 1_000_000_000
+    /// Reports may overtake each other for this time.
+    package static let timeout: Duration = .milliseconds(20)
+    /// From a failed read to the next.
+    private static let retryPause: Duration = .seconds(1)
 
-    /// - Parameter newest: for each shard, the newest `seq` in the store; publishing starts behind it.
+    /// - Parameter newest: for each shard, the newest `seq` in the store; publishing starts after it.
     package init(newest: [Int64]) { shards = newest.map { Shard(next: $0 + 1) } }
 
-    /// Takes an event; publishes it, and what waited for it, in order. What was published before is dropped.
-    package mutating func add(_ event: StatusEvent, now: Int64, publish: (StatusEvent) -> Void) {
+    /// Takes an event in, and publishes it and the events that waited for it, in order. An event that was
+    /// published before is dropped.
+    package mutating func add(_ event: StatusEvent, now: MonotonicTime, publish: (StatusEvent) -> Void) {
         let index = event.shard
         guard shards.indices.contains(index) else { return }
         let seq = event.transition.seq
@@ -40,33 +43,35 @@ package struct EventSequencer: Sendable {
         }
     }
 
-    /// Shards whose gap has lasted, or that are `dirty` because a producer has written: read from these numbers on.
-    package mutating func reads(now: Int64, dirty: Set<Int> = []) -> [(shard: Int, after: Int64)] {
+    /// Shards to be read, and the number behind which to read: their gap has lasted, or they are `dirty`
+    /// because a producer has written.
+    package mutating func reads(now: MonotonicTime, dirty: Set<Int> = []) -> [(shard: Int, after: Int64)] {
         var reads: [(Int, Int64)] = []
         for index in shards.indices where !shards[index].isReading {
             let isOverdue = shards[index].gapSince.map { now - $0 >= Self.timeout } ?? false
             guard isOverdue || dirty.contains(index) else { continue }
             shards[index].isReading = true
-            shards[index].certain = shards[index].waiting.keys.min()
+            shards[index].firstWaiting = shards[index].waiting.keys.min()
             reads.append((index, shards[index].next - 1))
         }
         return reads
     }
 
-    /// When the oldest gap has lasted long enough; nil while there is none.
-    package var deadline: Int64? {
+    /// When the oldest gap is to be read; nil while there is none.
+    package var deadline: MonotonicTime? {
         shards.filter { !$0.isReading }.compactMap(\.gapSince).min().map { $0 + Self.timeout }
     }
 
-    /// What the store had, in order. Within a shard transactions follow each other, so what is missing before one that was
-    /// found has been pruned. - Returns: a gap that nothing can fill.
+    /// Takes in what the store had, in order. Within a shard, transactions follow each other: a transition
+    /// that is missing before one that was found has been pruned.
+    /// - Returns: a gap that nothing can fill.
     package mutating func fill(
-        shard index: Int, after: Int64, events: [StatusEvent], now: Int64, publish: (StatusEvent) -> Void
+        shard index: Int, after: Int64, events: [StatusEvent], now: MonotonicTime, publish: (StatusEvent) -> Void
     ) -> ClosedRange<Int64>? {
         shards[index].isReading = false
         var gap: ClosedRange<Int64>?
         let next = shards[index].next
-        let found = [events.first?.transition.seq, shards[index].certain].compactMap { $0 }.min()
+        let found = [events.first?.transition.seq, shards[index].firstWaiting].compactMap { $0 }.min()
         if let found, found > next, after + 1 == next {
             gap = next...(found - 1)
             shards[index].next = found
@@ -76,10 +81,10 @@ package struct EventSequencer: Sendable {
         return gap
     }
 
-    /// The read failed; it is tried again in a second.
-    package mutating func readFailed(shard: Int, now: Int64) {
+    /// The read failed; it is tried again after ``retryPause``.
+    package mutating func readFailed(shard: Int, now: MonotonicTime) {
         shards[shard].isReading = false
-        if shards[shard].gapSince != nil { shards[shard].gapSince = now + Self.retry - Self.timeout }
+        if shards[shard].gapSince != nil { shards[shard].gapSince = now + Self.retryPause - Self.timeout }
     }
 
     private mutating func drain(_ index: Int, publish: (StatusEvent) -> Void) {

@@ -1,17 +1,18 @@
 package import Commands
-internal import Host
+package import Host
 internal import NetworkControl
 
 /// The circuit breakers of the destinations, as the dispatcher sees them.
 extension LinkAdmission {
-    /// Whether one command is a better probe than another: one that has not failed since the circuit breaker opened,
-    /// then the one that failed longest ago; among equals the one with the fewest bytes, because they may be wasted.
+    /// Whether one command is a better probe than another: one that has not failed since the circuit breaker
+    /// opened, then the one that failed longest ago; among equals the one with the fewest bytes, because they
+    /// may be wasted.
     package func isBetterProbe(_ command: ReadyCommand, than other: ReadyCommand) -> Bool {
         let circuitBreaker = controller.circuitBreakers[command.destination]
-        func rank(_ command: ReadyCommand) -> (Int64, Int64, Int, Int64) {
+        func rank(_ command: ReadyCommand) -> (MonotonicTime, Int64, Int, Int64) {
             (
-                circuitBreaker?.lastFailure(of: command.id)?.nanoseconds ?? .min, command.remaining ?? .max,
-                command.qos.rawValue,
+                circuitBreaker?.lastFailure(of: command.id) ?? MonotonicTime(nanoseconds: .min),
+                command.remaining ?? .max, command.qos.rawValue,
                 command.turn
             )
         }
@@ -26,12 +27,11 @@ extension LinkAdmission {
     ///   - circuitBreaker: as its setting says.
     ///   - wall: the time now by the clock that its `since` is of.
     package mutating func restore(
-        _ circuitBreaker: StoredCircuitBreaker, of destination: Destination, wall: Timestamp, now: Int64
+        _ circuitBreaker: StoredCircuitBreaker, of destination: Destination, wall: Timestamp, now: MonotonicTime
     ) {
-        meet(destination, now: now)
-        let now = MonotonicTime(nanoseconds: now)
+        register(destination, now: now)
         controller.restore(
-            circuitBreaker.cause, reason: circuitBreaker.reason,
-            since: now - .nanoseconds(circuitBreaker.age(at: wall)), of: destination, now: now)
+            circuitBreaker.cause, reason: circuitBreaker.reason, since: now - circuitBreaker.age(at: wall),
+            of: destination, now: now)
     }
 }

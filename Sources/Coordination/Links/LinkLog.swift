@@ -1,37 +1,39 @@
 internal import Commands
+internal import Host
 internal import NetworkControl
 
-/// What is kept of each link for people: its last minute, and what stands in its setting. Pure.
+/// The record of each link for people: its last minute, and the state that its setting has. Pure.
 struct LinkLog {
     private struct Entry {
         var history: [Double] = []
+        /// Of the setting as it was written last.
         var signature = ""
-        var writtenAt: Int64 = 0
-        /// What stood there before.
+        var writtenAt = MonotonicTime.zero
+        /// Of the setting before the last write.
         var before = ""
     }
 
     /// Seconds.
     static let historyLength = 60
-    /// A setting is written again after so long, for what the link carries.
-    static let longestSilence: Int64 = 60_000_000_000
-    /// Nanoseconds after a write that failed.
-    private static let pause: Int64 = 5_000_000_000
+    /// The setting of an active link is written again after this time, for the rate that it carries.
+    static let maxSilence: Duration = .seconds(60)
+    /// From a failed write to the next.
+    private static let retryPause: Duration = .seconds(5)
 
     private var entries: [LinkKey: Entry] = [:]
-    private var nextSecond: Int64 = 0
-    private var nextWrite: Int64 = 0
-    private var nextWatched: Int64 = 0
-    /// Since when, by the wall clock, links are offline; survives restarts.
+    private var nextSecond = MonotonicTime.zero
+    private var nextWrite = MonotonicTime.zero
+    private var nextWatched = MonotonicTime.zero
+    /// When links went offline, by the wall clock; survives restarts.
     var offlineSince: [LinkKey: Timestamp] = [:]
 
     /// Goodput in bytes per second of each of the last seconds, the oldest first.
     func history(of key: LinkKey) -> [Double] { entries[key]?.history ?? [] }
 
     /// Whether a second has passed since it was true last.
-    mutating func isSecondOver(now: Int64) -> Bool {
+    mutating func isSecondOver(now: MonotonicTime) -> Bool {
         guard now >= nextSecond else { return false }
-        nextSecond = now + 990_000_000
+        nextSecond = now + .milliseconds(990)
         return true
     }
 
@@ -43,11 +45,12 @@ struct LinkLog {
     }
 
     /// Whether a link's setting has to be written.
-    /// - Parameter isActive: what it carries is news after a while, also where its level is the same.
-    mutating func isNews(_ signature: String, of key: LinkKey, isActive: Bool, now: Int64) -> Bool {
+    /// - Parameter isActive: the rate of the link is news after ``maxSilence``, also where its level is the
+    ///   same.
+    mutating func isNews(_ signature: String, of key: LinkKey, isActive: Bool, now: MonotonicTime) -> Bool {
         guard now >= nextWrite else { return false }
         var entry = entries[key] ?? Entry()
-        guard entry.signature != signature || isActive && now - entry.writtenAt >= Self.longestSilence else {
+        guard entry.signature != signature || isActive && now - entry.writtenAt >= Self.maxSilence else {
             return false
         }
         entry.before = entry.signature
@@ -57,36 +60,36 @@ struct LinkLog {
         return true
     }
 
-    /// Whether it has to be written that a coordinator watches the links.
-    mutating func isWatchedDue(now: Int64) -> Bool {
+    /// Whether the time has to be written at which a coordinator watched the links.
+    mutating func isWatchedDue(now: MonotonicTime) -> Bool {
         guard now >= max(nextWatched, nextWrite) else { return false }
-        nextWatched = now + Self.longestSilence
+        nextWatched = now + Self.maxSilence
         return true
     }
 
-    /// It could not be written: it is news again, a little later.
-    mutating func failed(_ signature: String, of key: LinkKey, now: Int64) {
-        nextWrite = now + Self.pause
+    /// The setting could not be written: it is news again after ``retryPause``.
+    mutating func failed(_ signature: String, of key: LinkKey, now: MonotonicTime) {
+        nextWrite = now + Self.retryPause
         guard var entry = entries[key], entry.signature == signature else { return }
         entry.signature = entry.before
-        entry.writtenAt = now - Self.longestSilence
+        entry.writtenAt = now - Self.maxSilence
         entries[key] = entry
     }
 
-    /// A setting stands that says something else.
+    /// The setting was written and says something else.
     func differs(_ signature: String, of key: LinkKey) -> Bool {
         entries[key].map { !$0.signature.isEmpty && $0.signature != signature } ?? false
     }
 
-    /// Another coordinator has left a setting.
+    /// Another coordinator left a setting of the link.
     mutating func known(_ key: LinkKey) { entries[key] = Entry(signature: "as it was left") }
 
-    /// Nobody was offline for longer because the wall clock jumped.
+    /// No link was offline for longer because the wall clock jumped.
     mutating func wallClockJumped(by jump: Duration, to now: Timestamp) {
         offlineSince = offlineSince.mapValues { min($0 + jump, now) }
     }
 
-    /// The link is known no more.
+    /// The controller has forgotten the link.
     mutating func forget(_ key: LinkKey) {
         entries[key] = nil
         offlineSince[key] = nil

@@ -2,11 +2,11 @@ package import Commands
 package import NetworkControl
 internal import Store
 
-/// What a person said with `sluice network set`, as the setting `network.<destination>`:
+/// The override that a person set with `sluice network set`, as the setting `network.<destination>`:
 /// `{"level":"offline"|"auto","maxRate":bytes per second|null,"since":Unix milliseconds}`.
 package struct LinkOverrideSetting: Sendable, Equatable {
     package var override: LinkOverride
-    /// When it was said.
+    /// When it was set.
     package var since: Timestamp
 
     package init(_ override: LinkOverride, since: Timestamp) {
@@ -16,7 +16,7 @@ package struct LinkOverrideSetting: Sendable, Equatable {
 
     package static func key(_ destination: Destination) -> String { SettingKey.network(destination) }
 
-    /// The destination of a key; nil for a key that somebody else made.
+    /// The destination of a key; nil for a key of another form.
     package static func destination(of key: String) -> Destination? {
         guard key.hasPrefix(SettingKey.networkPrefix),
             let destination = Destination(key.dropFirst(SettingKey.networkPrefix.count)),
@@ -25,7 +25,7 @@ package struct LinkOverrideSetting: Sendable, Equatable {
         return destination
     }
 
-    /// Reads a value back; nil for what is none.
+    /// Reads a value back; nil for a value of another form.
     package init?(setting: String) {
         guard let value = try? JSONValue(parsing: setting.utf8), let level = value["level"]?.string else { return nil }
         override = LinkOverride(
@@ -42,7 +42,7 @@ package struct LinkOverrideSetting: Sendable, Equatable {
         ]).text
     }
 
-    /// All that stand in settings; what cannot be read holds nobody back.
+    /// Reads all overrides of the settings. One that cannot be read holds back no command.
     package static func parse(_ settings: [String: String]) -> [Destination: LinkOverrideSetting] {
         var overrides: [Destination: LinkOverrideSetting] = [:]
         for (key, value) in settings {

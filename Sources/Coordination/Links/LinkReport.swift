@@ -3,7 +3,7 @@ internal import Host
 internal import NetworkControl
 internal import Store
 
-/// A link in the words of events and settings: `link/<name>` and `link.<direction>.<name>`.
+/// The JSON form of a link's state, in events (`link/<name>`) and settings (`link.<direction>.<name>`).
 package struct LinkReport {
     let name: String
     let members: [JSONValue.Member]
@@ -18,24 +18,29 @@ package struct LinkReport {
 
     static func settingKey(_ key: LinkKey) -> String { SettingKey.link(key.direction, key.name) }
 
-    /// - Parameters:
-    ///   - gates: what holds each quality back; nil where nothing does.
-    ///   - waits: which rule of admission would hold back the next command of each quality.
-    ///   - history: goodput of the last seconds, the oldest first.
-    ///   - since: since when the level is what it is, where that is longer than this coordinator knows.
-    ///   - clock: what the wall clock says at an instant of the monotonic one.
-    init(
-        _ state: LinkState, gates: [QualityOfService: LinkWaitReason],
-        waits: [QualityOfService: Admission.Wait] = [:], maxRate: Int64?, history: [Double]? = nil,
-        since: Timestamp? = nil, clock: (Int64) -> Timestamp
-    ) {
+    /// Values that the controller's state of the link does not have.
+    struct Details {
+        /// Set by a person, in bytes per second.
+        var maxRate: Int64?
+        /// The reason that holds each quality of service back.
+        var gates: [QualityOfService: LinkWaitReason] = [:]
+        /// The rule of admission that would hold back the next command of each quality of service.
+        var waits: [QualityOfService: Admission.Wait] = [:]
+        /// Goodput of the last seconds, the oldest first.
+        var history: [Double]?
+        /// When the level began, where that was before this coordinator started.
+        var since: Timestamp?
+    }
+
+    /// - Parameter clock: the wall-clock time of an instant of the monotonic clock.
+    init(_ state: LinkState, _ details: Details, clock: (MonotonicTime) -> Timestamp) {
         func number(_ value: Double?) -> JSONValue {
             value.map { .integer($0.isFinite ? Int64(min(max($0, 0), 9e18)) : 0) } ?? .null
         }
         func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
-        func time(_ value: Int64?) -> JSONValue { value.map { .string(clock($0).description) } ?? .null }
+        func time(_ value: MonotonicTime?) -> JSONValue { value.map { .string(clock($0).description) } ?? .null }
         func sentence(_ gate: LinkWaitReason) -> String {
-            gate.sentence + (gate.since.map { ", since \(clock($0.nanoseconds))" } ?? "")
+            gate.sentence + (gate.since.map { ", since \(clock($0))" } ?? "")
                 + (gate.remedy.map { Self.remedy + $0 } ?? "")
         }
         name = state.key.name
@@ -43,7 +48,7 @@ package struct LinkReport {
             state.circuitBreaker.map { breaker in
                 StoredCircuitBreaker.json(breaker) { $0.map { .integer(clock($0).milliseconds) } ?? .null }
             } ?? .null
-        self.since = since ?? clock(state.since.nanoseconds)
+        since = details.since ?? clock(state.since)
         var members: [JSONValue.Member] = [
             .init("direction", .string(state.key.direction.rawValue)), .init("level", .string(state.level.name)),
             .init("limit", .integer(Int64(state.limit))), .init("inFlight", .integer(Int64(state.inFlight))),
@@ -51,23 +56,24 @@ package struct LinkReport {
             .init("goodput", number(state.goodput)), .init("reference", number(state.reference)),
             .init("srtt", state.srtt.map { .number(($0.seconds * 10_000).rounded() / 10) } ?? .null),
             .init("reason", .string(state.reason)), .init("remedy", text(state.remedy)),
-            .init("since", .string(self.since.description)), .init("nextProbe", time(state.nextProbe?.nanoseconds)),
-            .init("forced", .bool(state.isForced)), .init("maxRate", maxRate.map { .integer($0) } ?? .null),
+            .init("since", .string(since.description)), .init("nextProbe", time(state.nextProbe)),
+            .init("forced", .bool(state.isForced)), .init("maxRate", details.maxRate.map { .integer($0) } ?? .null),
             .init(
-                "gates", .object(QualityOfService.allCases.map { .init($0.name, text(gates[$0].map(sentence))) })),
-            .init("waits", .object(QualityOfService.allCases.map { .init($0.name, waits[$0]?.json ?? .null) })),
+                "gates",
+                .object(QualityOfService.allCases.map { .init($0.name, text(details.gates[$0].map(sentence))) })),
+            .init("waits", .object(QualityOfService.allCases.map { .init($0.name, details.waits[$0]?.json ?? .null) })),
             .init("circuitBreaker", state.circuitBreaker.map { StoredCircuitBreaker.json($0, time: time) } ?? .null),
         ]
-        if let history { members.append(.init("history", .array(history.map { number($0) }))) }
+        if let history = details.history { members.append(.init("history", .array(history.map { number($0) }))) }
         self.members = members
     }
 
-    /// As a setting, with what the next coordinator should know of the link.
+    /// The value of the link's setting, with what the next coordinator should know.
     func setting(_ memory: LinkHistory?) -> String {
-        // A number is what the next coordinator reads back without a parser of dates.
+        // Times are numbers here, so that the next coordinator needs no parser of dates.
         var members: [JSONValue.Member] = members.compactMap { member in
             switch member.name {
-            // Slots that are held now say nothing to the next coordinator.
+            // The next coordinator starts without held slots.
             case "waits": nil
             case "since": JSONValue.Member("since", .integer(since.milliseconds))
             case "circuitBreaker": JSONValue.Member("circuitBreaker", circuitBreaker)
@@ -76,7 +82,7 @@ package struct LinkReport {
         }
         if let memory {
             members.append(.init("flows", .integer(Int64(memory.flows))))
-            // The limit that was measured; `limit` is what is let run, 0 while it is offline.
+            // `limit` is the number that may run, which is 0 while the link is offline.
             members.append(.init("measuredLimit", .integer(Int64(memory.limit))))
         }
         members.append(.init("writtenAt", .integer(Timestamp.now.milliseconds)))

@@ -9,10 +9,11 @@ package struct StoredCircuitBreaker: Sendable, Equatable {
     package var reason: String
     package var since: Timestamp
 
-    /// Longer than any destination refuses, and in nanoseconds far from the end of an `Int64`.
+    /// Longer than any destination refuses, and far from the end of an `Int64` of nanoseconds.
     private static let maxAge: Duration = .seconds(10 * 366 * 86_400)
 
-    /// Reads a setting back, in which times are Unix milliseconds; nil for a value that is not an open circuit breaker.
+    /// Reads a setting back, in which times are Unix milliseconds; nil for a value that is not an open
+    /// circuit breaker.
     package init?(_ value: JSONValue) {
         guard let cause = value["cause"]?.string.flatMap({ DestinationCircuitBreaker.Cause(rawValue: $0) }),
             let since = value["since"]?.integer
@@ -22,15 +23,15 @@ package struct StoredCircuitBreaker: Sendable, Equatable {
         reason = value["reason"]?.string ?? "open when the last coordinator ended"
     }
 
-    /// Nanoseconds since it opened; a damaged or future time counts as the nearest possible one.
-    func age(at now: Timestamp) -> Int64 { min(max(now - since, .zero), Self.maxAge).nanoseconds }
+    /// The time since it opened; a damaged or future time counts as the nearest possible one.
+    func age(at now: Timestamp) -> Duration { min(max(now - since, .zero), Self.maxAge) }
 
-    /// - Parameter time: what the wall clock says at an instant of the monotonic one.
-    static func json(_ state: CircuitBreakerState, time: (Int64?) -> JSONValue) -> JSONValue {
+    /// - Parameter time: the wall-clock time, as JSON, of an instant of the monotonic clock.
+    static func json(_ state: CircuitBreakerState, time: (MonotonicTime?) -> JSONValue) -> JSONValue {
         .object([
             .init("state", .string(state.isProbing ? "halfOpen" : "open")),
             .init("cause", .string(state.cause.rawValue)), .init("reason", .string(state.reason)),
-            .init("since", time(state.since.nanoseconds)), .init("nextProbe", time(state.nextProbe?.nanoseconds)),
+            .init("since", time(state.since)), .init("nextProbe", time(state.nextProbe)),
             .init("waiting", .integer(Int64(state.waiting))),
         ])
     }

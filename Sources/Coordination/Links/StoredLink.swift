@@ -1,22 +1,23 @@
 internal import Commands
 internal import NetworkControl
 
-/// What a setting says of a link.
+/// A link as its setting describes it.
 struct StoredLink {
     var key: LinkKey
     var memory: LinkHistory
-    /// Since when it is offline, moved ahead by the time in which no coordinator looked: nobody tried to reach it then.
+    /// When it went offline, moved ahead by the time in which no coordinator watched and so no command tried
+    /// to reach it.
     var offlineSince: Timestamp?
-    /// Of the destination, where it was not closed.
+    /// Of the destination, unless traffic flowed.
     var circuitBreaker: StoredCircuitBreaker?
 
-    /// What was known longer ago says nothing of the link's level today.
+    /// A setting that is older says nothing about the link's level now.
     private static let memory: Duration = .seconds(120)
-    /// What a damaged setting may say at most: a terabyte a second, and more transfers than anybody runs.
+    /// Bounds for a damaged setting: a terabyte a second, and more transfers than a host runs.
     private static let maxBytes: Int64 = 1_000_000_000_000
     private static let maxTransfers: Int64 = 1024
 
-    /// Nil for what is no link.
+    /// Nil for a setting that does not describe a link.
     /// - Parameter watchedAt: when a coordinator watched the links last; nil where that is not known.
     init?(setting key: String, value: String, watchedAt: Timestamp? = nil, now: Timestamp = .now) {
         let parts = key.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
@@ -41,7 +42,7 @@ struct StoredLink {
         }
         circuitBreaker = value["circuitBreaker"].flatMap { StoredCircuitBreaker($0) }
         guard isOffline, let since = value["since"]?.integer else { return }
-        let unwatched = now - max(writtenAt, watchedAt ?? .zero) - .nanoseconds(LinkLog.longestSilence)
+        let unwatched = now - max(writtenAt, watchedAt ?? .zero) - LinkLog.maxSilence
         offlineSince = min(Timestamp(milliseconds: since) + max(unwatched, .zero), now)
     }
 }

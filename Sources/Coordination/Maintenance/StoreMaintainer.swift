@@ -4,32 +4,33 @@ internal import Logging
 internal import Store
 internal import Synchronization
 
-/// Keeps the store small, on a thread of its own: checkpoints each shard in its turn, and in every round where its WAL is
-/// past 32 MB; and prunes finished commands in small batches.
+/// Keeps the store small, on a thread of its own. It checkpoints each shard in its turn, and in every round
+/// where the WAL exceeds 32 MB. It prunes finished commands in small batches.
 ///
-/// With a round a second, a WAL that gets less than 1 MB a second never leaves the blocks that were laid out for it.
+/// With a round a second, a WAL that gets less than 1 MB a second never leaves the blocks that were laid out
+/// for it.
 final class StoreMaintainer: Sendable {
     private struct State {
         var isRunning = true
         var isAtWork = false
         var rounds = 0
-        /// The last round has left something to be pruned.
+        /// The last round did not prune everything.
         var hasMore = false
-        /// What has been said of shards that are of no use: once is enough.
-        var complaints: Set<String> = []
-        /// Shards that another process keeps locked, as has been said.
+        /// Messages of damaged shards that were logged: once is enough.
+        var logged: Set<String> = []
+        /// Shards whose lock by another process was logged.
         var locked: Set<Int> = []
     }
 
     /// A WAL beyond this is checkpointed while others write.
     static let walLimit: Int64 = 32 << 20
-    /// Rounds between two checkpoints of a shard that has less.
+    /// Rounds between two checkpoints of a shard whose WAL is smaller.
     private static let turns = 8
     /// Rows deleted in one transaction.
     static let pruneBatch = 500
-    /// Rounds between two looks for what can be pruned.
+    /// Rounds between two prunings.
     private static let pruneEvery = 30
-    /// Batches of a shard in a round: checkpoints wait for no pruning.
+    /// Batches of a shard in a round, so that checkpoints do not wait for the pruning.
     private static let pruneBatches = 20
 
     private let store: any CommandStore
@@ -37,11 +38,11 @@ final class StoreMaintainer: Sendable {
     private let abandoned: @Sendable ([UInt8]) -> Void
     private let logger: Logger
     private let state = Mutex(State())
-    private let thread = BlockingThread(named: "store-keeper")
+    private let thread = BlockingThread(named: "store-upkeep")
 
     /// - Parameters:
     ///   - retention: how long commands that have ended are kept.
-    ///   - abandoned: called with the payload of each that is pruned and was no success.
+    ///   - abandoned: called with the payload of each pruned command that did not succeed.
     init(
         store: any CommandStore, retention: Duration, abandoned: @escaping @Sendable ([UInt8]) -> Void, logger: Logger
     ) {
@@ -51,7 +52,7 @@ final class StoreMaintainer: Sendable {
         self.logger = logger
     }
 
-    /// One round; call it every second or so. Does nothing while the last one runs.
+    /// Starts one round; call it about once a second. Does nothing while the last one runs.
     func round() {
         let number = state.withLock { state -> Int? in
             if state.isAtWork { return nil }
@@ -88,7 +89,7 @@ final class StoreMaintainer: Sendable {
         }
     }
 
-    /// - Returns: whether something is left for the next round.
+    /// - Returns: whether the next round has to prune more.
     private func prune(now: Timestamp) -> Bool {
         var hasMore = false
         let before = Timestamp(milliseconds: now.milliseconds - retention.milliseconds)
@@ -111,7 +112,7 @@ final class StoreMaintainer: Sendable {
     private func report(_ error: StoreError, _ what: String, shard: Int) {
         let isNews = state.withLock { state in
             if error.code == .busy { return state.locked.insert(shard).inserted }
-            return !error.code.makesShardUnusable || state.complaints.insert(error.message).inserted
+            return !error.code.makesShardUnusable || state.logged.insert(error.message).inserted
         }
         if isNews { logger.warning("\(what): \(error.message)", metadata: ["shard": "\(shard)"]) }
     }

@@ -3,9 +3,10 @@ internal import Host
 internal import Store
 internal import Synchronization
 
-/// Addresses of host names, looked up on a thread of its own: a name server that is away keeps a look-up for many seconds.
+/// Addresses of host names, looked up on a thread: a look-up takes many seconds while the name server does
+/// not answer.
 package final class HostAddresses: Sendable {
-    /// The addresses of a name; empty where there are none to be had.
+    /// Returns the addresses of a name; empty where the look-up fails.
     package typealias LookUp = @Sendable (String) -> [IPAddress]
 
     private struct State {
@@ -18,7 +19,7 @@ package final class HostAddresses: Sendable {
     private let lookUp: LookUp
     private let wake: @Sendable () -> Void
 
-    /// - Parameter wake: called on the other thread when there is an answer to take.
+    /// - Parameter wake: called on the other thread when there is an answer.
     package init(lookUp: @escaping LookUp = system, wake: @escaping @Sendable () -> Void) {
         self.lookUp = lookUp
         self.wake = wake
@@ -26,7 +27,7 @@ package final class HostAddresses: Sendable {
 
     deinit { thread.close() }
 
-    /// Has the name looked up, unless that is under way.
+    /// Looks a name up, unless that is under way.
     package func want(_ name: String) {
         guard state.withLock({ $0.pending.insert(name).inserted }) else { return }
         thread.perform { [weak self, lookUp] in

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// An address of either family, as a number from the left: comparing prefixes is one shift.
+/// An address of either family, as a left-aligned number, so that comparing prefixes is one shift.
 package struct IPAddress: Hashable, Sendable {
     package let isV6: Bool
     /// Network order; the 32 bits of IPv4 are the highest.
     let bits: UInt128
 
-    /// - Returns: nil unless there are 4 or 16 bytes. An IPv4 address that is mapped into IPv6 is taken for what it is.
+    /// Nil unless there are 4 or 16 bytes. An IPv4 address that is mapped into IPv6 becomes an IPv4 address.
     package init?(bytes: some Collection<UInt8>) {
         switch bytes.count {
         case 4:
@@ -37,7 +37,7 @@ package struct IPAddress: Hashable, Sendable {
 
     package var isLoopback: Bool { isV6 ? bits == 1 : bits >> 120 == 127 }
 
-    /// Do the first `length` bits agree?
+    /// Whether the first `length` bits agree.
     func matches(_ prefix: IPAddress, length: Int) -> Bool {
         isV6 == prefix.isV6 && (length <= 0 || (bits ^ prefix.bits) >> UInt128(128 - min(length, 128)) == 0)
     }

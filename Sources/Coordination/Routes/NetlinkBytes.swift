@@ -1,4 +1,4 @@
-/// Bytes whose every access is checked: a message of the kernel's may be of a version that nobody here knows.
+/// Bytes whose every access is checked: a message of the kernel may be of an unknown version.
 struct NetlinkBytes {
     let bytes: ArraySlice<UInt8>
 
@@ -10,14 +10,15 @@ struct NetlinkBytes {
         return part.bytes.withUnsafeBytes { $0.loadUnaligned(as: type) }
     }
 
-    /// Nil where there are too few bytes. - Parameter end: nil for all that is there.
+    /// Nil where there are too few bytes.
+    /// - Parameter end: nil for all bytes that there are.
     func part(from start: Int, to end: Int? = nil) -> NetlinkBytes? {
         let end = end ?? bytes.count
         guard start >= 0, start <= end, end <= bytes.count else { return nil }
         return NetlinkBytes(bytes[(bytes.startIndex + start)..<(bytes.startIndex + end)])
     }
 
-    /// What follows behind so many bytes and the padding to four.
+    /// The bytes behind the first `count` and their padding to a multiple of four.
     func dropping(aligned count: Int) -> NetlinkBytes { NetlinkBytes(bytes.dropFirst((count + 3) & ~3)) }
 
     /// Pairs of type and value, as far as they are whole.
@@ -27,7 +28,7 @@ struct NetlinkBytes {
         while let length = rest.integer(at: 0, as: UInt16.self), let type = rest.integer(at: 2, as: UInt16.self),
             let value = rest.part(from: 4, to: Int(length))
         {
-            // Two bits of the type say how its value is built.
+            // The upper two bits of the type are flags of its value.
             attributes.append((type & 0x3FFF, value))
             rest = rest.dropping(aligned: Int(length))
         }

@@ -1,5 +1,5 @@
-/// A message of the kernel's about links, addresses and routes, as rtnetlink(7) has it. What is cut short or unknown is
-/// passed over.
+/// A message of the kernel about links, addresses and routes, as in rtnetlink(7). Messages that are cut short
+/// or unknown are passed over.
 struct NetlinkMessage: Equatable {
     enum Body: Equatable {
         /// The end of a dump.
@@ -7,16 +7,18 @@ struct NetlinkMessage: Equatable {
         /// The kernel refuses a request; an errno.
         case failed(CInt)
         case link(index: Int32, RouteTable.Interface)
-        /// Nil for a route that says nothing of where packets leave: of broadcasts, of a cache, of other families.
+        /// Nil for a route that does not say where packets leave: of broadcasts, of a cache, of other
+        /// families.
         case route(RouteTable.Entry?)
-        /// Something came or went, and only a dump tells the whole: with an interface its routes go without a word.
+        /// The table has changed, and only a dump tells how: the routes of an interface that goes are not
+        /// announced.
         case changed
         case other
     }
 
     /// Of the request that it answers; 0 for an event.
     var sequence: UInt32
-    /// The dump met a change on its way, and is to be asked for again.
+    /// The table changed during the dump, which is to be requested again.
     var isInterrupted: Bool
     var body: Body
 
@@ -46,7 +48,7 @@ struct NetlinkMessage: Equatable {
         case 16: link(bytes)
         // Address new and gone, route gone.
         case 20, 21, 25: .changed
-        // A port that leaves a bridge tells so in a family of its own.
+        // The family is that of the bridge where a port leaves it.
         case 17: bytes.integer(at: 0, as: UInt8.self) == 0 ? .changed : .other
         case 24: .route(RouteTable.Entry(message: bytes))
         default: .other
@@ -69,7 +71,8 @@ struct NetlinkMessage: Equatable {
 }
 
 extension RouteTable.Entry {
-    /// Reads `struct rtmsg` and its attributes; nil for what does not count (``NetlinkMessage/Body/route(_:)``).
+    /// Reads `struct rtmsg` and its attributes; nil for what does not count
+    /// (``NetlinkMessage/Body/route(_:)``).
     init?(message bytes: NetlinkBytes) {
         guard let family = bytes.integer(at: 0, as: UInt8.self), family == 2 || family == 10,
             let length = bytes.integer(at: 1, as: UInt8.self), length <= (family == 2 ? 32 : 128),

@@ -1,12 +1,12 @@
 package import NetworkControl
 
-/// What the kernel knows of interfaces and routes, and where a packet leaves by it. Pure.
+/// The kernel's interfaces and routes, and the uplink by which a packet leaves. Pure.
 package struct RouteTable: Sendable, Equatable {
     package struct Interface: Sendable, Equatable {
         package var name: String
         /// A person or a program switched it on.
         package var isUp: Bool
-        /// The cable is in, the radio has a partner.
+        /// The cable is in, or the radio has a partner.
         package var hasCarrier: Bool
         package var isLoopback = false
     }
@@ -32,7 +32,7 @@ package struct RouteTable: Sendable, Equatable {
         package var prefix: IPAddress
         package var length: Int
         package var table: UInt32
-        /// The lowest goes first.
+        /// The lowest is preferred.
         package var metric: UInt32 = 0
         package var kind: Kind
         /// At least one.
@@ -47,15 +47,16 @@ package struct RouteTable: Sendable, Equatable {
 
     package init() {}
 
-    /// There is nothing but loopback, as in a namespace without a network.
+    /// There is only loopback, as in a namespace without a network.
     package var isIsolated: Bool { interfaces.values.allSatisfy(\.isLoopback) }
 
     // MARK: Where packets leave
 
-    /// By the longest prefix, then the lowest metric, that has a living interface. Tables other than main and local count
-    /// where main has nothing: rules may lead there, and what is offered for nothing costs one failed connect, where what is
-    /// held back wrongly is never sent.
-    /// - Returns: `.uplink("")` by the main default route or its gateway, `.uplink` with the interface's name by any other.
+    /// By the longest prefix, then the lowest metric, that has a living interface. Tables other than main and
+    /// local count where main has no route: rules may lead there. An offer without a route costs one failed
+    /// connect, while a command that is held back wrongly is never sent.
+    /// - Returns: `.uplink("")` by the main default route or its gateway, `.uplink` with the interface's name
+    ///   by any other.
     package func route(to address: IPAddress) -> Route {
         if address.isLoopback { return .local }
         let candidates = entries.filter { address.matches($0.prefix, length: $0.length) }
@@ -75,8 +76,8 @@ package struct RouteTable: Sendable, Equatable {
         return .missing(reason: problem ?? "there is no route to \(address)")
     }
 
-    /// Uplinks that lead nowhere, each with a sentence: the main one, as the empty name, without a default route that
-    /// lives; others without a living interface.
+    /// Uplinks that lead nowhere, each with a sentence: the main one, as the empty name, without a default
+    /// route that lives; others without a living interface.
     package var lostUplinks: [String: String] {
         var lost: [String: String] = [:]
         for interface in interfaces.values { lost[interface.name] = Self.trouble(with: interface) }

@@ -1,44 +1,46 @@
 internal import Commands
 package import Store
 
-/// Sessions whose seat is taken and that have said no hello to this coordinator. Pure.
+/// Workers that hold the lock of a seat and have said no hello to this coordinator. Pure.
 ///
-/// A worker that hangs since before the coordinator began says nothing, and its lock is held: without this, what it was
-/// executing would be its own for ever.
+/// A worker that has hung since before the coordinator started says nothing and holds its lock. Without this,
+/// the commands that it was executing would never be released.
 package struct UnresponsiveWorkers: Sendable {
     private struct UnresponsiveWorker: Sendable {
         var session: Session
-        /// The coordinator's own waking time since it was found, in nanoseconds.
-        var stillFor: Int64 = 0
-        var isKnown = false
+        /// The coordinator's own waking time since it was found.
+        var silentFor = Duration.zero
+        var isReported = false
     }
 
     /// By epoch.
-    private var absences: [Int64: UnresponsiveWorker] = [:]
+    private var workers: [Int64: UnresponsiveWorker] = [:]
 
     package init() {}
 
-    /// All that there are now; the others have come, or are reaped.
-    package mutating func found(_ sessions: [Session]) {
-        let before = absences
-        absences = [:]
+    /// Takes in all sessions without a registered worker. The workers of other sessions have registered or
+    /// are reaped.
+    package mutating func replace(with sessions: [Session]) {
+        let before = workers
+        workers = [:]
         for session in sessions {
-            absences[session.epoch] = before[session.epoch] ?? UnresponsiveWorker(session: session)
+            workers[session.epoch] = before[session.epoch] ?? UnresponsiveWorker(session: session)
         }
     }
 
-    /// A worker sits there and has said hello, or its death was seen.
-    package mutating func settled(seat: Int) { absences = absences.filter { $0.value.session.seat != seat } }
+    /// A worker in the seat has said hello, or has died.
+    package mutating func remove(seat: Int) { workers = workers.filter { $0.value.session.seat != seat } }
 
-    /// - Parameter elapsed: the coordinator's own waking time since the last call, in nanoseconds.
-    package mutating func waited(_ elapsed: Int64) {
-        for epoch in absences.keys { absences[epoch]?.stillFor += elapsed }
+    /// - Parameter awake: the coordinator's own waking time since the last call.
+    package mutating func advance(awake: Duration) {
+        for epoch in workers.keys { workers[epoch]?.silentFor += awake }
     }
 
-    /// Those that have been silent for longer, and whether this is the first time that it is said of them.
-    package mutating func overdue(_ longest: Int64) -> [(session: Session, isNew: Bool)] {
-        let overdue = absences.values.filter { $0.stillFor > longest }
-        for absence in overdue { absences[absence.session.epoch]?.isKnown = true }
-        return overdue.map { ($0.session, !$0.isKnown) }
+    /// Workers that have been silent for longer than `timeout`, and whether each is returned for the first
+    /// time.
+    package mutating func overdue(_ timeout: Duration) -> [(session: Session, isNew: Bool)] {
+        let overdue = workers.values.filter { $0.silentFor > timeout }
+        for worker in overdue { workers[worker.session.epoch]?.isReported = true }
+        return overdue.map { ($0.session, !$0.isReported) }
     }
 }

@@ -1,18 +1,22 @@
 internal import Host
 internal import Store
+internal import Wire
 internal import ZeroMQ
 
-/// The coordinator's side of one worker: the socket that offers go out by, and the watch on its process.
+/// The coordinator's side of one worker: the socket for its offers, and the watch on its process.
 final class WorkerConnection {
     let socket: Socket
     let epoch: Int64
-    /// Nil where the process cannot be seen from here; then its lock is tried every 250 ms, and nobody is signalled.
+    /// Nil where the process cannot be seen from here, as in another container. Then its lock is tried every
+    /// 250 ms, and it is sent no signal.
     var process: WatchedProcess?
     var watch: Registration?
-    /// Frames that found no peer yet: a worker connects a moment after it was greeted.
-    private var unsent: [[UInt8]] = []
-    /// Its process has ended, or it is being ended: the lock is awaited.
+    /// Its process has ended or is being ended, and its lock is awaited.
     var isEnding = false
+    /// Of the last frame.
+    private var sequence: Int64 = 0
+    /// Frames that found no peer yet: a worker connects a moment after it is registered.
+    private var unsent: [[UInt8]] = []
 
     init(socket: consuming Socket, epoch: Int64, process: consuming WatchedProcess?) {
         self.socket = socket
@@ -20,9 +24,13 @@ final class WorkerConnection {
         self.process = process
     }
 
-    /// Sends a frame, behind those that wait for the worker to connect.
-    func send(_ frame: [UInt8]) throws(ZeroMQError) {
-        unsent.append(frame)
+    var isWaiting: Bool { !unsent.isEmpty }
+
+    /// Sends a message behind those that wait for the worker to connect.
+    /// - Parameter coordinator: the epoch of the coordinator.
+    func send(_ message: Message, seat: Int, coordinator: Int64) throws(ZeroMQError) {
+        sequence += 1
+        unsent.append(message.encoded(FrameHead(seat: seat, epoch: coordinator, sequence: sequence)))
         try sendWaiting()
     }
 
@@ -32,6 +40,4 @@ final class WorkerConnection {
             unsent.removeFirst()
         }
     }
-
-    var isWaiting: Bool { !unsent.isEmpty }
 }

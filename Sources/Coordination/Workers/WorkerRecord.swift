@@ -1,7 +1,8 @@
 package import Commands
+package import Host
 package import Wire
 
-/// What the coordinator knows of a worker in its seat. Pure.
+/// The coordinator's record of a registered worker. Pure.
 package struct WorkerRecord: Sendable {
     package let seat: Int
     package let epoch: Int64
@@ -9,23 +10,25 @@ package struct WorkerRecord: Sendable {
     package let concurrency: Int
     package let types: Set<String>
     package private(set) var state = WorkerState()
-    /// Number of the last offer sent.
+    /// Number of the last offer that was sent.
     package private(set) var sent: Int64 = 0
-    private var sentAt: Int64 = 0
+    private var sentAt = MonotonicTime.zero
+    /// Recent completions per second.
     private var rate = 0.0
-    private var measured: (at: Int64, completed: Int64)?
-    /// Waking time of the coordinator since the worker's loop last moved, in nanoseconds.
-    package private(set) var stillFor: Int64 = 0
-    /// Suspects that it was offered and has not ended.
+    private var measured: (at: MonotonicTime, completed: Int64)?
+    /// The coordinator's own waking time since the worker's loop last made progress.
+    package private(set) var stillFor = Duration.zero
+    /// Suspects among its commands in flight.
     package var suspects: Set<CommandID> = []
-    /// Slots of high QoS, and extra ones, that commands in its hands take up.
+    /// Slots of high QoS and extra slots that its commands in flight hold.
     private var high = 0
     private(set) var extras = 0
 
-    /// An offer that a worker has not seen by then is lost.
-    private static let timeout: Int64 = 2_000_000_000
-    package static let largestWindow = 2048
-    /// Suspects offered to a worker, which runs them one after the other and need not ask for each.
+    /// An offer that a worker has not seen after this time is lost.
+    private static let timeout: Duration = .seconds(2)
+    package static let maxWindow = 2048
+    /// Suspects that a worker is offered at a time. It runs them one after the other and need not ask for
+    /// each.
     package static let maxSuspects = 8
 
     package init(seat: Int, epoch: Int64, hello: Hello) {
@@ -36,37 +39,37 @@ package struct WorkerRecord: Sendable {
         types = Set(hello.types)
     }
 
-    /// Unfinished offers that it may hold: 50 ms of its recent completions, at least its concurrency.
-    package var window: Int { min(max(Int(rate * 0.05), concurrency), Self.largestWindow) }
+    /// Unfinished offers that the worker may hold: 50 ms of its recent completions, at least its concurrency.
+    package var window: Int { min(max(Int(rate * 0.05), concurrency), Self.maxWindow) }
 
-    /// Offers that it may still have to finish.
-    package func unfinished(now: Int64) -> Int {
+    /// Offers that the worker may still have to finish.
+    package func unfinished(now: MonotonicTime) -> Int {
         let seen = now - sentAt > Self.timeout ? min(state.seen, sent) : sent
         return Int(max(seen - state.resolved, 0))
     }
 
-    /// Offers that it can be given now: of middle and low QoS as many as fill its window, of high QoS as many as it has slots
-    /// besides.
-    package func room(_ serviceClass: ServiceClass, now: Int64) -> Int {
+    /// Offers that the worker can take now: of middle and low QoS as many as fill its window, and of high QoS
+    /// as many again as it has slots.
+    package func room(_ serviceClass: ServiceClass, now: MonotonicTime) -> Int {
         guard state.phase == .ready else { return 0 }
         let both = window + concurrency - max(unfinished(now: now) - extras, 0)
         return serviceClass == .high ? both : min(window - others(now: now), both)
     }
 
     /// Slots of middle and low QoS that are free.
-    package func freeSlots(now: Int64) -> Int { state.phase == .ready ? concurrency - others(now: now) : 0 }
+    package func freeSlots(now: MonotonicTime) -> Int { state.phase == .ready ? concurrency - others(now: now) : 0 }
 
-    private func others(now: Int64) -> Int { max(unfinished(now: now) - extras - high, 0) }
+    private func others(now: MonotonicTime) -> Int { max(unfinished(now: now) - extras - high, 0) }
 
     /// Extra slots that are free.
     package var extraRoom: Int { state.phase == .ready ? max(Admission.extraSlots - extras, 0) : 0 }
 
-    /// A command in its hands takes a slot, or leaves it.
-    mutating func holds(_ grant: Admission.Grant, by step: Int) {
+    /// A command in flight takes a slot (`step` is 1) or leaves it (-1).
+    mutating func countSlots(of grant: Admission.Grant, by step: Int) {
         if grant.isExtra { extras += step } else if grant.serviceClass == .high { high += step }
     }
 
-    package mutating func offered(_ count: Int, now: Int64) -> Int64 {
+    package mutating func offered(_ count: Int, now: MonotonicTime) -> Int64 {
         defer {
             sent += Int64(count)
             sentAt = now
@@ -74,9 +77,10 @@ package struct WorkerRecord: Sendable {
         return sent + 1
     }
 
-    /// - Parameter coordinator: this incarnation; counts of another are not this one's.
-    package mutating func report(_ state: WorkerState, coordinator: Int64, now: Int64) {
-        if state.progress != self.state.progress { stillFor = 0 }
+    /// - Parameter coordinator: the epoch of this coordinator. Counts that the worker made for another one do
+    ///   not apply.
+    package mutating func report(_ state: WorkerState, coordinator: Int64, now: MonotonicTime) {
+        if state.progress != self.state.progress { stillFor = .zero }
         var state = state
         if state.coordinator != coordinator {
             state.seen = 0
@@ -87,14 +91,14 @@ package struct WorkerRecord: Sendable {
             self.measured = (now, state.completed)
             return
         }
-        let elapsed = now - measured.at
-        guard elapsed >= 50_000_000 else { return }
-        let recent = Double(state.completed - measured.completed) / (Double(elapsed) / 1e9)
-        // Up at once, down within a second: a pause of the disk is not the end of the work.
-        rate = recent > rate ? recent : rate + (recent - rate) * min(Double(elapsed) / 1e9, 1)
+        let elapsed = (now - measured.at).seconds
+        guard elapsed >= 0.05 else { return }
+        let recent = Double(state.completed - measured.completed) / elapsed
+        // Up at once, down within a second: a pause of the disk does not mean that the work has ended.
+        rate = recent > rate ? recent : rate + (recent - rate) * min(elapsed, 1)
         self.measured = (now, state.completed)
     }
 
-    /// - Parameter elapsed: the coordinator's own waking time since the last call.
-    package mutating func waited(_ elapsed: Int64) { stillFor += elapsed }
+    /// - Parameter awake: the coordinator's own waking time since the last call.
+    package mutating func advance(awake: Duration) { stillFor += awake }
 }

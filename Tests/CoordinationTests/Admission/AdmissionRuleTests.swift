@@ -4,7 +4,7 @@ import Testing
 
 @testable import Coordination
 
-/// A table for each rule of admission.
+/// One table for each rule of admission.
 @Suite struct AdmissionRuleTests {
     private typealias Verdict = Admission.Verdict
 
@@ -48,7 +48,7 @@ import Testing
     // MARK: Rule 1: limits of a link
 
     @Test(arguments: QualityOfService.allCases)
-    func `what a person sets binds every class`(_ qos: QualityOfService) {
+    func `the limits of a person bind every class`(_ qos: QualityOfService) {
         let limited = load(high: 1, low: 2, limit: 64) { $0.allowance.maxConcurrency = 3 }
         #expect(verdict(qos, limited) == waits(.maxConcurrency, 3, of: 3))
         #expect(verdict(qos, load { $0.isPaused = true }) == waits(.pause))
@@ -59,13 +59,13 @@ import Testing
     }
 
     @Test(arguments: QualityOfService.allCases)
-    func `what the server takes binds every class`(_ qos: QualityOfService) {
+    func `the limits of the server bind every class`(_ qos: QualityOfService) {
         let pushedBack = load(high: 4, middle: 2, limit: 64) { $0.allowance.pushback = 6 }
         #expect(verdict(qos, pushedBack) == waits(.pushback, 6, of: 6))
         #expect(verdict(qos, load(high: 4, middle: 1, limit: 64) { $0.allowance.pushback = 6 }) == .admitted(.ordinary))
     }
 
-    @Test func `a server that has refused nothing is tried with more and more, by high and by the others apart`() {
+    @Test func `a server that has refused no command gets more and more, counted apart for high QoS and the others`() {
         let first = load(high: 4, middle: 3, limit: 64) { $0.allowance.slowStart = 4 }
         #expect(verdict(.userInitiated, first) == waits(.slowStart, 4, of: 4))
         #expect(verdict(.default, first) == .admitted(.ordinary))
@@ -74,7 +74,7 @@ import Testing
         #expect(verdict(.userInitiated, load(middle: 4) { $0.allowance.slowStart = 4 }) == .admitted(.ordinary))
     }
 
-    @Test func `what the link can carry binds middle and low only`() {
+    @Test func `the capacity of the link binds middle and low QoS only`() {
         let full = load(high: 9, middle: 3, low: 1)
         #expect(verdict(.default, full) == waits(.linkLimit, 4, of: 4))
         #expect(verdict(.background, full) == waits(.linkLimit, 4, of: 4))
@@ -85,7 +85,7 @@ import Testing
         #expect(verdict(.default, lowClosed) == .admitted(.ordinary))
     }
 
-    @Test func `a level closes the qualities that it names`() {
+    @Test func `a level holds back the qualities of service that it names`() {
         let poor = load { $0.allowance.blocked = [.utility, .background] }
         #expect(verdict(.utility, poor) == waits(.level) && verdict(.background, poor) == waits(.level))
         #expect(verdict(.default, poor) == .admitted(.ordinary))
@@ -126,7 +126,7 @@ import Testing
         #expect(verdict(.default, greedy) == .admitted(.ordinary))
         #expect(verdict(.default, load(middle: 47, limit: 64), isContested: true) == .admitted(.ordinary))
         #expect(verdict(.userInitiated, greedy, isContested: true) == .admitted(.ordinary))
-        // Where a person has set fewer transfers than there are slots, these are shared.
+        // Where a person has set fewer transfers than there are slots, the transfers are shared.
         let few = host { $0.maxTransfers = 8 }
         #expect(verdict(.default, load(middle: 6, limit: 64), few, isContested: true) == waits(.fairShare, 6, of: 6))
     }
@@ -142,7 +142,7 @@ import Testing
         #expect(verdict(.userInitiated, load(middle: 1), full) == waits(.slots, 9, of: 64))
         #expect(verdict(.userInitiated, load(high: 1), full) == waits(.slots, 9, of: 64))
         #expect(verdict(.default, load(middle: 1), full) == waits(.slots, 64, of: 64), "it holds an ordinary one")
-        // A second to fourth one, while each worker keeps two for destinations that hold none.
+        // A second to fourth command, while each worker reserves two slots for destinations that hold none.
         #expect(verdict(.default, load(middle: 3, extra: 3), full) == .admitted(.extra))
         #expect(verdict(.default, load(middle: 4, extra: 4, limit: 64), full) == waits(.slots, 64, of: 64))
         let few = host { host in

@@ -1,4 +1,5 @@
 import Commands
+import Host
 import NetworkControl
 import Store
 import TestSupport
@@ -7,46 +8,46 @@ import Wire
 
 @testable import Coordination
 
-/// A dispatcher, two workers and some destinations on a virtual clock. Destinations take random times to answer; commands of
-/// random qualities of service arrive at random. Everything random comes from the seed.
+/// A dispatcher, two workers and some destinations on a virtual clock. Destinations take random times to
+/// answer; commands of random qualities of service arrive at random. Everything random comes from the seed.
 struct FairnessSimulation: DispatcherFixtures {
     struct Running {
         var command: ReadyCommand
         var seat: Int
-        var began: Int64
-        var ends: Int64
+        var began: MonotonicTime
+        var ends: MonotonicTime
     }
 
-    static let step: Int64 = 50_000_000
+    static let step: Duration = .milliseconds(50)
     static let concurrency = 8
     static let workers = 2
-    /// One that holds all ordinary slots, and one for each extra one that the workers keep.
+    /// One destination that holds all ordinary slots, and one for each extra slot of the workers.
     static let destinations = 2...(1 + Admission.keptExtras * workers)
 
     let seed: UInt64
     var random: SeededRandom
     var dispatcher: Dispatcher
-    var now: Int64 = 0
+    var now = MonotonicTime.zero
     var running: [CommandID: Running] = [:]
     var waiting: [CommandID: ReadyCommand] = [:]
-    /// Since when each destination has had ready commands and none in flight.
-    var idleSince: [Destination: Int64] = [:]
+    /// When each destination began to have ready commands and none in flight.
+    var idleSince: [Destination: MonotonicTime] = [:]
     let hosts: [Destination]
     let times: [Double]
     var number: Int64 = 0
     var seen = [0, 0]
     var resolved = [0, 0]
     var offered = 0
-    var middleSince: Int64?
-    /// Since when something waits although there is room for it.
-    var roomSince: Int64?
+    var middleSince: MonotonicTime?
+    /// When a command began to wait although there is room for it.
+    var roomSince: MonotonicTime?
     var complaints: [String] = []
 
     init(seed: UInt64) {
         self.seed = seed
         var random = SeededRandom(seed: seed)
         let count = random.number(in: Range(Self.destinations))
-        // Without a network between them, so that no link's limit decides.
+        // Commands without a network, so that no link's limit decides.
         hosts = (0..<count).map { Destination(scheme: "http", host: "127.0.0.\($0 + 1)", port: 80) }
         times = (0..<count).map { _ in [0.05, 0.5, 5, 60][random.number(in: 0..<4)] * (0.5 + random.fraction()) }
         self.random = random
@@ -55,7 +56,7 @@ struct FairnessSimulation: DispatcherFixtures {
             let hello = Hello(
                 pid: 1, startTime: 1, bootID: "b", concurrency: Self.concurrency, grace: .seconds(1), types: ["noop"],
                 executing: [])
-            dispatcher.register(WorkerRecord(seat: seat, epoch: Int64(seat) + 1, hello: hello))
+            dispatcher.workerJoined(WorkerRecord(seat: seat, epoch: Int64(seat) + 1, hello: hello))
         }
     }
 
@@ -66,8 +67,8 @@ struct FairnessSimulation: DispatcherFixtures {
             end()
             cut()
             reportStates()
-            if now % 250_000_000 == 0 { tick() }
-            start(dispatcher.dispatch(at: at + .nanoseconds(now), now: now))
+            if now.nanoseconds % 250_000_000 == 0 { tick() }
+            start(dispatcher.dispatch(at: at + (now - .zero), now: now))
             check()
         }
     }
@@ -82,7 +83,7 @@ struct FairnessSimulation: DispatcherFixtures {
             commands.append(
                 ReadyCommand(
                     id: CommandID(high: UInt64(number), low: UInt64(number % 8)), type: "noop", qos: qos,
-                    destination: host, turn: number, createdAt: at + .nanoseconds(now)))
+                    destination: host, turn: number, createdAt: at + (now - .zero)))
         }
         for command in commands { waiting[command.id] = command }
         dispatcher.insert(commands, now: now)
@@ -96,7 +97,7 @@ struct FairnessSimulation: DispatcherFixtures {
         }
     }
 
-    /// Low transfers go on from where they were.
+    /// Low transfers continue from where they were.
     private mutating func cut() {
         for order in dispatcher.links.orders where order.verb == .cut {
             guard let one = running.removeValue(forKey: order.target.id) else { continue }
@@ -122,7 +123,7 @@ struct FairnessSimulation: DispatcherFixtures {
             let mine = running.values.filter { $0.seat == seat }.sorted { $0.command.id < $1.command.id }
             let links = hosts.map { host in
                 Transfers.Link(
-                    destination: host, direction: .up, bytes: [0, now / 1_000_000, 0], rate: 0,
+                    destination: host, direction: .up, bytes: [0, (now - .zero).milliseconds, 0], rate: 0,
                     inFlight: mine.count { $0.command.destination == host }, roundTrip: 1000)
             }
             let transfers = mine.map { one in
@@ -131,7 +132,7 @@ struct FairnessSimulation: DispatcherFixtures {
                     qos: one.command.qos)
                 transfer.isIdempotent = true
                 transfer.isResumable = true
-                transfer.acknowledged = (now - one.began) / 1_000_000
+                transfer.acknowledged = (now - one.began).milliseconds
                 transfer.offset = transfer.acknowledged
                 transfer.total = 1 << 30
                 return transfer
@@ -154,14 +155,14 @@ struct FairnessSimulation: DispatcherFixtures {
                 let host = hosts.firstIndex(of: command.destination) ?? 0
                 let time = times[host] * (0.8 + 0.4 * random.fraction())
                 running[command.id] = Running(
-                    command: command, seat: dispatch.seat, began: now, ends: now + Int64(time * 1e9))
+                    command: command, seat: dispatch.seat, began: now, ends: now + .seconds(time))
                 dispatcher.transition(report(command, .queued), now: now)
                 dispatcher.transition(report(command, .sent), now: now)
             }
         }
     }
 
-    // MARK: What must hold
+    // MARK: Invariants
 
     private mutating func check() {
         let slots = Self.concurrency * Self.workers
@@ -169,8 +170,8 @@ struct FairnessSimulation: DispatcherFixtures {
         for host in hosts {
             let isIdle = held[host] == nil && waiting.values.contains { $0.destination == host && !isClosed($0) }
             idleSince[host] = isIdle ? idleSince[host] ?? now : nil
-            if let since = idleSince[host], now - since > 1_000_000_000 {
-                complain("\(host) has waited for its first slot for \(Double(now - since) / 1e9) s")
+            if let since = idleSince[host], now - since > .seconds(1) {
+                complain("\(host) has waited for its first slot for \((now - since).seconds) s")
             }
         }
         let others = running.values.count { $0.command.qos.serviceClass != .high }
@@ -181,19 +182,20 @@ struct FairnessSimulation: DispatcherFixtures {
                 complain("worker \(seat) runs \(mine.count)")
             }
         }
-        // Nothing stands idle: where a slot is free, what waits is of a destination that has its share, or has not answered.
+        // No slot stays idle: while one is free, only destinations wait that have their share or have not
+        // answered.
         let both = Self.concurrency * 2
         let hasRoom = (0..<Self.workers).contains { seat in running.values.count { $0.seat == seat } < both - 2 }
         let idle = others < slots * 3 / 4 && hasRoom ? waiting.values.first { mayBegin($0, held, slots) } : nil
         roomSince = idle == nil ? nil : roomSince ?? now
-        // A decision of this moment shows in the next.
-        if let idle, let since = roomSince, now - since > 3 * Self.step {
+        // A decision shows in the next step.
+        if let idle, let since = roomSince, now - since > Self.step * 3 {
             complain("\(slots - others) slots are free, and a \(idle.qos) command of \(idle.destination) waits")
         }
         checkShares(slots)
     }
 
-    /// High QoS has the link of its destination, and low QoS stands still.
+    /// High QoS gets the link of its destination, and low QoS is paused.
     private func isClosed(_ command: ReadyCommand) -> Bool {
         let key = ReadyKey(destination: command.destination, qos: command.qos)
         return command.qos.serviceClass == .low
@@ -208,7 +210,7 @@ struct FairnessSimulation: DispatcherFixtures {
         return own < min(slots * 3 / 4, slowStart)
     }
 
-    /// Middle QoS has half of the slots 5 s after it needs them, where low QoS can be cut.
+    /// Middle QoS gets half of the slots within 5 s, where low QoS can be cut.
     private mutating func checkShares(_ slots: Int) {
         let middle = running.values.count { $0.command.qos.serviceClass == .middle }
         let hasLow = running.values.contains {
@@ -218,19 +220,19 @@ struct FairnessSimulation: DispatcherFixtures {
         let waits =
             hasLow && waiting.values.contains { $0.qos.serviceClass == .middle && mayBegin($0, held, slots) }
         middleSince = waits && middle < slots / 2 ? middleSince ?? now : nil
-        if let since = middleSince, now - since > 5_000_000_000 {
-            complain("middle has had \(middle) of \(slots) slots for \(Double(now - since) / 1e9) s")
+        if let since = middleSince, now - since > .seconds(5) {
+            complain("middle has had \(middle) of \(slots) slots for \((now - since).seconds) s")
         }
     }
 
     private mutating func complain(_ what: String) {
-        if complaints.count < 3 { complaints.append("seed \(seed), \(Double(now) / 1e9) s: \(what)") }
+        if complaints.count < 3 { complaints.append("seed \(seed), \((now - .zero).seconds) s: \(what)") }
     }
 }
 
 @Suite struct FairnessTests {
     @Test(.enabled(if: runsSlowTests, "slow"))
-    func `over 200 seeds every destination begins within a second, and every class has its share`() {
+    func `over 200 seeds every destination starts within a second, and every class gets its share`() {
         var offered = 0
         for seed in UInt64(1)...200 {
             var simulation = FairnessSimulation(seed: seed)

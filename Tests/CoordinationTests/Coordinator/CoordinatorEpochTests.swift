@@ -1,14 +1,15 @@
 import Commands
+import Host
 import Store
 import TestSupport
 import Testing
 
 @testable import Coordination
 
-@Suite struct IncarnationTests {
+@Suite struct CoordinatorEpochTests {
     private let now = Timestamp(milliseconds: 1_772_368_496_000)
 
-    @Test func `grows with time, and also where the clock was set back`() throws {
+    @Test func `the epoch grows with time, and also where the clock was set back`() throws {
         let place = try TemporaryDirectory("incarnation")
         defer { place.remove() }
         let first = try CoordinatorEpoch.next(in: RunDirectory(path: place.path), now: now)
@@ -21,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: ["", "x", "99999999999999999999", "9223372036854775807\n"])
-    func `begins anew where its file says nothing that makes sense`(_ text: String) throws {
+    func `the epoch starts from the clock where its file is not valid`(_ text: String) throws {
         let place = try TemporaryDirectory("incarnation")
         defer { place.remove() }
         _ = try place.file("coordinator.incarnation", Array(text.utf8))

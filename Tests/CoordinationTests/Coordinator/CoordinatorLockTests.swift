@@ -7,7 +7,7 @@ import Testing
 @testable import Coordination
 
 @Suite struct CoordinatorLockTests {
-    @Test func `a second coordinator is told who has the data directory`() throws {
+    @Test func `a second coordinator learns which process has the data directory`() throws {
         let place = try TemporaryDirectory("coordinator-lock")
         defer { place.remove() }
         let run = RunDirectory(path: place.path)
@@ -17,7 +17,7 @@ import Testing
         withExtendedLifetime(lock) {}
     }
 
-    @Test func `those who look whether there is a coordinator keep none from starting`() async throws {
+    @Test func `a process that checks for a coordinator does not prevent one from starting`() async throws {
         let place = try TemporaryDirectory("coordinator-lock")
         defer { place.remove() }
         let run = RunDirectory(path: place.path)

@@ -1,4 +1,5 @@
 import Commands
+import Host
 import NetworkControl
 import Store
 import Testing
@@ -10,7 +11,6 @@ import Wire
 protocol DispatcherFixtures {}
 
 extension DispatcherFixtures {
-    static var second: Int64 { 1_000_000_000 }
     var host: Destination { Destination(scheme: "http", host: "a", port: 80) }
     var at: Timestamp { Timestamp(milliseconds: 1_000_000) }
 
@@ -42,7 +42,7 @@ extension DispatcherFixtures {
             let hello = Hello(
                 pid: 1, startTime: 1, bootID: "b", concurrency: concurrency, grace: .seconds(1), types: types,
                 executing: [])
-            dispatcher.register(WorkerRecord(seat: seat, epoch: Int64(seat) + 1, hello: hello))
+            dispatcher.workerJoined(WorkerRecord(seat: seat, epoch: Int64(seat) + 1, hello: hello))
         }
         return dispatcher
     }
@@ -70,10 +70,10 @@ func value<Value>(_ value: Value) -> Value { value }
 
 extension Dispatcher {
     /// The next probe of a destination.
-    func nextProbe(of destination: Destination) -> Int64? { links.nextProbe(of: destination) }
-    mutating func insert(_ commands: [ReadyCommand]) { insert(commands, now: 0) }
-    mutating func found(_ keys: Set<ReadyKey>, shard: Int) { found(keys, shard: shard, now: 0) }
+    func nextProbe(of destination: Destination) -> MonotonicTime? { links.nextProbe(of: destination) }
+    mutating func insert(_ commands: [ReadyCommand]) { insert(commands, now: .zero) }
+    mutating func found(_ keys: Set<ReadyKey>, shard: Int) { found(keys, shard: shard, now: .zero) }
     mutating func refilled(_ refill: Refill, _ commands: [ReadyCommand]) {
-        refilled(refill, commands, now: 0)
+        refilled(refill, commands, now: .zero)
     }
 }

@@ -47,7 +47,7 @@ import Testing
         #expect((0..<999).compactMap { _ in take(&queue) }.count == 999)
     }
 
-    @Test func `of destinations that wait for a probe the oldest and the newest are asked in turn, each once`() {
+    @Test func `the oldest and the newest destinations that wait for a probe are asked in turn, each once`() {
         var queue = ReadyQueue(shardCount: 8)
         for number in 1...6 { _ = queue.insert(ready(Int64(number), to: host(number))) }
         let refuse: (ReadyKey) -> Admission.Verdict = { _ in .waits(Admission.Wait(.probes)) }
@@ -79,18 +79,18 @@ import Testing
     @Test func `keys of destinations that fail are read behind all others`() {
         var cursors = BacklogCursors()
         let keys = (1...6).map { ReadyKey(destination: host($0), qos: .default) }
-        cursors.found(Set(keys), shard: 0, isFailing: { $0 != host(6) && $0 != host(3) }, now: 0)
+        cursors.found(Set(keys), shard: 0, isFailing: { $0 != host(6) && $0 != host(3) }, now: .zero)
         let order = (1...6).compactMap { _ in cursors.takeOpening()?.source.key.destination }
         #expect(Set(order.prefix(2)) == [host(3), host(6)] && Set(order).count == 6)
         #expect(!cursors.hasOpenings)
     }
 
-    @Test func `where the window of a quality is full, the last makes way`() {
+    @Test func `a full window of a quality of service drops its last command`() {
         var queue = ReadyQueue(shardCount: 8, limit: 2)
         #expect(queue.insert(ready(1)) == nil && queue.insert(ready(3)) == nil)
         #expect(queue.insert(ready(2))?.id.high == 3)
         #expect(queue.insert(ready(4))?.id.high == 4)
-        #expect(queue.insert(ready(5, .utility)) == nil, "of another quality")
+        #expect(queue.insert(ready(5, .utility)) == nil, "another quality of service")
         queue.remove(shards: [0])
         #expect(queue.count == 0 && !queue.holds(.middle) && !queue.holds(.low))
     }

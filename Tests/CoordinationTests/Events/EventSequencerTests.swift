@@ -1,4 +1,5 @@
 import Commands
+import Host
 import Testing
 
 @testable import Coordination
@@ -11,10 +12,12 @@ import Testing
             type: "noop", qos: .default, destination: .none, retries: 0, shard: shard)
     }
 
-    @Test func `publishes what comes in order at once`() {
+    @Test func `events that come in order are published at once`() {
         var sequencer = EventSequencer(newest: [10])
         var published: [Int64] = []
-        for seq in [11, 12, 13] as [Int64] { sequencer.add(event(seq), now: 0) { published.append($0.transition.seq) } }
+        for seq in [11, 12, 13] as [Int64] {
+            sequencer.add(event(seq), now: .zero) { published.append($0.transition.seq) }
+        }
         #expect(published == [11, 12, 13])
         #expect(sequencer.deadline == nil)
     }
@@ -23,7 +26,7 @@ import Testing
         var sequencer = EventSequencer(newest: [0])
         var published: [Int64] = []
         for seq in [3, 2, 5, 1, 4, 4, 2] as [Int64] {
-            sequencer.add(event(seq), now: 0) { published.append($0.transition.seq) }
+            sequencer.add(event(seq), now: .zero) { published.append($0.transition.seq) }
         }
         #expect(published == [1, 2, 3, 4, 5])
         #expect(sequencer.deadline == nil)
@@ -32,71 +35,74 @@ import Testing
     @Test func `a gap that lasts is read from the store`() {
         var sequencer = EventSequencer(newest: [0, 0])
         var published: [Int64] = []
-        sequencer.add(event(3, shard: 1), now: 100) { published.append($0.transition.seq) }
-        #expect(sequencer.deadline == 100 + EventSequencer.timeout)
-        #expect(value(sequencer.reads(now: 100)).isEmpty)
-        let reads = sequencer.reads(now: 100 + EventSequencer.timeout)
+        sequencer.add(event(3, shard: 1), now: after(nanoseconds: 100)) { published.append($0.transition.seq) }
+        #expect(sequencer.deadline == after(nanoseconds: 100) + EventSequencer.timeout)
+        #expect(value(sequencer.reads(now: after(nanoseconds: 100))).isEmpty)
+        let reads = sequencer.reads(now: after(nanoseconds: 100) + EventSequencer.timeout)
         #expect(reads.map(\.shard) == [1])
         #expect(reads.map(\.after) == [0])
-        #expect(value(sequencer.reads(now: 1_000_000_000)).isEmpty, "one read at a time")
+        #expect(value(sequencer.reads(now: after(1))).isEmpty, "one read at a time")
         let gap = sequencer.fill(
-            shard: 1, after: 0, events: [event(1, shard: 1), event(2, shard: 1), event(3, shard: 1)], now: 200
+            shard: 1, after: 0, events: [event(1, shard: 1), event(2, shard: 1), event(3, shard: 1)],
+            now: after(nanoseconds: 200)
         ) { published.append($0.transition.seq) }
         #expect(gap == nil)
         #expect(published == [1, 2, 3])
         #expect(sequencer.deadline == nil)
     }
 
-    @Test func `what the store no longer keeps is reported as a gap`() {
+    @Test func `transitions that were pruned are reported as a gap`() {
         var sequencer = EventSequencer(newest: [0])
         var published: [Int64] = []
-        sequencer.add(event(9), now: 0) { published.append($0.transition.seq) }
-        _ = sequencer.reads(now: EventSequencer.timeout)
-        let gap = sequencer.fill(shard: 0, after: 0, events: [event(8), event(9)], now: 0) {
+        sequencer.add(event(9), now: .zero) { published.append($0.transition.seq) }
+        _ = sequencer.reads(now: .zero + EventSequencer.timeout)
+        let gap = sequencer.fill(shard: 0, after: 0, events: [event(8), event(9)], now: .zero) {
             published.append($0.transition.seq)
         }
         #expect(gap == 1...7)
         #expect(published == [8, 9])
     }
 
-    @Test func `a hole in the middle is a gap, and what stands behind it goes on`() {
+    @Test func `a hole in the middle is a gap, and the events behind it are published`() {
         var sequencer = EventSequencer(newest: [0])
         var published: [Int64] = []
-        for seq: Int64 in [1, 4] { sequencer.add(event(seq), now: 0) { published.append($0.transition.seq) } }
-        #expect(value(sequencer.reads(now: EventSequencer.timeout)).map(\.after) == [1])
+        for seq: Int64 in [1, 4] { sequencer.add(event(seq), now: .zero) { published.append($0.transition.seq) } }
+        #expect(value(sequencer.reads(now: .zero + EventSequencer.timeout)).map(\.after) == [1])
         // The older rows of the shard are still there: only 2 and 3 are gone.
-        let gap = sequencer.fill(shard: 0, after: 1, events: [event(4)], now: 0) { published.append($0.transition.seq) }
+        let gap = sequencer.fill(shard: 0, after: 1, events: [event(4)], now: .zero) {
+            published.append($0.transition.seq)
+        }
         #expect(gap == 2...3)
         #expect(published == [1, 4])
         #expect(sequencer.deadline == nil)
     }
 
-    @Test func `what was pruned before it was read is a gap, and what came meanwhile is not`() {
+    @Test func `transitions that were pruned before they were read are a gap, and later ones are not`() {
         var sequencer = EventSequencer(newest: [0])
         var published: [Int64] = []
-        sequencer.add(event(3), now: 0) { published.append($0.transition.seq) }
-        _ = sequencer.reads(now: EventSequencer.timeout)
-        sequencer.add(event(6), now: 0) { published.append($0.transition.seq) }
+        sequencer.add(event(3), now: .zero) { published.append($0.transition.seq) }
+        _ = sequencer.reads(now: .zero + EventSequencer.timeout)
+        sequencer.add(event(6), now: .zero) { published.append($0.transition.seq) }
         #expect(
-            value(sequencer.fill(shard: 0, after: 0, events: [], now: 0) { published.append($0.transition.seq) })
+            value(sequencer.fill(shard: 0, after: 0, events: [], now: .zero) { published.append($0.transition.seq) })
                 == 1...2)
         // 4 and 5 may have been written after the read.
         #expect(published == [3])
-        #expect(value(sequencer.reads(now: EventSequencer.timeout)).map(\.after) == [3])
+        #expect(value(sequencer.reads(now: .zero + EventSequencer.timeout)).map(\.after) == [3])
     }
 
     @Test func `a read that fails is tried again, and not at once`() {
         var sequencer = EventSequencer(newest: [0])
-        sequencer.add(event(2), now: 0) { _ in }
-        let now = EventSequencer.timeout
+        sequencer.add(event(2), now: .zero) { _ in }
+        let now = MonotonicTime.zero + EventSequencer.timeout
         _ = sequencer.reads(now: now)
         sequencer.readFailed(shard: 0, now: now)
-        #expect(value(sequencer.reads(now: now + 500_000_000)).isEmpty)
-        #expect(value(sequencer.reads(now: now + 1_000_000_000)).map(\.after) == [0])
+        #expect(value(sequencer.reads(now: now + .milliseconds(500))).isEmpty)
+        #expect(value(sequencer.reads(now: now + .seconds(1))).map(\.after) == [0])
     }
 
     @Test func `a producer's writes are read when a hint says so`() {
         var sequencer = EventSequencer(newest: [5])
-        #expect(value(sequencer.reads(now: 0, dirty: [0])).map(\.after) == [5])
+        #expect(value(sequencer.reads(now: .zero, dirty: [0])).map(\.after) == [5])
     }
 }

@@ -9,18 +9,18 @@ import Wire
 
 /// The circuit breaker of a destination between the reports of workers and the offers to them.
 @Suite struct CircuitBreakerTests: DispatcherFixtures {
-    private static let interval = 60 * second
+    private static let interval: Duration = .seconds(60)
 
     /// Reports that the destination refused a command.
     private func refuse(
         _ dispatcher: inout Dispatcher, _ command: ReadyCommand, _ fault: CommandFailure.Fault = .destination,
-        now: Int64
+        now: MonotonicTime
     ) {
         dispatcher.transition(report(command, .new, fault: fault, reason: "the answer was 507"), now: now)
     }
 
-    /// The one probe that goes at this time; nil where none does.
-    private func probe(_ dispatcher: inout Dispatcher, now: Int64) -> UInt64? {
+    /// The one probe that is offered at this time; nil where none is.
+    private func probe(_ dispatcher: inout Dispatcher, now: MonotonicTime) -> UInt64? {
         dispatcher.networkTick(minuteOfDay: 0, now: now)
         let offered = numbers(dispatcher.dispatch(at: at, now: now))
         #expect(offered.count <= 1)
@@ -39,35 +39,35 @@ import Wire
         let commands = (1...20).map { ready($0, to: host) }
         for number in 1...refusals {
             #expect(!isOpen(dispatcher))
-            refuse(&dispatcher, commands[number - 1], fault, now: 0)
+            refuse(&dispatcher, commands[number - 1], fault, now: .zero)
         }
         #expect(isOpen(dispatcher))
         dispatcher.insert(commands)
-        #expect(probe(&dispatcher, now: 1) == nil)
-        #expect(value(dispatcher.nextProbe(of: host)) == Self.interval)
-        let first = probe(&dispatcher, now: Self.interval)
+        #expect(probe(&dispatcher, now: after(nanoseconds: 1)) == nil)
+        #expect(value(dispatcher.nextProbe(of: host)) == after(60))
+        let first = probe(&dispatcher, now: after(60))
         #expect(first == UInt64(refusals) + 1, "it has not failed there")
-        #expect(probe(&dispatcher, now: Self.interval + Self.second) == nil, "one at a time")
-        refuse(&dispatcher, ready(Int64(first ?? 0), to: host), fault, now: Self.interval + Self.second)
-        #expect(probe(&dispatcher, now: 2 * Self.interval) == nil)
-        let second = probe(&dispatcher, now: 2 * Self.interval + Self.second)
+        #expect(probe(&dispatcher, now: after(61)) == nil, "one at a time")
+        refuse(&dispatcher, ready(Int64(first ?? 0), to: host), fault, now: after(61))
+        #expect(probe(&dispatcher, now: after(120)) == nil)
+        let second = probe(&dispatcher, now: after(121))
         #expect(second == UInt64(refusals) + 2)
-        dispatcher.transition(report(ready(Int64(second ?? 0), to: host), .success), now: 2 * Self.interval)
+        dispatcher.transition(report(ready(Int64(second ?? 0), to: host), .success), now: after(120))
         #expect(!isOpen(dispatcher))
-        // A link of which nothing is known takes four at once.
-        #expect(numbers(dispatcher.dispatch(at: at, now: 2 * Self.interval)).count == 4)
+        // An unknown link takes four at once.
+        #expect(numbers(dispatcher.dispatch(at: at, now: after(120))).count == 4)
     }
 
     @Test func `loopback has a circuit breaker too`() {
         var dispatcher = dispatcher(concurrency: 32)
         let local = Destination(scheme: "http", host: "127.0.0.1", port: 80)
         let commands = (1...20).map { ready($0, to: local) }
-        refuse(&dispatcher, commands[0], now: 0)
+        refuse(&dispatcher, commands[0], now: .zero)
         dispatcher.insert(commands)
-        #expect(probe(&dispatcher, now: 1) == nil)
-        #expect(probe(&dispatcher, now: Self.interval) == 2)
-        dispatcher.transition(report(commands[1], .success), now: Self.interval)
-        #expect(numbers(dispatcher.dispatch(at: at, now: Self.interval)).count == 4)
+        #expect(probe(&dispatcher, now: after(nanoseconds: 1)) == nil)
+        #expect(probe(&dispatcher, now: after(60)) == 2)
+        dispatcher.transition(report(commands[1], .success), now: after(60))
+        #expect(numbers(dispatcher.dispatch(at: at, now: after(60))).count == 4)
     }
 
     @Test func `each waiting command is the probe once before one of them is again, the smallest first`() {
@@ -76,14 +76,14 @@ import Wire
         commands[1].remaining = 5_000_000
         commands[2].remaining = 1000
         commands[3].remaining = 2000
-        // Of another quality, and so of another queue.
+        // It has another quality of service, and so another sub-queue.
         commands.append(ready(5, .background, to: host))
         commands.append(ready(6, .userInitiated, to: host))
         commands[4].remaining = 500
         commands[5].remaining = 500
-        refuse(&dispatcher, commands[0], now: 0)
+        refuse(&dispatcher, commands[0], now: .zero)
         dispatcher.insert(commands)
-        var now: Int64 = 0
+        var now = MonotonicTime.zero
         var probes: [UInt64] = []
         for _ in 0..<8 {
             now += Self.interval
@@ -99,16 +99,16 @@ import Wire
     @Test func `a probe that is not claimed, is cancelled or loses its worker is followed by the next at once`() {
         var dispatcher = dispatcher(seats: 2, concurrency: 32)
         let commands = (1...3).map { ready($0, to: host) }
-        refuse(&dispatcher, commands[0], now: 0)
+        refuse(&dispatcher, commands[0], now: .zero)
         dispatcher.insert(commands)
-        let now = Self.interval
+        let now = after(60)
         #expect(probe(&dispatcher, now: now) == 2)
-        let late = now + Dispatcher.timeout + 1
-        let forgotten = dispatcher.forgotten(now: late)
+        let late = now + Dispatcher.timeout + .nanoseconds(1)
+        let forgotten = dispatcher.withdrawUnclaimed(now: late)
         #expect(forgotten.map(\.high) == [2])
         #expect(probe(&dispatcher, now: late) == 3)
         let seat = dispatcher.holder(of: commands[2].id) ?? 0
-        _ = dispatcher.leave(seat: seat, now: late)
+        _ = dispatcher.workerLeft(seat: seat, now: late)
         #expect(probe(&dispatcher, now: late) == 1)
         dispatcher.transition(report(commands[0], .cancelled), now: late)
         dispatcher.insert([commands[1]])
@@ -117,48 +117,48 @@ import Wire
 
     @Test func `a probe is not sent where a person has paused the destination, or no worker runs its type`() {
         var dispatcher = dispatcher(concurrency: 32)
-        refuse(&dispatcher, ready(1, to: host), now: 0)
+        refuse(&dispatcher, ready(1, to: host), now: .zero)
         dispatcher.insert([ready(2, to: host), ready(3, to: host, type: "other")])
         dispatcher.pause([(host, 0b11111)])
-        #expect(probe(&dispatcher, now: Self.interval) == nil)
+        #expect(probe(&dispatcher, now: after(60)) == nil)
         dispatcher.pause([])
         dispatcher.insert([ready(2, to: host)])
-        #expect(probe(&dispatcher, now: Self.interval) == 2)
+        #expect(probe(&dispatcher, now: after(60)) == 2)
     }
 
     @Test func `the floor lets no command pass an open circuit breaker`() {
         var dispatcher = dispatcher(concurrency: 1)
         dispatcher.insert([ready(1)])
-        #expect(numbers(dispatcher.dispatch(at: at, now: 0)) == [1], "the only slot")
+        #expect(numbers(dispatcher.dispatch(at: at, now: .zero)) == [1], "the only slot")
         var state = WorkerState()
         state.coordinator = 9
         state.seen = 1
-        dispatcher.report(seat: 0, state: state, coordinator: 9, now: 0)
-        refuse(&dispatcher, ready(2, .background, to: host), now: 0)
+        dispatcher.report(seat: 0, state: state, coordinator: 9, now: .zero)
+        refuse(&dispatcher, ready(2, .background, to: host), now: .zero)
         dispatcher.insert([ready(3, .background, to: host, age: 61_000)])
-        #expect(probe(&dispatcher, now: Self.second) == nil)
-        #expect(probe(&dispatcher, now: Self.interval) == nil, "a probe takes an ordinary slot")
+        #expect(probe(&dispatcher, now: after(1)) == nil)
+        #expect(probe(&dispatcher, now: after(60)) == nil, "a probe takes an ordinary slot")
         state.resolved = 1
-        dispatcher.report(seat: 0, state: state, coordinator: 9, now: Self.interval)
-        #expect(probe(&dispatcher, now: Self.interval) == 3)
+        dispatcher.report(seat: 0, state: state, coordinator: 9, now: after(60))
+        #expect(probe(&dispatcher, now: after(60)) == 3)
     }
 
-    @Test func `another destination's commands go on`() {
+    @Test func `commands of another destination continue`() {
         var dispatcher = dispatcher(concurrency: 2)
         let other = Destination(scheme: "http", host: "b", port: 80)
-        refuse(&dispatcher, ready(1, to: host), now: 0)
+        refuse(&dispatcher, ready(1, to: host), now: .zero)
         dispatcher.insert((2...300).map { ready($0, to: host) } + [ready(900, to: other), ready(901)])
-        #expect(Set(numbers(dispatcher.dispatch(at: at, now: 0))) == [900, 901])
+        #expect(Set(numbers(dispatcher.dispatch(at: at, now: .zero))) == [900, 901])
     }
 
     @Test func `a circuit breaker outlives its coordinator in the setting of its link until it closes`() throws {
         var dispatcher = dispatcher(concurrency: 32)
         let key = LinkKey(host, .up)
-        refuse(&dispatcher, ready(1, to: host), now: 0)
+        refuse(&dispatcher, ready(1, to: host), now: .zero)
         let opened = Timestamp(milliseconds: 1_772_368_496_000)
         func setting() throws -> StoredLink {
             let state = try #require(dispatcher.links.controller.state(of: key, now: .zero))
-            let report = LinkReport(state, gates: [:], maxRate: nil) { opened + .nanoseconds($0) }
+            let report = LinkReport(state, .init()) { opened + ($0 - .zero) }
             return try #require(
                 StoredLink(setting: LinkReport.settingKey(key), value: report.setting(nil), now: opened))
         }
@@ -166,13 +166,12 @@ import Wire
         #expect(stored.cause == .destination && stored.reason == "the answer was 507" && stored.since == opened)
 
         var next = LinkAdmission()
-        next.restore(stored, of: host, wall: opened + .seconds(100), now: 7 * Self.second)
+        next.restore(stored, of: host, wall: opened + .seconds(100), now: after(7))
         let circuitBreaker = try #require(next.controller.circuitBreakers[host])
-        #expect(circuitBreaker.outage?.since == MonotonicTime(nanoseconds: -93 * Self.second))
-        #expect(
-            circuitBreaker.isProbeDue(now: MonotonicTime(nanoseconds: 7 * Self.second)), "the first probe goes at once")
+        #expect(circuitBreaker.outage?.since == after(-93))
+        #expect(circuitBreaker.isProbeDue(now: after(7)), "the first probe goes at once")
 
-        dispatcher.transition(report(ready(2, to: host), .success), now: 0)
+        dispatcher.transition(report(ready(2, to: host), .success), now: .zero)
         #expect(try setting().circuitBreaker == nil)
     }
 
@@ -188,6 +187,6 @@ import Wire
     func `an opening time of any value is read`(_ since: Int64) throws {
         let value = try JSONValue(parsing: #"{"cause":"credential","since":\#(since)}"#.utf8)
         let stored = try #require(StoredCircuitBreaker(value))
-        #expect((0...Int64.max / 2).contains(stored.age(at: .now)))
+        #expect((Duration.zero...Duration.nanoseconds(Int64.max / 2)).contains(stored.age(at: .now)))
     }
 }

@@ -7,8 +7,7 @@ import Wire
 
 @testable import Coordination
 
-@Suite struct LinkGovernorsTests {
-    private static let second: Int64 = 1_000_000_000
+@Suite struct LinkAdmissionTests {
     private let host = Destination(scheme: "http", host: "a", port: 80)
 
     private func transfer(_ id: CommandID, _ qos: QualityOfService, acknowledged: Int64) -> Transfers.Transfer {
@@ -22,129 +21,126 @@ import Wire
         return transfer
     }
 
-    /// Low transfers that fill a link of 2.5 MB/s for so many seconds, and what waits behind them.
-    private func busy(_ governors: inout LinkAdmission, _ ids: [CommandID], seconds: Int64) -> Int64 {
-        var now: Int64 = 0
+    /// Low transfers that fill a link of 2.5 MB/s for some seconds, and the commands that wait behind them.
+    private func busy(_ admission: inout LinkAdmission, _ ids: [CommandID], seconds: Int64) -> MonotonicTime {
+        var now = MonotonicTime.zero
         for beat in 1...(4 * seconds) {
-            now = beat * Self.second / 4
+            now = .zero + .milliseconds(250 * beat)
             let share = beat * 625_000 / Int64(ids.count)
             let link = Transfers.Link(
                 destination: host, direction: .up, bytes: [0, 0, share * Int64(ids.count)], rate: 2_500_000,
                 inFlight: ids.count, roundTrip: 50_000)
             let report = Transfers(
                 links: [link], transfers: ids.map { transfer($0, .utility, acknowledged: share) })
-            governors.report(report, worker: 1, now: now)
-            governors.tick(waiting: [:], minuteOfDay: 0, now: now)
+            admission.report(report, worker: 1, now: now)
+            admission.tick(waiting: [:], minuteOfDay: 0, now: now)
         }
         return now
     }
 
     private func ready(_ id: CommandID, _ qos: QualityOfService, remaining: Int64? = nil) -> ReadyCommand {
-        var command = ReadyCommand(
-            id: id, type: "upload", qos: qos, destination: host, turn: 1, createdAt: .zero)
+        var command = ReadyCommand(id: id, type: "upload", qos: qos, destination: host, turn: 1, createdAt: .zero)
         command.remaining = remaining
         return command
     }
 
     @Test func `low transfers stand still before high quality has sent a byte`() {
-        var governors = LinkAdmission()
+        var admission = LinkAdmission()
         let low = (0..<4).map { _ in CommandID() }
-        let now = busy(&governors, low, seconds: 8)
-        #expect(governors.controller.level(of: LinkKey(host, .up)) == .good)
-        #expect(governors.paces.isEmpty)
-        governors.offered(ready(CommandID(), .userInitiated), now: now)
-        let isUrgent = governors.takeUrgent()
+        let now = busy(&admission, low, seconds: 8)
+        #expect(admission.controller.level(of: LinkKey(host, .up)) == .good)
+        #expect(admission.paces.isEmpty)
+        admission.offered(ready(CommandID(), .userInitiated), now: now)
+        let isUrgent = admission.takeUrgent()
         #expect(isUrgent, "workers hear of it at once")
-        let again = governors.takeUrgent()
+        let again = admission.takeUrgent()
         #expect(!again)
-        let pace = governors.paces.first { $0.qos == .utility && $0.group == Offers.group(of: host) }
+        let pace = admission.paces.first { $0.qos == .utility && $0.group == Offers.group(of: host) }
         #expect(pace?.bytesPerSecond ?? .max < 2_500_000 / 4 / 4)
-        #expect(governors.paces.allSatisfy { $0.qos.serviceClass != .high })
+        #expect(admission.paces.allSatisfy { $0.qos.serviceClass != .high })
     }
 
     @Test func `high quality stops low where sharing would cost it more than is tolerable`() {
-        // Beside four at 20 Mbit/s, 10 kB lose 16 ms and 100 kB 160.
+        // Beside four transfers at 20 Mbit/s, 10 kB lose 16 ms and 100 kB 160 ms.
         let cases: [([Int64?], Bool)] = [
             ([10_000], false), ([10_000, 10_000], false), ([2_500_000], true), ([nil], true), ([10_000, nil], true),
             ([nil, 10_000], true), ([100_000, 250_000], true), ([2_500_000, 10_000], true),
             ([Int64.max, Int64.max], true),
         ]
         for (commands, stops) in cases {
-            var governors = LinkAdmission()
-            let now = busy(&governors, (0..<4).map { _ in CommandID() }, seconds: 8)
+            var admission = LinkAdmission()
+            let now = busy(&admission, (0..<4).map { _ in CommandID() }, seconds: 8)
             for remaining in commands {
-                governors.offered(ready(CommandID(), .userInitiated, remaining: remaining), now: now)
+                admission.offered(ready(CommandID(), .userInitiated, remaining: remaining), now: now)
             }
-            let isUrgent = governors.takeUrgent()
+            let isUrgent = admission.takeUrgent()
             #expect(isUrgent == stops, "\(commands)")
-            #expect(governors.paces.isEmpty == !stops, "\(commands)")
-            #expect(governors.paces.contains { $0.qos == .utility && $0.bytesPerSecond == 0 } == stops, "\(commands)")
+            #expect(admission.paces.isEmpty == !stops, "\(commands)")
+            #expect(admission.paces.contains { $0.qos == .utility && $0.bytesPerSecond == 0 } == stops, "\(commands)")
         }
     }
 
     @Test func `an order finds its execution by the claim that was reported`() {
         var policy = NetworkPolicy()
         policy.good[.utility] = .cancel
-        var governors = LinkAdmission(policy: policy)
+        var admission = LinkAdmission(policy: policy)
         let low = CommandID()
-        _ = busy(&governors, [low], seconds: 3)
-        #expect(governors.orders.map(\.target) == [Hello.Held(id: low, claim: 7)])
-        #expect(governors.orders.first?.verb == .cancel)
-        let reason = governors.orders.first?.reason ?? ""
+        _ = busy(&admission, [low], seconds: 3)
+        #expect(admission.orders.map(\.target) == [Hello.Held(id: low, claim: 7)])
+        #expect(admission.orders.first?.verb == .cancel)
+        let reason = admission.orders.first?.reason ?? ""
         #expect(reason.hasPrefix("http://a:80 is "), "\(reason)")
     }
 
     @Test func `an order does not outlive its execution`() {
         var policy = NetworkPolicy()
         policy.good[.utility] = .cancel
-        var governors = LinkAdmission(policy: policy)
+        var admission = LinkAdmission(policy: policy)
         let low = CommandID()
-        let now = busy(&governors, [low], seconds: 3)
-        #expect(governors.orders.map(\.target.claim) == [7])
+        let now = busy(&admission, [low], seconds: 3)
+        #expect(admission.orders.map(\.target.claim) == [7])
         var next = transfer(low, .utility, acknowledged: 0)
         next.claim = 8
         let link = Transfers.Link(destination: host, direction: .up, bytes: [0, 0, 7_500_000], inFlight: 1)
-        governors.report(Transfers(links: [link], transfers: [next]), worker: 1, now: now + 1)
-        #expect(governors.orders.isEmpty, "the next execution is not meant before anything is decided of it")
+        admission.report(Transfers(links: [link], transfers: [next]), worker: 1, now: now + 1)
+        #expect(admission.orders.isEmpty, "the next execution is not meant before anything is decided of it")
         next.claim = 7
-        governors.report(Transfers(links: [link], transfers: [next]), worker: 2, now: now + 2)
-        #expect(governors.orders.isEmpty, "late word of the one before")
+        admission.report(Transfers(links: [link], transfers: [next]), worker: 2, now: now + 2)
+        #expect(admission.orders.isEmpty, "late word of the one before")
     }
 
-    @Test func `what a person holds offline is closed before anything is known of it`() {
-        var governors = LinkAdmission()
-        governors.override(host, LinkOverride(isOffline: true), now: 0)
-        for qos in QualityOfService.allCases { #expect(governors.load(host, qos, now: 0).passage == .heldOffline) }
-        governors.override(host, LinkOverride(), now: 0)
-        for qos in QualityOfService.allCases { #expect(governors.load(host, qos, now: 0).passage == .available) }
+    @Test func `a destination that a person holds offline takes no command, also before it is known`() {
+        var admission = LinkAdmission()
+        admission.override(host, LinkOverride(isOffline: true), now: .zero)
+        for qos in QualityOfService.allCases { #expect(admission.load(host, qos, now: .zero).passage == .heldOffline) }
+        admission.override(host, LinkOverride(), now: .zero)
+        for qos in QualityOfService.allCases { #expect(admission.load(host, qos, now: .zero).passage == .available) }
     }
 
-    @Test func `a push back of the destination lowers the limit and charges nobody's link`() {
-        var governors = LinkAdmission()
+    @Test func `a push-back of the destination lowers its limit and leaves the link's level alone`() {
+        var admission = LinkAdmission()
         let low = (0..<4).map { _ in CommandID() }
-        let now = busy(&governors, low, seconds: 8)
-        #expect(governors.load(host, .utility, now: now).allowance.pushback == nil)
-        var transition = Transition(
-            seq: 1, id: low[0], status: .new, at: .zero, claim: 7, reason: "answered 503")
+        let now = busy(&admission, low, seconds: 8)
+        #expect(admission.load(host, .utility, now: now).allowance.pushback == nil)
+        var transition = Transition(seq: 1, id: low[0], status: .new, at: .zero, claim: 7, reason: "answered 503")
         transition.seat = 0
         let event = StatusEvent(
             transition: transition,
             type: "upload", qos: .utility, destination: host, retries: 0, shard: 0)
-        governors.ended(StatusReport(event: event, fault: .link, isPushback: true), now: now)
-        governors.tick(waiting: [:], minuteOfDay: 0, now: now)
-        #expect(governors.load(host, .utility, now: now).allowance.pushback == 3, "four were in flight")
-        #expect(
-            governors.controller.state(of: LinkKey(host, .up), now: MonotonicTime(nanoseconds: now))?.level == .good)
+        admission.ended(StatusReport(event: event, fault: .link, isPushback: true), now: now)
+        admission.tick(waiting: [:], minuteOfDay: 0, now: now)
+        #expect(admission.load(host, .utility, now: now).allowance.pushback == 3, "four were in flight")
+        #expect(admission.controller.state(of: LinkKey(host, .up), now: now)?.level == .good)
     }
 
-    @Test func `what a setting keeps of an offline link comes back`() throws {
-        var governors = LinkAdmission()
-        let now = busy(&governors, [CommandID()], seconds: 8)
+    @Test func `an offline link is restored from its setting`() throws {
+        var admission = LinkAdmission()
+        let now = busy(&admission, [CommandID()], seconds: 8)
         let key = LinkKey(host, .up)
-        let state = try #require(governors.controller.state(of: key, now: MonotonicTime(nanoseconds: now)))
-        let memory = try #require(governors.controller.history(of: key, now: MonotonicTime(nanoseconds: now)))
-        let gate = LinkWaitReason(sentence: "it is night", since: MonotonicTime(nanoseconds: 1), remedy: "the sun")
-        let report = LinkReport(state, gates: [.background: gate], maxRate: nil) { _ in Timestamp(milliseconds: 5) }
+        let state = try #require(admission.controller.state(of: key, now: now))
+        let memory = try #require(admission.controller.history(of: key, now: now))
+        let gate = LinkWaitReason(sentence: "it is night", since: after(1), remedy: "the sun")
+        let report = LinkReport(state, .init(gates: [.background: gate])) { _ in Timestamp(milliseconds: 5) }
         #expect(
             JSONValue.object(report.members)["gates"]?["background"]?.string
                 == "it is night, since 1970-01-01T00:00:00.005Z; what lifts it: the sun")
@@ -157,7 +153,7 @@ import Wire
         #expect(stored.memory.offline == nil)
         #expect(stored.memory.level == .good)
         var next = LinkAdmission()
-        next.restore(stored.memory, of: key, now: 0)
+        next.restore(stored.memory, of: key, now: .zero)
         #expect(next.controller.level(of: key) == .good, "known before the first transfer")
         #expect(next.controller.state(of: key, now: .zero)?.reason == state.reason)
 
@@ -165,11 +161,11 @@ import Wire
         offline.level = .offline
         offline.limit = 0
         offline.reason = "refused"
-        let lost = LinkReport(offline, gates: [:], maxRate: nil) { _ in Timestamp(milliseconds: 5) }
+        let lost = LinkReport(offline, .init()) { _ in Timestamp(milliseconds: 5) }
         let found = try #require(StoredLink(setting: LinkReport.settingKey(key), value: lost.setting(nil)))
         #expect(found.memory.offline == "refused")
-        // Offline since long before this coordinator began, which says its own beginning.
-        let long = LinkReport(offline, gates: [:], maxRate: nil, since: Timestamp(milliseconds: 3)) { _ in
+        // The link went offline before this coordinator started.
+        let long = LinkReport(offline, .init(since: Timestamp(milliseconds: 3))) { _ in
             Timestamp(milliseconds: 5)
         }
         #expect(
@@ -182,7 +178,8 @@ import Wire
         let late = Timestamp.now + .seconds(600)
         #expect(
             StoredLink(setting: LinkReport.settingKey(key), value: lost.setting(nil), now: late)?.memory.level == nil)
-        // Switched off for a year: nobody tried to reach it then. A minute may have passed since the last word.
+        // The host was off for a year, in which no command tried to reach it. A minute may pass between two
+        // settings.
         let year = Duration.seconds(365 * 86_400)
         let resumed = try #require(
             StoredLink(setting: LinkReport.settingKey(key), value: long.setting(nil), now: .now + year)?.offlineSince)

@@ -1,23 +1,23 @@
 import Commands
+import Host
 import NetworkControl
 import Testing
 
 @testable import Coordination
 
 @Suite struct LinkLogTests {
-    private static let second: Int64 = 1_000_000_000
     private let key = LinkKey(Destination(scheme: "http", host: "a", port: 80), .up)
 
-    @Test func `what a link is stands once, and again after a minute`() {
+    @Test func `a link's setting is written when it changes, and after a minute while the link is active`() {
         var log = LinkLog()
-        #expect(value(log.isNews("good", of: key, isActive: true, now: 0)))
-        #expect(!value(log.isNews("good", of: key, isActive: true, now: 59 * Self.second)))
-        #expect(value(log.isNews("poor", of: key, isActive: true, now: 59 * Self.second)))
-        #expect(!value(log.isNews("poor", of: key, isActive: false, now: 119 * Self.second)), "nothing happens there")
-        #expect(value(log.isNews("poor", of: key, isActive: true, now: 119 * Self.second)))
+        #expect(value(log.isNews("good", of: key, isActive: true, now: .zero)))
+        #expect(!value(log.isNews("good", of: key, isActive: true, now: after(59))))
+        #expect(value(log.isNews("poor", of: key, isActive: true, now: after(59))))
+        #expect(!value(log.isNews("poor", of: key, isActive: false, now: after(119))), "nothing happens there")
+        #expect(value(log.isNews("poor", of: key, isActive: true, now: after(119))))
     }
 
-    @Test func `a jump of the wall clock makes no outage longer`() {
+    @Test func `a jump of the wall clock does not make an outage longer`() {
         var log = LinkLog()
         log.offlineSince[key] = Timestamp(milliseconds: 1000)
         log.wallClockJumped(by: .seconds(3600), to: Timestamp(milliseconds: 3_700_000))
@@ -28,20 +28,20 @@ import Testing
         #expect(log.offlineSince[key] == Timestamp(milliseconds: 2000), "never in the future")
     }
 
-    @Test func `what could not be written is news again five seconds later`() {
+    @Test func `a setting that could not be written is written again five seconds later`() {
         var log = LinkLog()
-        #expect(value(log.isNews("good", of: key, isActive: true, now: 0)))
-        log.failed("good", of: key, now: Self.second)
+        #expect(value(log.isNews("good", of: key, isActive: true, now: .zero)))
+        log.failed("good", of: key, now: after(1))
         #expect(!log.differs("offline", of: key), "nothing stands")
-        #expect(!value(log.isNews("good", of: key, isActive: true, now: 5 * Self.second)))
-        #expect(value(log.isNews("good", of: key, isActive: true, now: 6 * Self.second)))
-        // Also what stands already and is only refreshed.
-        #expect(value(log.isNews("good", of: key, isActive: true, now: 66 * Self.second)))
-        log.failed("good", of: key, now: 67 * Self.second)
-        #expect(value(log.isNews("good", of: key, isActive: true, now: 72 * Self.second)))
-        // Late word of what has been followed by something else undoes nothing.
-        #expect(value(log.isNews("poor", of: key, isActive: true, now: 73 * Self.second)))
-        log.failed("good", of: key, now: 74 * Self.second)
-        #expect(!value(log.isNews("poor", of: key, isActive: true, now: 80 * Self.second)))
+        #expect(!value(log.isNews("good", of: key, isActive: true, now: after(5))))
+        #expect(value(log.isNews("good", of: key, isActive: true, now: after(6))))
+        // The same holds for a setting that is only refreshed.
+        #expect(value(log.isNews("good", of: key, isActive: true, now: after(66))))
+        log.failed("good", of: key, now: after(67))
+        #expect(value(log.isNews("good", of: key, isActive: true, now: after(72))))
+        // A late failure of an earlier value changes nothing.
+        #expect(value(log.isNews("poor", of: key, isActive: true, now: after(73))))
+        log.failed("good", of: key, now: after(74))
+        #expect(!value(log.isNews("poor", of: key, isActive: true, now: after(80))))
     }
 }

@@ -9,7 +9,7 @@ import Testing
     @Test(arguments: [
         (true, Int64?.none), (true, 2_500_000), (false, 1000),
     ])
-    func `reads what it writes`(_ isOffline: Bool, _ maxRate: Int64?) {
+    func `a setting is read back as it was written`(_ isOffline: Bool, _ maxRate: Int64?) {
         let setting = LinkOverrideSetting(
             LinkOverride(isOffline: isOffline, maxRate: maxRate), since: Timestamp(milliseconds: 1_772_368_496_000))
         #expect(LinkOverrideSetting(setting: setting.setting) == setting)
@@ -18,13 +18,13 @@ import Testing
         #expect(LinkOverrideSetting.parse([key: setting.setting]) == [destination: setting])
     }
 
-    @Test func `is written so that others can read it`() {
+    @Test func `a setting is JSON that other programs can read`() {
         let setting = LinkOverrideSetting(LinkOverride(isOffline: true), since: Timestamp(milliseconds: 5))
         #expect(setting.setting == #"{"level":"offline","maxRate":null,"since":5}"#)
         #expect(LinkOverrideSetting.key(destination) == "network.https://media.example.com:443")
     }
 
-    @Test func `what cannot be read holds nobody back`() {
+    @Test func `a setting that cannot be read holds back no command`() {
         let good = #"{"level":"offline","maxRate":null,"since":5}"#
         let settings = [
             "network.media": good, "network.HTTPS://media.example.com": good, "pause.*.*": good,

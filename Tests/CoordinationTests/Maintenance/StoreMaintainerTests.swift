@@ -8,13 +8,13 @@ import Testing
 
 @testable import Coordination
 
-@Suite struct StoreKeeperTests {
-    /// A store with a keeper whose rounds a test begins.
+@Suite struct StoreMaintainerTests {
+    /// A store with a maintainer whose rounds a test starts.
     private final class Rig {
         let place: TemporaryDirectory
         let store: SQLiteStore
         let maintainer: StoreMaintainer
-        /// As the coordinator holds it: no writer checkpoints.
+        /// Held as by a coordinator, so that no writer checkpoints.
         private let lock: FileLock?
 
         let log = Recorder()
@@ -23,14 +23,14 @@ import Testing
             shards: Int, retention: Duration = .seconds(86_400),
             abandoned: @escaping @Sendable ([UInt8]) -> Void = { _ in }
         ) throws {
-            place = try TemporaryDirectory("keeper")
+            place = try TemporaryDirectory("maintainer")
             let directory = DataDirectory(path: "\(place.path)/data")
             store = try SQLiteStore(directory: directory, create: true, shardCount: shards)
             lock = try directory.run.take(.checkpoint)
             let log = log
             maintainer = StoreMaintainer(
                 store: store, retention: retention, abandoned: abandoned,
-                logger: Logger(label: "keeper") { _ in RecordingHandler(recorder: log) })
+                logger: Logger(label: "maintainer") { _ in RecordingHandler(recorder: log) })
         }
 
         func shard(_ number: Int) -> String { DataDirectory(path: "\(place.path)/data").shard(number) }
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// What was logged.
+    /// Records the log.
     private final class Recorder: Sendable {
         private let lines = Mutex<[String]>([])
         var messages: [String] { lines.withLock { $0 } }
@@ -67,17 +67,17 @@ import Testing
         func log(event: LogEvent) { recorder.add("\(event.message)") }
     }
 
-    @Test func `of a locked shard it speaks once, and again when it is locked anew`() async throws {
+    @Test func `a locked shard is logged once, and again when it is locked again`() async throws {
         let rig = try Rig(shards: 2)
         _ = try rig.submit(20)
         let probe = try SQLiteProbe(rig.shard(1))
         let (maintainer, store, log) = (rig.maintainer, rig.store, rig.log)
         try probe.run("BEGIN IMMEDIATE")
-        try await until("a word of it") {
+        try await until("the log line") {
             maintainer.round()
             return !log.messages.isEmpty
         }
-        // Two rounds of everybody's turns, which the other shard's checkpoints tell.
+        // Two rounds in which each shard has its turn, as the checkpoints of the other shard show.
         for turn in 0..<2 {
             _ = try rig.submit(20)
             try await until("turn \(turn)") {
@@ -93,7 +93,7 @@ import Testing
         }
         _ = try rig.submit(20)
         try probe.run("BEGIN IMMEDIATE")
-        try await until("another word") {
+        try await until("another log line") {
             maintainer.round()
             return log.messages.count == 2
         }
@@ -113,22 +113,22 @@ import Testing
         #expect(try store.counts()[.new] == 200)
     }
 
-    @Test func `a WAL past 32 MB waits for no turn`() async throws {
+    @Test func `a WAL of more than 32 MB does not wait for its turn`() async throws {
         let rig = try Rig(shards: 1)
         let large = Array("\"\(String(repeating: "x", count: 900_000))\"".utf8)
         for _ in 0..<45 { _ = try rig.submit(1, payload: large) }
         let store = rig.store
         #expect(store.walSize(shard: 0) > StoreMaintainer.walLimit)
-        // The first round is not this shard's.
+        // The first round is not the turn of this shard.
         rig.maintainer.round()
         try await until("the checkpoint") { store.walSize(shard: 0) == 0 }
     }
 
-    @Test func `what has ended is kept for a week`() {
+    @Test func `finished commands are kept for a week`() {
         #expect(CoordinatorConfiguration().retention == .seconds(7 * 24 * 60 * 60))
     }
 
-    @Test func `prunes what has ended long ago, and hands over what never succeeded`() async throws {
+    @Test func `old finished commands are pruned, and payloads that never succeeded are handed over`() async throws {
         let abandoned = Mutex(0)
         let rig = try Rig(shards: 2, retention: .zero) { _ in abandoned.withLock { $0 += 1 } }
         let ids = try rig.submit(20)

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import Coordination
 
-/// What a kernel (Linux 6.18) answered in a network namespace, by `ip route`:
+/// The answer of a kernel (Linux 6.18) in a network namespace, as `ip route` shows it:
 ///
 /// ```
 /// default via 192.0.2.1 dev v0 metric 100
@@ -15,7 +15,7 @@ import Foundation
 /// default via 2001:db8::1 dev v0 metric 1024
 /// ```
 ///
-/// with `lo`, `v0` and `v1` up, `v2` without a carrier, `v3` down. Of links only the names are kept.
+/// with `lo`, `v0` and `v1` up, `v2` without a carrier, `v3` down. Links are reduced to their names.
 enum RecordedTables {
     static let links = decode([
         "KAAAABAAAgABAAAAAAAAAAAABAMBAAAASQABAAAAAAAHAAMAbG8AACgAAAAQAAIAAQAAAAAAAAAAAAEAAgAAAEMQAQAAAAAABwADAHYx",
@@ -49,7 +49,7 @@ enum RecordedTables {
         "AwACAAEAAAAAAAAAAAAAAA==",
     ])
 
-    /// The recorded answer, as if to the request with this number.
+    /// The recorded answer, with the number of a request.
     static func answer(_ bytes: [UInt8], to sequence: UInt32) -> [UInt8] {
         var bytes = bytes
         var position = 0
@@ -63,7 +63,7 @@ enum RecordedTables {
 
     /// The table as a whole.
     static var table: RouteTable {
-        var conversation = RouteConversation()
+        var conversation = NetlinkDump()
         _ = conversation.begin()
         _ = conversation.take(answer(links, to: 1))
         _ = conversation.take(answer(routes, to: 2))

@@ -9,7 +9,7 @@ import Testing
         table.route(to: try #require(IPAddress(address)))
     }
 
-    /// Index of `v0`, by which everything goes.
+    /// Index of `v0`, by which all packets leave.
     private func v0(_ table: RouteTable) throws -> Int32 {
         try #require(table.interfaces.first { $0.value.name == "v0" }?.key)
     }
@@ -32,7 +32,7 @@ import Testing
         return table
     }
 
-    @Test func `reads interfaces as the kernel tells them`() {
+    @Test func `interfaces are read as the kernel describes them`() {
         let interfaces = RecordedTables.table.interfaces.values.sorted { $0.name < $1.name }
         #expect(
             interfaces == [
@@ -52,7 +52,7 @@ import Testing
         ("198.51.100.77", .uplink("")),
         ("203.0.113.5", .missing(reason: "a route of kind blackhole covers 203.0.113.5")),
     ])
-    func `finds the way of an address`(_ address: String, _ expected: Route) throws {
+    func `the uplink of an address is found`(_ address: String, _ expected: Route) throws {
         #expect(try route(RecordedTables.table, address) == expected)
     }
 
@@ -83,7 +83,7 @@ import Testing
         #expect(table.lostUplinks[""] == nil)
     }
 
-    @Test func `without a default route there is none`() throws {
+    @Test func `the main uplink is lost without a default route`() throws {
         var table = RecordedTables.table
         table.entries.removeAll { $0.length == 0 }
         #expect(try route(table, "8.8.8.8") == .missing(reason: "there is no route to 8.8.8.8"))
@@ -92,7 +92,7 @@ import Testing
         #expect(try route(RouteTable(), "2001:db8::1") == .missing(reason: "there is no route to 2001:db8::1"))
     }
 
-    @Test func `the longest prefix goes first, then the lowest metric`() throws {
+    @Test func `the longest prefix is preferred, then the lowest metric`() throws {
         var table = twoInterfaces
         table.entries = [
             try entry("0.0.0.0", 0, by: 1, metric: 5, gateway: [10, 0, 0, 1]),
@@ -117,7 +117,7 @@ import Testing
         #expect(try route(table, "2001:db8::1") == .uplink(""))
     }
 
-    @Test func `tables that rules may lead to count where main has nothing`() throws {
+    @Test func `tables that rules may lead to count where the main table has no route`() throws {
         var table = twoInterfaces
         table.entries = [try entry("0.0.0.0", 0, by: 2, table: 51_820)]
         #expect(try route(table, "8.8.8.8") == .uplink(""))
@@ -128,7 +128,7 @@ import Testing
         #expect(try route(table, "8.8.8.8") == .uplink(""))
     }
 
-    @Test func `reads addresses`() {
+    @Test func `addresses are parsed`() {
         #expect(IPAddress("192.0.2.1")?.description == "192.0.2.1")
         #expect(IPAddress("[2001:DB8::1]")?.description == "2001:db8::1")
         #expect(IPAddress("::ffff:192.0.2.1") == IPAddress("192.0.2.1"))
@@ -138,7 +138,7 @@ import Testing
         #expect(IPAddress(bytes: [1, 2, 3]) == nil)
     }
 
-    @Test func `meets mutated answers without a trap`() throws {
+    @Test func `mutated answers do not trap`() throws {
         var random = SeededRandom.announced("route fuzz")
         let whole = [RecordedTables.links, RecordedTables.routes]
         let address = try #require(IPAddress("10.1.2.3"))
@@ -150,7 +150,7 @@ import Testing
             }
             if random.chance(0.3) { bytes.removeLast(random.number(in: 0..<bytes.count)) }
             if random.chance(0.1) { bytes = random.bytes(random.number(in: 0..<300)) }
-            var conversation = RouteConversation()
+            var conversation = NetlinkDump()
             _ = conversation.begin()
             _ = conversation.take(RecordedTables.answer(RecordedTables.links, to: 1))
             _ = conversation.take(bytes)

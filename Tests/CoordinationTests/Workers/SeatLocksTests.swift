@@ -5,12 +5,12 @@ import Testing
 
 @testable import Coordination
 
-@Suite struct SeatingTests {
+@Suite struct SeatLocksTests {
     private func session(_ seat: Int, epoch: Int64) -> Session {
         Session(seat: seat, epoch: epoch, pid: 1, startTime: 2, bootID: "b")
     }
 
-    @Test func `who was followed in its seat takes nobody for dead, whatever the epochs are`() throws {
+    @Test func `a worker whose seat was taken again proves no death, whatever the epochs are`() throws {
         let place = try TemporaryDirectory("seating")
         defer { place.remove() }
         let seating = SeatLocks(runDirectory: RunDirectory(path: place.path))
@@ -20,7 +20,7 @@ import Testing
         func dead(before epoch: Int64) throws -> [Int64] {
             try seating.dead(before: epoch, seat: 3, in: store).map(\.epoch).sorted()
         }
-        // Nobody has signed.
+        // The lock was never signed.
         #expect(!seating.isTaken(3, from: 10))
         #expect(try dead(before: 20) == [10, 30])
 

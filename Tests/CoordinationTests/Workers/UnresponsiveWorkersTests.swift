@@ -2,35 +2,33 @@ import Coordination
 import Store
 import Testing
 
-@Suite struct AbsencesTests {
-    private static let second: Int64 = 1_000_000_000
-
+@Suite struct UnresponsiveWorkersTests {
     private func session(_ seat: Int, epoch: Int64) -> Session {
         Session(seat: seat, epoch: epoch, pid: 1, startTime: 2, bootID: "b")
     }
 
-    @Test func `who says nothing for long is overdue, and is news once`() {
-        var absences = UnresponsiveWorkers()
-        absences.found([session(1, epoch: 10), session(2, epoch: 20)])
-        absences.waited(5 * Self.second)
-        let early = absences.overdue(5 * Self.second)
+    @Test func `a worker that stays silent is overdue, and is new once`() {
+        var workers = UnresponsiveWorkers()
+        workers.replace(with: [session(1, epoch: 10), session(2, epoch: 20)])
+        workers.advance(awake: .seconds(5))
+        let early = workers.overdue(.seconds(5))
         #expect(early.isEmpty)
-        // Found again by the next sweep: the time goes on.
-        absences.found([session(1, epoch: 10), session(3, epoch: 30)])
-        absences.waited(Self.second)
-        let overdue = absences.overdue(5 * Self.second)
+        // The next sweep finds it again: its time continues.
+        workers.replace(with: [session(1, epoch: 10), session(3, epoch: 30)])
+        workers.advance(awake: .seconds(1))
+        let overdue = workers.overdue(.seconds(5))
         #expect(overdue.map(\.session.epoch) == [10])
         #expect(overdue.map(\.isNew) == [true])
-        let again = absences.overdue(5 * Self.second)
+        let again = workers.overdue(.seconds(5))
         #expect(again.map(\.isNew) == [false])
     }
 
-    @Test func `a seat that is settled is overdue no more`() {
-        var absences = UnresponsiveWorkers()
-        absences.found([session(1, epoch: 10)])
-        absences.waited(6 * Self.second)
-        absences.settled(seat: 1)
-        let overdue = absences.overdue(5 * Self.second)
+    @Test func `a seat whose worker registered is not overdue any more`() {
+        var workers = UnresponsiveWorkers()
+        workers.replace(with: [session(1, epoch: 10)])
+        workers.advance(awake: .seconds(6))
+        workers.remove(seat: 1)
+        let overdue = workers.overdue(.seconds(5))
         #expect(overdue.isEmpty)
     }
 }

@@ -60,7 +60,7 @@ extension EndToEndTests {
                 let up = try await installation.up(workers: 2)
                 // A worker takes its seat before the coordinator knows it.
                 try await until("the greetings") {
-                    up.errors.split(separator: "\n").count { $0.contains("Worker greeted") } == 2
+                    up.errors.split(separator: "\n").count { $0.contains("Worker registered") } == 2
                 }
                 let running = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":30000}"#)
                     .ids[0]

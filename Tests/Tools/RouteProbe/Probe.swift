@@ -22,7 +22,7 @@ func say(_ sentence: String) {
     _ = write(STDERR_FILENO, line, line.count)
 }
 
-/// Measures the delay of ``RouteWatch`` in its own network namespace (`unshare -Urn RouteProbe`). The program
+/// Measures the delay of ``RouteMonitor`` in its own network namespace (`unshare -Urn RouteProbe`). The program
 /// changes routes with ip(8), and prints for each change the milliseconds until the watch reported it: the
 /// median of five rounds. The program does not end while a report is missing; standard error shows the
 /// current step.

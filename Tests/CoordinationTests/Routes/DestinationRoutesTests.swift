@@ -5,14 +5,14 @@ import Testing
 
 @testable import Coordination
 
-@Suite struct RouteBookTests {
+@Suite struct DestinationRoutesTests {
     private let number = Destination(scheme: "http", host: "8.8.8.8", port: 80)
     private let name = Destination(scheme: "https", host: "media.example.com", port: 443)
     private let near = Destination(scheme: "http", host: "localhost", port: 8080)
     private let six = Destination(scheme: "http", host: "2001:db8::77", port: 80)
 
-    @Test func `numbers are known at once, names when they are looked up`() throws {
-        var book = RouteBook()
+    @Test func `routes to addresses are known at once, routes to names after a look-up`() throws {
+        var book = DestinationRoutes()
         #expect(book.follow(adding: [number, name, near, six, .file, .none]) == ["media.example.com"])
         #expect(book.refresh() == nil, "the kernel has said nothing")
         book.table = RecordedTables.table
@@ -23,7 +23,7 @@ import Testing
         book.answered(["media.example.com": [try #require(IPAddress("192.0.2.10"))]])
         #expect(book.refresh() != nil)
         #expect(book.routes[name] == .local)
-        // What cannot be looked up any more keeps what it had.
+        // A name that cannot be looked up any more keeps its addresses.
         book.answered(["media.example.com": []])
         #expect(book.refresh() == nil)
         for destination in [name, near, six, .file, .none] { book.follow(removing: destination) }
@@ -31,15 +31,15 @@ import Testing
         #expect(book.routes == [number: .uplink("")])
     }
 
-    @Test func `who has no network but loopback knows nothing of the workers' network`() {
+    @Test func `a process with only loopback knows nothing of the workers' network`() {
         var alone = RecordedTables.table
         alone.interfaces = alone.interfaces.filter { $0.value.name == "lo" }
         alone.entries = []
-        var book = RouteBook()
+        var book = DestinationRoutes()
         _ = book.follow(adding: [number])
         book.table = alone
         #expect(book.refresh() == nil)
-        // Where there was one it is gone.
+        // Where there was a network before, it is lost.
         book.table = RecordedTables.table
         #expect(book.refresh() != nil)
         book.table = alone
@@ -47,8 +47,8 @@ import Testing
         #expect(book.lostUplinks[""] == "there is no default route")
     }
 
-    @Test func `another gateway of the default route is another main uplink, and none is the last`() throws {
-        var book = RouteBook()
+    @Test func `another gateway of the default route is another main uplink, and a lost one stays the last`() throws {
+        var book = DestinationRoutes()
         _ = book.follow(adding: [number])
         book.table = RecordedTables.table
         #expect(book.refresh() != nil)
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func `one address that can be reached is enough`() throws {
-        var book = RouteBook()
+        var book = DestinationRoutes()
         book.table = RecordedTables.table
         _ = book.follow(adding: [name])
         let blackhole = try #require(IPAddress("203.0.113.1"))
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func `a destination stays with its uplink while that is lost`() {
-        var book = RouteBook()
+        var book = DestinationRoutes()
         book.table = RecordedTables.table
         _ = book.follow(adding: [number, six])
         #expect(book.refresh() != nil)
@@ -92,7 +92,7 @@ import Testing
         book.table = RecordedTables.table
         #expect(book.refresh() != nil)
         #expect(book.lostUplinks[""] == nil)
-        // A default route of one family does not help the other.
+        // A default route of one family does not carry the other.
         book.table?.entries.removeAll { $0.length == 0 && !$0.prefix.isV6 }
         #expect(book.refresh() != nil)
         #expect(book.routes[number] == .missing(reason: "there is no route to 8.8.8.8"))

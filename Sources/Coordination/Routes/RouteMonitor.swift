@@ -1,32 +1,36 @@
 package import Commands
+package import Host
 package import NetworkControl
 package import ZeroMQ
 
-/// Tells by which route each destination is reached, and when that changes. Belongs to its loop, which calls ``tick(now:)``
-/// in each round. Where the kernel says nothing of routes, nothing is told, and nobody is held back.
-package final class RouteWatch {
+/// Tells by which route each destination is reached, and when that changes. Confined to its loop, which calls
+/// ``tick(now:)`` in each round. Where the kernel does not tell its routes, none are reported and no command
+/// is held back.
+package final class RouteMonitor {
     /// - Parameters:
-    ///   - routes: that have changed, of destinations that are followed and whose address is known.
-    ///   - lostUplinks: names of uplinks that lead nowhere, with why; the main one has the empty name.
-    ///   - mainUplink: by which interface and gateway it leads, or led last.
+    ///   - routes: changed routes of destinations that are followed and whose address is known.
+    ///   - lostUplinks: why each uplink that leads nowhere does so, by its name; the main one has the empty
+    ///     name.
+    ///   - mainUplink: the interface and gateway of the main uplink, now or last.
     package typealias Changed = (
         _ routes: [Destination: Route], _ lostUplinks: [String: String], _ mainUplink: RouteTable.Hop?
     ) -> Void
 
-    /// Names are looked up anew after so long.
-    package static let refreshInterval: Int64 = 60_000_000_000
+    /// Names are looked up again after this time.
+    package static let refreshInterval: Duration = .seconds(60)
 
     private let loop: PollLoop
     private let socket: RouteSocket
     private let names: HostAddresses
     private let changed: Changed
-    private var book = RouteBook()
+    private var book = DestinationRoutes()
     private var registration: Registration?
-    private var refreshAt: Int64?
+    private var refreshAt: MonotonicTime?
 
-    /// Listens from now on. On the loop.
-    /// - Parameter changed: called on the loop, at the first word of the kernel's and at every change; not after ``stop()``.
-    /// - Throws: ``RouteError`` where the kernel's routes cannot be heard.
+    /// Starts to listen. Call it on the loop.
+    /// - Parameter changed: called on the loop, at the kernel's first answer and at every change; not after
+    ///   ``stop()``.
+    /// - Throws: ``RouteError`` where the kernel's routes cannot be read.
     package init(
         loop: PollLoop, lookUp: @escaping HostAddresses.LookUp = HostAddresses.system, changed: @escaping Changed
     ) throws(RouteError) {
@@ -38,31 +42,32 @@ package final class RouteWatch {
         registration = loop.whenReadable(descriptor: socket.descriptor) { [weak self] in self?.read() }
     }
 
-    /// These as well. Numbers are known at once, names soon.
+    /// Follows more destinations. Routes to addresses are known at once, those to names after a look-up.
     package func follow(adding destinations: Set<Destination>) {
         guard !destinations.isEmpty else { return }
         for name in book.follow(adding: destinations) { names.want(name) }
         tell(of: destinations)
     }
 
-    /// This one no more.
+    /// Stops following a destination.
     package func follow(removing destination: Destination) { book.follow(removing: destination) }
 
-    /// Takes answers in and has names looked up again. - Returns: when to call it next at the latest; nil for no such time.
-    package func tick(now: Int64) -> Int64? {
+    /// Takes in the answers of look-ups, and starts new ones.
+    /// - Returns: when to call it next at the latest; nil where no name is followed.
+    package func tick(now: MonotonicTime) -> MonotonicTime? {
         let answers = names.takeAnswers()
         if !answers.isEmpty {
             book.answered(answers)
             tell()
         }
-        if now >= refreshAt ?? 0 {
+        if now >= refreshAt ?? .zero {
             lookUp()
             refreshAt = now + Self.refreshInterval
         }
         return book.names.isEmpty ? nil : refreshAt
     }
 
-    /// Before the loop ends, and before this is let go.
+    /// Call it before the loop ends and before this object is released.
     package func stop() {
         if let registration { loop.remove(registration) }
         registration = nil

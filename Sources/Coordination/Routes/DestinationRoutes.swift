@@ -1,19 +1,19 @@
 internal import Commands
 internal import NetworkControl
 
-/// The routes of the destinations that somebody asks for. Pure.
-struct RouteBook {
-    /// Nil while the kernel has said nothing; then nothing is known of any route. Nor is it while this process has never
-    /// had a network: then it is confined, and the workers, who send, may well have one.
+/// The routes of the destinations that the coordinator follows. Pure.
+struct DestinationRoutes {
+    /// Nil before the kernel has answered; then no route is known. It also stays nil while this process has
+    /// never had a network: then the process is confined, and the workers, which send, may have one.
     var table: RouteTable? {
         didSet { if table?.isIsolated == true, oldValue == nil { table = nil } }
     }
     private(set) var followed: Set<Destination> = []
     private(set) var routes: [Destination: Route] = [:]
     private(set) var lostUplinks: [String: String] = [:]
-    /// The last that lived.
+    /// The last main uplink that lived.
     private(set) var mainUplink: RouteTable.Hop?
-    /// Names among the hosts, numbers not.
+    /// Hosts that are names, not addresses.
     private(set) var names: Set<String> = []
     private var addresses: [String: [IPAddress]] = [:]
 
@@ -33,21 +33,21 @@ struct RouteBook {
         addresses[host] = nil
     }
 
-    /// A name that cannot be looked up keeps what it had: that is the transfer's own failure, which says why.
+    /// A name that cannot be looked up keeps its addresses: the transfer itself fails, and says why.
     mutating func answered(_ answers: [String: [IPAddress]]) {
         addresses.merge(answers.filter { !$0.value.isEmpty }) { $1 }
     }
 
     /// Brings routes and lost uplinks up to date.
-    /// - Parameter destinations: whose routes are to be looked at; nil for all that are followed.
-    /// - Returns: the routes that have changed; nil where nothing has.
+    /// - Parameter destinations: only the routes of these; nil for all that are followed.
+    /// - Returns: the routes that have changed; nil where neither a route nor an uplink has.
     mutating func refresh(only destinations: Set<Destination>? = nil) -> [Destination: Route]? {
         guard let table else { return nil }
         let lost = table.lostUplinks
         var changed: [Destination: Route] = [:]
         for destination in destinations ?? followed {
             guard let host = destination.host, var route = route(to: host, by: table) else { continue }
-            // A destination whose uplink is lost stays with it: what was measured holds again when it is back.
+            // A destination whose uplink is lost stays with it: the measurements hold again when it is back.
             let before = routes[destination] ?? .uplink("")
             if case .missing = route, case .uplink(let name) = before, lost[name] != nil { route = before }
             if routes.updateValue(route, forKey: destination) != route { changed[destination] = route }
@@ -57,7 +57,7 @@ struct RouteBook {
         return changed.isEmpty && lost == lostUplinks && main == mainUplink ? nil : changed
     }
 
-    /// By the first of its addresses that has one. - Returns: nil while no address is known.
+    /// The route to the first of its addresses that has one; nil while no address is known.
     private func route(to host: String, by table: RouteTable) -> Route? {
         if Self.isLocalhost(host) { return .local }
         let known = IPAddress(host).map { [$0] } ?? addresses[host] ?? []
@@ -70,7 +70,7 @@ struct RouteBook {
 }
 
 extension Destination {
-    /// Of `scheme://host:port`; nil for files and for nobody.
+    /// Of `scheme://host:port`; nil for files and for no destination.
     fileprivate var host: String? {
         guard !isFile, let start = text.firstRange(of: "://")?.upperBound, let colon = text.lastIndex(of: ":"),
             colon > start

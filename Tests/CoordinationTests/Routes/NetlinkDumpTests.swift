@@ -2,11 +2,11 @@ import Testing
 
 @testable import Coordination
 
-@Suite struct RouteConversationTests {
+@Suite struct NetlinkDumpTests {
     private let links = RecordedTables.links
     private let routes = RecordedTables.routes
 
-    /// A message of the kernel's own accord, or the end of an answer.
+    /// An event of the kernel, or the end of an answer.
     private func message(
         _ type: UInt16, flags: UInt16 = 0, sequence: UInt32 = 0, _ body: [UInt8] = [0, 0, 0, 0]
     ) -> [UInt8] {
@@ -20,17 +20,17 @@ import Testing
 
     private func type(_ request: [UInt8]?) -> UInt8? { request?[4] }
 
-    /// One that has heard everything, by requests 1 and 2.
-    private var informed: RouteConversation {
-        var conversation = RouteConversation()
+    /// A dump that is complete, by requests 1 and 2.
+    private var informed: NetlinkDump {
+        var conversation = NetlinkDump()
         _ = conversation.begin()
         _ = conversation.take(RecordedTables.answer(links, to: 1))
         _ = conversation.take(RecordedTables.answer(routes, to: 2))
         return conversation
     }
 
-    @Test func `asks for links, then for routes, and has the table then`() {
-        var conversation = RouteConversation()
+    @Test func `the table is complete after links and routes were requested`() {
+        var conversation = NetlinkDump()
         let first = conversation.begin()
         #expect(first.count == 32 && first[0] == 32 && type(first) == 18 && first[6] == 1 && first[7] == 3)
         #expect(conversation.take([]) == [])
@@ -43,17 +43,17 @@ import Testing
     }
 
     @Test(arguments: [UInt16(20), 21, 25])
-    func `an event asks for everything anew`(_ event: UInt16) {
+    func `an event requests the whole table again`(_ event: UInt16) {
         var conversation = informed
         #expect(conversation.take(message(event)).map(type) == [18])
-        // While that is under way another asks once more, at its end.
+        // Another event during the dump requests one more at its end.
         #expect(conversation.take(message(event) + message(event)) == [])
         #expect(conversation.take(RecordedTables.answer(links, to: 3)).map(type) == [26])
         #expect(conversation.take(RecordedTables.answer(routes, to: 4)).map(type) == [18])
         #expect(conversation.table != nil)
     }
 
-    @Test func `an interface that repeats itself is no event`() {
+    @Test func `a repeated message about an interface is not an event`() {
         var conversation = informed
         // The first message of the recording, of `lo`, which is up.
         let up = Array(RecordedTables.answer(links, to: 0).prefix(40))
@@ -61,13 +61,13 @@ import Testing
         var down = up
         down[24] = 0
         #expect(conversation.take(down).map(type) == [18])
-        // A port that leaves a bridge is no interface that goes.
+        // A port that leaves a bridge is not an interface that goes.
         var other = informed
         #expect(other.take(message(17, [7, 0, 0, 0])) == [])
         #expect(other.take(message(17)).map(type) == [18])
     }
 
-    @Test func `lost events ask for everything anew`() {
+    @Test func `lost events request the whole table again`() {
         var conversation = informed
         #expect(type(conversation.overrun()) == 18)
         #expect(conversation.overrun() == nil, "one dump at a time")
@@ -75,8 +75,8 @@ import Testing
         #expect(conversation.take(RecordedTables.answer(routes, to: 4)).map(type) == [18])
     }
 
-    @Test func `a dump that met a change is asked for again`() {
-        var conversation = RouteConversation()
+    @Test func `a dump that was interrupted by a change is requested again`() {
+        var conversation = NetlinkDump()
         _ = conversation.begin()
         _ = conversation.take(message(3, flags: 0x12, sequence: 1))
         #expect(conversation.take(RecordedTables.answer(routes, to: 2)).map(type) == [18])
@@ -91,7 +91,7 @@ import Testing
         #expect(conversation.take(message(20)).map(type) == [18])
     }
 
-    @Test func `an answer to an earlier request says nothing`() {
+    @Test func `an answer to an earlier request is ignored`() {
         var conversation = informed
         let table = conversation.table
         _ = conversation.take(message(20))

@@ -1,12 +1,13 @@
-/// What is asked of the kernel and heard from it, one dump at a time. Pure.
+/// Requests to the kernel and its answers, one dump at a time. Pure.
 ///
-/// An event is only a hint that the table has changed: with an interface its routes go without a word, and an overrun
-/// loses events. So each change asks for the whole again, links first and then routes; what comes meanwhile asks once more.
+/// An event is only a hint that the table has changed: the routes of an interface that goes are not
+/// announced, and an overrun loses events. So each change requests the whole table again, links first and
+/// then routes; a change that comes meanwhile requests it once more.
 ///
 /// ```
 ///   idle ──begin──► links ──done──► routes ──done──► idle, table renewed; or links again where something has changed
 /// ```
-struct RouteConversation {
+struct NetlinkDump {
     private enum Phase: Equatable {
         case idle
         case links
@@ -18,7 +19,7 @@ struct RouteConversation {
     private var next = RouteTable()
     private var phase = Phase.idle
     private var isStale = false
-    /// Of the last request. Events have 0.
+    /// Sequence number of the last request. Events have 0.
     private var sequence: UInt32 = 0
 
     /// - Returns: the first request.
@@ -29,13 +30,15 @@ struct RouteConversation {
         return request(18, length: 16)
     }
 
-    /// The request could not be sent: the next event asks again.
+    /// The request could not be sent: the next event requests again.
     mutating func abandon() { phase = .idle }
 
-    /// Events were lost. - Returns: a request to be sent.
+    /// Events were lost.
+    /// - Returns: a request to be sent.
     mutating func overrun() -> [UInt8]? { changed() }
 
-    /// Takes a datagram in. - Returns: requests to be sent.
+    /// Takes a datagram in.
+    /// - Returns: requests to be sent.
     mutating func take(_ datagram: [UInt8]) -> [[UInt8]] {
         NetlinkMessage.parse(datagram).compactMap { message in
             message.sequence == sequence && phase != .idle ? answer(message) : event(message.body)
@@ -48,7 +51,7 @@ struct RouteConversation {
         case .link(let index, let interface): next.interfaces[index] = interface
         case .route(let entry): if let entry { next.entries.append(entry) }
         case .done: return done()
-        // Refused: the next event asks again.
+        // Refused: the next event requests again.
         case .failed: phase = .idle
         case .changed, .other: break
         }
@@ -67,7 +70,7 @@ struct RouteConversation {
 
     private mutating func event(_ body: NetlinkMessage.Body) -> [UInt8]? {
         switch body {
-        // Drivers repeat themselves.
+        // Drivers repeat their events.
         case .link(let index, let interface):
             return phase == .idle && table?.interfaces[index] == interface ? nil : changed()
         case .route(let entry): return entry == nil ? nil : changed()
@@ -82,7 +85,7 @@ struct RouteConversation {
         return nil
     }
 
-    /// A dump of all families: `struct nlmsghdr`, then so many zeros.
+    /// A request for a dump of all families: `struct nlmsghdr`, then `length` zeros.
     private mutating func request(_ type: UInt16, length: Int) -> [UInt8] {
         sequence = sequence == .max ? 1 : sequence + 1
         let dump: UInt16 = 0x301

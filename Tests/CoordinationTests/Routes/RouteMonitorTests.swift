@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The kernel's own word, in a network namespace where routes can be taken away.
-@Suite struct RouteWatchTests {
+/// The kernel's own answers, in a network namespace where routes can be removed.
+@Suite struct RouteMonitorTests {
     private static let bin = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().path
 
-    /// Where neither root nor user namespaces are to be had, or no ip(8), there is nothing to take away.
+    /// Routes can be removed only with root or user namespaces, and with ip(8).
     private static let mayUnshare: Bool = {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")

@@ -1,0 +1,28 @@
+internal import Logging
+internal import Store
+internal import ZeroMQ
+
+/// The values that every part of a coordinator needs.
+struct CoordinatorEnvironment {
+    let callbacks: LoopCallbacks
+    let store: StoreAccess
+    let configuration: CoordinatorConfiguration
+    let runDirectory: RunDirectory
+    /// Of this coordinator.
+    let epoch: Int64
+    let logger: Logger
+
+    var loop: PollLoop { callbacks.loop }
+
+    init(
+        loop: PollLoop, store: any CommandStore, configuration: CoordinatorConfiguration, runDirectory: RunDirectory,
+        epoch: Int64, logger: Logger
+    ) {
+        callbacks = LoopCallbacks(loop: loop)
+        self.store = StoreAccess(store, callbacks: callbacks, logger: logger)
+        self.configuration = configuration
+        self.runDirectory = runDirectory
+        self.epoch = epoch
+        self.logger = logger
+    }
+}

@@ -1,0 +1,27 @@
+internal import Store
+
+/// The state that a starting coordinator finds in the store.
+struct RecoveredState: Sendable {
+    /// Of each shard, the newest transition.
+    let newest: [Int64]
+    private(set) var links: [String: String] = [:]
+    private(set) var overrides: [String: String] = [:]
+    private(set) var pauses: [String: String] = [:]
+    /// Why there are no settings: the first shard, which has them, is damaged. The work of the other shards
+    /// goes on.
+    private(set) var loss: StoreError?
+
+    init(from store: any CommandStore) throws(StoreError) {
+        newest = try store.mapShards(or: 0) { shard throws(StoreError) in
+            try store.transitionRange(shard: shard)?.upperBound ?? 0
+        }
+        do throws(StoreError) {
+            links = try store.settings(prefix: SettingKey.linkPrefix)
+            overrides = try store.settings(prefix: SettingKey.networkPrefix)
+            pauses = try store.settings(prefix: SettingKey.pausePrefix)
+        } catch {
+            guard error.code.makesShardUnusable else { throw error }
+            loss = error
+        }
+    }
+}

@@ -1,0 +1,90 @@
+internal import Host
+internal import Logging
+internal import Store
+
+/// The coordinator's access to the store. Reads and writes block, so each kind has a thread; their results
+/// come back to the loop. Confined to the loop.
+final class StoreAccess {
+    /// For bodies that run on the threads, and for the number of shards.
+    let store: any CommandStore
+    private let callbacks: LoopCallbacks
+    private let reader = BlockingThread(named: "store-reader")
+    /// Reaps, due times and settings may wait for another writer, and reads must not wait behind them.
+    private let writer = BlockingThread(named: "store-writer")
+    private var errors = StoreErrorLog()
+    private let logger: Logger
+
+    var shardCount: Int { store.shardCount }
+
+    init(_ store: any CommandStore, callbacks: LoopCallbacks, logger: Logger) {
+        self.store = store
+        self.callbacks = callbacks
+        self.logger = logger
+    }
+
+    /// Runs what was handed in so far; then the threads end.
+    func close() {
+        reader.close()
+        writer.close()
+    }
+
+    /// Reads on the reader's thread.
+    /// - Parameters:
+    ///   - failure: starts the log line where the read fails; nil where a failure is not worth one.
+    ///   - then: runs on the loop with the value.
+    ///   - otherwise: runs on the loop where the read failed, before that is logged.
+    func read<Value: Sendable>(
+        _ failure: String?, _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value,
+        then: @escaping (Value) -> Void, otherwise: @escaping (StoreError) -> Void = { _ in }
+    ) {
+        run(on: reader, failure, body, then, otherwise)
+    }
+
+    /// Writes on the writer's thread; the parameters are those of ``read(_:_:then:otherwise:)``.
+    func write<Value: Sendable>(
+        _ failure: String, _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value,
+        then: @escaping (Value) -> Void = { (_: Value) in }, otherwise: @escaping (StoreError) -> Void = { _ in }
+    ) {
+        run(on: writer, failure, body, then, otherwise)
+    }
+
+    /// Writes on the writer's thread in steps, each of which is told to the loop as soon as it is committed.
+    func write<Step: Sendable>(
+        _ failure: String,
+        inSteps body: @escaping @Sendable (any CommandStore, (Step) -> Void) throws(StoreError) -> Void,
+        each: @escaping (Step) -> Void, otherwise: @escaping (StoreError) -> Void
+    ) {
+        let step = callbacks.repeatedly(each)
+        let call = step.call
+        write(failure) { store throws(StoreError) in
+            try body(store, call)
+        } then: { _ in
+            step.end()
+        } otherwise: { error in
+            step.end()
+            otherwise(error)
+        }
+    }
+
+    /// Logs an error, unless it was logged before (``StoreErrorLog``).
+    func report(_ error: StoreError, _ failure: String) {
+        guard errors.isNew(error, now: .now) else { return }
+        logger.error("\(failure): \(error.message)", metadata: error.shard.map { ["shard": "\($0)"] })
+    }
+
+    private func run<Value: Sendable>(
+        on thread: BlockingThread, _ failure: String?,
+        _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value,
+        _ then: @escaping (Value) -> Void, _ otherwise: @escaping (StoreError) -> Void
+    ) {
+        let finish = callbacks.once { [unowned self] (result: Result<Value, StoreError>) in
+            switch result {
+            case .success(let value): then(value)
+            case .failure(let error):
+                otherwise(error)
+                if let failure { report(error, failure) }
+            }
+        }
+        thread.perform { [store] in finish(Result { () throws(StoreError) in try body(store) }) }
+    }
+}

@@ -1,0 +1,101 @@
+internal import Commands
+internal import Host
+internal import NetworkControl
+internal import Store
+internal import Wire
+
+/// Runs the ``Dispatcher``: reads ready commands from the store into it, and sends its offers to workers.
+/// Confined to the loop.
+final class DispatchRunner {
+    var dispatcher: Dispatcher
+    private let store: StoreAccess
+    private var isNeeded = false
+
+    /// Commands that are due but find no slot wait for the end of another, which wakes the loop. This is the
+    /// backstop.
+    private static let retryInterval: Duration = .milliseconds(10)
+
+    init(_ environment: CoordinatorEnvironment) {
+        store = environment.store
+        let (configuration, seed) = (environment.configuration, UInt64(bitPattern: environment.epoch))
+        dispatcher = Dispatcher(
+            shardCount: store.shardCount, window: configuration.window,
+            links: LinkAdmission(policy: configuration.network, seed: seed), seed: seed &+ 1)
+    }
+
+    // MARK: By the clock
+
+    /// Dispatch in this round: there is something new, or a slot is free.
+    func setNeeded() { isNeeded = true }
+
+    /// Offers what can be offered.
+    /// - Parameters:
+    ///   - control: published before the offers where the network decided something urgent, so that
+    ///     low-priority transfers yield before the urgent one sends its first byte.
+    ///   - workers: sends the offers.
+    func run(now: MonotonicTime, control: ControlPublisher, workers: WorkerRegistry) {
+        if dispatcher.nextDue(now: now).map({ $0 <= now }) ?? false { isNeeded = true }
+        guard isNeeded else { return }
+        isNeeded = false
+        refill()
+        let dispatches = dispatcher.dispatch(at: .now, now: now)
+        lookUp(dispatcher.takeWanted())
+        if dispatcher.links.takeUrgent() { control.publish() }
+        for dispatch in dispatches { workers.send(dispatch) }
+        // A queue that the dispatch has emptied is refilled now, not at the next report.
+        refill()
+    }
+
+    func nextDue(now: MonotonicTime) -> MonotonicTime? {
+        dispatcher.nextDue(now: now).map { max($0, now + Self.retryInterval) }
+    }
+
+    /// Withdraws unclaimed offers and ends old probes; call it 4 times a second.
+    /// - Parameter awake: the coordinator's own waking time since the last call.
+    func expire(awake: Duration, now: MonotonicTime) {
+        dispatcher.advance(awake: awake)
+        lookUp(dispatcher.withdrawUnclaimed(now: now))
+        dispatcher.expireProbes(now: now)
+        // Windows grow and waits end without a message.
+        setNeeded()
+    }
+
+    // MARK: Ready commands
+
+    func insert(_ commands: [ReadyCommand], now: MonotonicTime) {
+        guard !commands.isEmpty else { return }
+        dispatcher.insert(commands, now: now)
+        setNeeded()
+    }
+
+    /// Asks the store which of these are ready, and inserts them.
+    func lookUp(_ ids: [CommandID]) {
+        guard !ids.isEmpty else { return }
+        for (shard, ids) in Dictionary(grouping: ids, by: { $0.shard(of: store.shardCount) }) {
+            store.read("Commands cannot be looked up") { store throws(StoreError) in
+                try store.ready(shard: shard, ids: ids)
+            } then: { [self] commands in
+                if commands.count < ids.count {
+                    let found = Set(commands.map(\.id))
+                    dispatcher.notReady(ids.filter { !found.contains($0) })
+                }
+                insert(commands, now: .now)
+            }
+        }
+    }
+
+    private func refill() {
+        for refill in dispatcher.refills() {
+            store.read("Ready commands cannot be read") { store throws(StoreError) in
+                try store.ready(
+                    shard: refill.shard, destination: refill.key.destination, qos: refill.key.qos,
+                    afterTurn: refill.afterTurn, limit: refill.limit)
+            } then: { [self] commands in
+                dispatcher.refilled(refill, commands, now: .now)
+                setNeeded()
+            } otherwise: { [self] _ in
+                dispatcher.refillFailed(refill)
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+internal import Commands
+internal import Host
+internal import NetworkControl
+internal import Store
+internal import Wire
+
+/// The floor of invariant 7: no class waits for ever behind higher ones.
+extension Dispatcher {
+    /// Groups that are looked at for the floor at a time, and the time from one look to the next.
+    private static let maxFloors = 128
+    private static let floorInterval: Duration = .milliseconds(50)
+
+    /// Commands that the floor lets go, one of each destination: of a class that has waited too long behind
+    /// higher ones, early enough for its first bytes. And transfers whose connection broke beside high QoS,
+    /// where the limit of the link has fallen since: they wait no longer either, because the running ones may
+    /// not end for hours (one of four stood still for 330 s of 600, measured).
+    mutating func floorCandidates(at: Timestamp, now: MonotonicTime) -> [ReadyCommand] {
+        guard now >= floorsAt else { return [] }
+        floorsAt = now + Self.floorInterval
+        let longest = links.policy.maxStandstill
+        if !releasedAt.isEmpty { releasedAt = releasedAt.filter { now - $0.value <= floorWait } }
+        if !reconnecting.isEmpty { reconnecting = reconnecting.filter { now - $0.value.since < longest * 2 } }
+        var floors: [Destination: ReadyCommand] = [:]
+        if admission.counts.total.high > 0 {
+            for (id, slot) in reconnecting where now - slot.since >= floorWait {
+                guard let command = queue.command(id), !command.suspect, floors[command.destination] == nil else {
+                    continue
+                }
+                floors[command.destination] = command
+            }
+        }
+        for (group, command) in queue.oldest(Self.maxFloors) where at - command.createdAt > floorWait {
+            // A command that was cut a moment ago does not come back by the floor.
+            guard admission.counts[group.destination, group.serviceClass] == 0, releasedAt[group] == nil,
+                floors[group.destination] == nil
+            else { continue }
+            floors[group.destination] = command
+        }
+        return floors.values.sorted { $0.id < $1.id }
+    }
+
+    mutating func offerFloor(_ command: ReadyCommand, to candidates: inout [OfferCandidate], now: MonotonicTime) {
+        // It may have been dispatched in the ordinary way meanwhile.
+        guard queue.contains(command.id), reconnecting[command.id] != nil || !hasOfItsClass(command) else { return }
+        let load = load(ReadyKey(destination: command.destination, qos: command.qos), now: now)
+        guard load.passage == .available else { return }
+        let subQueue = ReadyQueue.SubQueue(command)
+        let able = candidates.indices.filter { candidates[$0].accepts(subQueue) }
+        let ordinary = able.filter { candidates[$0].room(command.qos.serviceClass) > 0 }
+        let overflow = able.filter { candidates[$0].freeExtras > 0 || candidates[$0].room(.high) > 0 }
+        guard let index = ordinary.first ?? overflow.first else { return }
+        let request = Admission.Request(qos: command.qos, isFloor: true)
+        let host = host(isFull: ordinary.isEmpty, freeExtras: overflow.count, now: now)
+        guard case .admitted(let slot) = Admission.verdict(request, load, host) else { return }
+        queue.remove(command.id)
+        offer(command, slot, to: &candidates[index], now: now)
+    }
+
+    private func hasOfItsClass(_ command: ReadyCommand) -> Bool {
+        admission.counts[command.destination, command.qos.serviceClass] > 0
+    }
+}

@@ -1,0 +1,146 @@
+package import Commands
+package import Host
+internal import NetworkControl
+package import Store
+package import Wire
+
+/// Commands in flight: offered to a worker or executed by it.
+extension Dispatcher {
+    /// How long a server that refused because of the number of commands is sent nothing new.
+    private static let pushbackPause: Duration = .milliseconds(260)
+
+    /// Offers that are not claimed after this time are withdrawn, and may go elsewhere.
+    package static let timeout: Duration = .seconds(2)
+
+    // MARK: Transitions
+
+    /// A transition was committed.
+    package mutating func transition(_ report: StatusReport, now: MonotonicTime) {
+        let id = report.event.transition.id
+        if !movedSince.isEmpty { movedSince[id.shard(of: shardCount)]?.insert(id) }
+        switch report.event.transition.status {
+        case .queued, .sent:
+            drop(id, report.event)
+            if var entry = inFlight[id], entry.offeredAt != nil {
+                entry.offeredAt = nil
+                inFlight[id] = entry
+            }
+            return
+        case .new, .blocked:
+            if let entry = inFlight[id], entry.offeredAt == nil {
+                releasedAt[entry.group] = now
+                if report.isReconnecting, entry.grant.serviceClass != .high { reconnecting[id] = (entry.group, now) }
+            }
+            if report.fault == .link, report.event.destination != .none {
+                admission.failureWaits.failed(
+                    id, to: report.event.destination, chance: jitter.chance(), now: now)
+            }
+        case .error, .success, .cancelled, .inDoubt, .tooManyTimes:
+            drop(id, report.event)
+            admission.failureWaits.forget(id)
+            // The next of its class waits again until the floor is its turn.
+            if let entry = inFlight[id], isCounted(entry.grant.destination) { releasedAt[entry.group] = now }
+        }
+        links.ended(report, now: now)
+        if report.isPushback { schedule.wake(report.event.destination, at: now + Self.pushbackPause) }
+        removeInFlight(id, isAnswered: report.isAnswer || report.event.transition.status == .success, now: now)
+        executionEnded(at: report.event.destination, now: now)
+    }
+
+    private mutating func drop(_ id: CommandID, _ event: StatusEvent) {
+        guard queue.contains(id) else { return }
+        queue.remove(id)
+        lowered(ReadyKey(destination: event.destination, qos: event.qos))
+    }
+
+    private mutating func executionEnded(at destination: Destination, now: MonotonicTime) {
+        guard destination != .none else { return }
+        for proven in links.takeProven() { prove(proven, now: now) }
+        scheduleProbe(of: destination)
+    }
+
+    // MARK: Claims in the store
+
+    /// The claims of a shard are about to be read.
+    /// - Returns: false where they are being read already.
+    package mutating func willReconcile(shard: Int) -> Bool {
+        guard movedSince[shard] == nil else { return false }
+        movedSince[shard] = []
+        return true
+    }
+
+    /// The claims could not be read.
+    package mutating func reconcileFailed(shard: Int) { movedSince[shard] = nil }
+
+    /// Takes in the claims of a shard: the truth behind lost reports.
+    /// - Returns: commands that no worker holds any more; the store knows whether they are ready.
+    package mutating func reconcile(_ rows: [ClaimedCommand], shard: Int, now: MonotonicTime) -> [CommandID] {
+        let moved = movedSince.removeValue(forKey: shard) ?? []
+        let claimed = Set(rows.map(\.id))
+        let count = shardCount
+        let lost = withdraw(now: now) { id, entry in
+            id.shard(of: count) == shard && entry.offeredAt == nil && !claimed.contains(id) && !moved.contains(id)
+        }
+        for row in rows where inFlight[row.id] == nil && !moved.contains(row.id) && seats[row.seat]?.epoch == row.epoch
+        {
+            let grant = Admission.Grant(destination: row.destination, serviceClass: row.qos.serviceClass)
+            addInFlight(
+                row.id,
+                InFlightCommand(seat: row.seat, grant: grant, suspect: row.suspect, offeredAt: nil, since: now),
+                now: now)
+        }
+        return lost
+    }
+
+    // MARK: Adding and removing
+
+    mutating func addInFlight(_ id: CommandID, _ entry: InFlightCommand, now: MonotonicTime) {
+        inFlight[id] = entry
+        admission.began(entry.grant, now: now)
+        if entry.grant.probe != nil { probing[entry.grant.destination, default: []].insert(id) }
+        seats[entry.seat]?.countSlots(of: entry.grant, by: 1)
+        if entry.suspect { seats[entry.seat]?.suspects.insert(id) }
+    }
+
+    /// Withdraws offers that no worker has claimed in time.
+    /// - Returns: their ids; the store knows whether they are still ready.
+    package mutating func withdrawUnclaimed(now: MonotonicTime) -> [CommandID] {
+        withdraw(now: now) { $1.offeredAt.map { now - $0 > Self.timeout } ?? false }
+    }
+
+    /// No worker holds these any more. A probe among them says nothing about its link, and the next one may
+    /// go.
+    @discardableResult
+    mutating func withdraw(now: MonotonicTime, where isMeant: (CommandID, InFlightCommand) -> Bool) -> [CommandID] {
+        let ids = inFlight.filter { isMeant($0.key, $0.value) }.map(\.key)
+        for id in ids {
+            let destination = inFlight[id]?.grant.destination
+            if let destination { links.withdrawn(id, from: destination, now: now) }
+            removeInFlight(id, isAnswered: false, now: now)
+            if let destination { scheduleProbe(of: destination) }
+        }
+        return ids
+    }
+
+    private mutating func removeInFlight(_ id: CommandID, isAnswered: Bool, now: MonotonicTime) {
+        guard let entry = inFlight.removeValue(forKey: id) else { return }
+        admission.ended(entry.grant, isAnswered: isAnswered, now: now)
+        if entry.grant.probe != nil { removeProbe(id, of: entry.grant.destination) }
+        seats[entry.seat]?.countSlots(of: entry.grant, by: -1)
+        if entry.suspect { seats[entry.seat]?.suspects.remove(id) }
+        // One slot is free there.
+        wake(entry.grant.destination)
+    }
+
+    // MARK: Looking
+
+    package func holder(of id: CommandID) -> Int? { inFlight[id]?.seat }
+
+    /// The command is in an extra slot.
+    func holdsExtra(_ id: CommandID) -> Bool { inFlight[id]?.grant.isExtra ?? false }
+
+    /// A person limits how many commands of all classes run there.
+    func isCounted(_ destination: Destination) -> Bool {
+        links.policy.destinations[destination]?.maxConcurrency != nil
+    }
+}

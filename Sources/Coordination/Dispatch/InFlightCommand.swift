@@ -1,0 +1,18 @@
+internal import Commands
+internal import Host
+
+/// A command that a worker was offered or executes.
+struct InFlightCommand: Sendable {
+    var seat: Int
+    var grant: Admission.Grant
+    /// Of a crash of its worker.
+    var suspect: Bool
+    /// Nil once a worker has claimed it.
+    var offeredAt: MonotonicTime?
+    /// When it was offered.
+    var since: MonotonicTime
+
+    var group: ReadyQueue.Group {
+        ReadyQueue.Group(destination: grant.destination, serviceClass: grant.serviceClass)
+    }
+}

@@ -1,0 +1,51 @@
+internal import Commands
+internal import Host
+internal import Store
+internal import Wire
+
+/// A worker while offers are chosen for it. Pure.
+struct OfferCandidate {
+    let record: WorkerRecord
+    private let highRoom: Int
+    private let otherRoom: Int
+    private let slots: Int
+    private let extraRoom: Int
+    private var suspects: Int
+    private(set) var offers: [Offers.Offer] = []
+    private var highOffers = 0
+    private var extraOffers = 0
+
+    init(_ record: WorkerRecord, now: MonotonicTime) {
+        self.record = record
+        highRoom = record.room(.high, now: now)
+        otherRoom = record.room(.middle, now: now)
+        slots = record.freeSlots(now: now)
+        extraRoom = record.extraRoom
+        suspects = record.suspects.count
+    }
+
+    func room(_ serviceClass: ServiceClass) -> Int {
+        let ordinary = offers.count - extraOffers
+        let all = highRoom - ordinary
+        return serviceClass == .high ? all : min(otherRoom - (ordinary - highOffers), all)
+    }
+
+    var freeExtras: Int { extraRoom - extraOffers }
+    var freeSlots: Int { slots - (offers.count - extraOffers - highOffers) }
+    var isIdle: Bool { freeSlots > 0 }
+
+    func accepts(_ subQueue: ReadyQueue.SubQueue) -> Bool {
+        record.types.contains(subQueue.type) && (!subQueue.suspect || suspects < WorkerRecord.maxSuspects)
+    }
+
+    /// The worker can run the command, and has room for its class.
+    func hasRoom(for command: ReadyCommand) -> Bool {
+        accepts(ReadyQueue.SubQueue(command)) && room(command.qos.serviceClass) > 0
+    }
+
+    mutating func add(_ offer: Offers.Offer) {
+        offers.append(offer)
+        if offer.isExtra { extraOffers += 1 } else if offer.qos.serviceClass == .high { highOffers += 1 }
+        if offer.suspect { suspects += 1 }
+    }
+}

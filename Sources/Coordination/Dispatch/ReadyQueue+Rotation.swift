@@ -1,0 +1,183 @@
+package import Commands
+internal import HeapModule
+package import Store
+
+/// Whose turn it is: groups rotate by the slots that they hold, and a group that admission refuses is parked.
+extension ReadyQueue {
+    /// A group's position in the order of its class. It is valid while its ticket is the group's.
+    struct Turn: Sendable, Comparable {
+        var held: Int
+        var ticket: UInt64
+        var group: Int
+
+        static func < (left: Self, right: Self) -> Bool { (left.held, left.ticket) < (right.held, right.ticket) }
+    }
+
+    /// Groups that one take passes over because no slot or worker at hand suits them.
+    private static let maxPassedOver = 64
+
+    // MARK: Turns
+
+    mutating func enqueue(_ group: Int, held: Int) {
+        let index = groups[group].group.serviceClass.rawValue
+        if groups[group].ticket == 0 { rotating[index] += 1 }
+        lastTicket += 1
+        groups[group].ticket = lastTicket
+        groups[group].held = held
+        turns[index].insert(Turn(held: held, ticket: lastTicket, group: group))
+        // Turns that are not valid any more may never come up.
+        if turns[index].count > 2 * rotating[index] + Self.maxPassedOver {
+            turns[index] = Heap(turns[index].unordered.filter { groups[$0.group].ticket == $0.ticket })
+        }
+    }
+
+    mutating func park(_ group: Int) {
+        guard groups[group].ticket != 0 else { return }
+        groups[group].ticket = 0
+        rotating[groups[group].group.serviceClass.rawValue] -= 1
+    }
+
+    /// A destination has changed: admission is asked again.
+    /// - Parameter held: slots that it holds of each class.
+    package mutating func wake(_ destination: Destination, held: (ServiceClass) -> Int) {
+        for serviceClass in ServiceClass.allCases {
+            guard let group = groupNumbers[Group(destination: destination, serviceClass: serviceClass)] else {
+                continue
+            }
+            let holds = held(serviceClass)
+            // A group that holds fewer slots than its turn says is nearer.
+            if groups[group].ticket == 0 || holds < groups[group].held { enqueue(group, held: holds) }
+        }
+    }
+
+    /// A bound of all destinations has changed: admission is asked again about each.
+    package mutating func wakeAll() {
+        failing = ParkedGroups()
+        untried = ParkedGroups()
+        for group in groupNumbers.values where groups[group].ticket == 0 { enqueue(group, held: 0) }
+    }
+
+    /// Asks again as many groups as there are attempts for them.
+    package mutating func wakeForProbe(failing failingCount: Int, untried untriedCount: Int) {
+        for group in failing.take(failingCount) + untried.take(untriedCount) {
+            guard let number = groupNumbers[group], groups[number].ticket == 0 else { continue }
+            enqueue(number, held: 0)
+        }
+    }
+
+    /// A destination that fails waits until it may be tried.
+    package var awaitsProbe: Bool { !failing.isEmpty }
+
+    /// Other destinations have middle or low commands that admission has not refused.
+    func isContested(_ group: Group) -> Bool {
+        if rotating[ServiceClass.middle.rawValue] + rotating[ServiceClass.low.rawValue] == 0 { return false }
+        let own = [ServiceClass.middle, .low].count { serviceClass in
+            groupNumbers[Group(destination: group.destination, serviceClass: serviceClass)]
+                .map { groups[$0].ticket != 0 } ?? false
+        }
+        return rotating[ServiceClass.middle.rawValue] + rotating[ServiceClass.low.rawValue] > own
+    }
+
+    /// Groups of a class that wait and are not parked.
+    package func rotatingGroups(_ serviceClass: ServiceClass, _ maxCount: Int) -> [Group] {
+        guard rotating[serviceClass.rawValue] > 0 else { return [] }
+        var found: [Group] = []
+        for turn in turns[serviceClass.rawValue].unordered where groups[turn.group].ticket == turn.ticket {
+            found.append(groups[turn.group].group)
+            if found.count >= maxCount { break }
+        }
+        return found
+    }
+
+    // MARK: Taking
+
+    private enum Refusal { case hostIsFull, isShared, isFailing, isUntried, isBlocked }
+
+    private enum Selection {
+        case found(subQueue: Int, shard: Int, Admission.Slot)
+        /// Admitted, but no worker at hand can run it, or no command is in these shards.
+        case unsuitable
+        case refused(Refusal)
+    }
+
+    /// Takes the next command of a class that admission lets go.
+    /// - Parameters:
+    ///   - shards: from which shards; nil for all.
+    ///   - held: slots of the class that a destination holds.
+    ///   - verdict: of admission, on a destination and quality; told whether other destinations have ready
+    ///     work.
+    ///   - accepts: whether a worker at hand can run the commands of a sub-queue.
+    package mutating func take(
+        _ serviceClass: ServiceClass, shards: StrideTo<Int>? = nil, held: (Destination) -> Int,
+        verdict: (ReadyKey, _ isContested: Bool) -> Admission.Verdict, accepts: (SubQueue) -> Bool
+    ) -> (command: ReadyCommand, slot: Admission.Slot)? {
+        let index = serviceClass.rawValue
+        var passedOver: [Turn] = []
+        // Groups without a slot for them go behind their equals, so that the next take looks at others.
+        var full: [Int] = []
+        defer {
+            for turn in passedOver { turns[index].insert(turn) }
+            for group in full { enqueue(group, held: groups[group].held) }
+        }
+        while passedOver.count + full.count < Self.maxPassedOver, let turn = turns[index].popMin() {
+            guard groups[turn.group].ticket == turn.ticket else { continue }
+            let group = groups[turn.group].group
+            let holds = held(group.destination)
+            if holds > turn.held {
+                enqueue(turn.group, held: holds)
+                continue
+            }
+            switch select(from: turn.group, shards, verdict, accepts) {
+            case .found(let subQueue, let shard, let slot):
+                guard let entry = contents[subQueue].heaps[shard].popMin() else { continue }
+                forget(entry.command, in: subQueue)
+                // Where that was the last command, the group is gone.
+                if groups[turn.group].ticket == turn.ticket { enqueue(turn.group, held: holds + 1) }
+                return (entry.command, slot)
+            case .unsuitable: passedOver.append(turn)
+            case .refused(.hostIsFull): full.append(turn.group)
+            case .refused(.isShared): passedOver.append(turn)
+            case .refused(.isFailing):
+                park(turn.group)
+                failing.append(group)
+            case .refused(.isUntried):
+                park(turn.group)
+                untried.append(group)
+            case .refused(.isBlocked): park(turn.group)
+            }
+        }
+        return nil
+    }
+
+    private func select(
+        from group: Int, _ shards: StrideTo<Int>?, _ verdict: (ReadyKey, Bool) -> Admission.Verdict,
+        _ accepts: (SubQueue) -> Bool
+    ) -> Selection {
+        let isContested = isContested(groups[group].group)
+        var best: (subQueue: Int, shard: Int, entry: Entry, slot: Admission.Slot)?
+        var refusal: Refusal?
+        var isUnsuitable = false
+        for number in groups[group].subQueues {
+            let subQueue = contents[number].subQueue
+            switch verdict(subQueue.key, isContested) {
+            case .waits(let wait):
+                switch wait.rule {
+                case .slots, .maxTransfers: refusal = .hostIsFull
+                case .fairShare: refusal = .isShared
+                case .probes: refusal = .isFailing
+                case .untried: refusal = .isUntried
+                default: refusal = refusal ?? .isBlocked
+                }
+            case .admitted(let slot):
+                guard accepts(subQueue), let (shard, entry) = contents[number].best(among: shards) else {
+                    isUnsuitable = true
+                    continue
+                }
+                if let best, best.entry < entry { continue }
+                best = (number, shard, entry, slot)
+            }
+        }
+        if let best { return .found(subQueue: best.subQueue, shard: best.shard, best.slot) }
+        return isUnsuitable ? .unsuitable : refusal.map { .refused($0) } ?? .unsuitable
+    }
+}

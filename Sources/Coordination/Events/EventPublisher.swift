@@ -1,0 +1,134 @@
+internal import Commands
+internal import Host
+internal import NetworkControl
+internal import Store
+internal import Wire
+internal import ZeroMQ
+
+/// Tells monitors what happens. Transitions that no worker reported are read from the store. Confined to the
+/// loop.
+final class EventPublisher {
+    var hub: EventHub
+    private var sequencer: EventSequencer
+    private let store: StoreAccess
+    /// Shards in which producers or people wrote transitions.
+    private var dirtyShards: Set<Int> = []
+    /// Of each seat, for new subscribers.
+    private var lastTransfers: [Int: [LinkKey: Transfers.Link]] = [:]
+
+    /// Transitions that one read returns at most.
+    private static let batch = 1000
+
+    /// - Parameter newest: of each shard, the newest transition in the store.
+    init(socket: consuming Socket, _ environment: CoordinatorEnvironment, newest: [Int64]) {
+        hub = EventHub(socket: socket, logger: environment.logger)
+        sequencer = EventSequencer(newest: newest)
+        store = environment.store
+    }
+
+    // MARK: Transitions
+
+    func publish(_ event: StatusEvent, now: MonotonicTime) {
+        guard hub.wantsStatuses else { return }
+        sequencer.add(event, now: now) { hub.status($0) }
+    }
+
+    /// A producer or a person wrote transitions of these commands.
+    func changed(_ ids: some Sequence<CommandID>) {
+        for id in ids { dirtyShards.insert(id.shard(of: store.shardCount)) }
+    }
+
+    /// Reads what workers have not reported: gaps, and what producers and people wrote.
+    func run(now: MonotonicTime) {
+        guard hub.wantsStatuses else {
+            dirtyShards = []
+            return
+        }
+        for (shard, after) in sequencer.reads(now: now, dirty: dirtyShards) {
+            dirtyShards.remove(shard)
+            store.read("Transitions cannot be read") { store throws(StoreError) in
+                try store.events(shard: shard, after: after, limit: Self.batch)
+            } then: { [self] events in
+                let now = MonotonicTime.now
+                let gap = sequencer.fill(shard: shard, after: after, events: events, now: now) { hub.status($0) }
+                if let gap { hub.gap(shard: shard, gap) }
+                if events.count == Self.batch { dirtyShards.insert(shard) }
+            } otherwise: { [self] _ in
+                sequencer.readFailed(shard: shard, now: .now)
+            }
+        }
+    }
+
+    /// When the oldest gap has to be read.
+    var nextDue: MonotonicTime? { hub.wantsStatuses ? sequencer.deadline : nil }
+
+    // MARK: Counts
+
+    /// Call it once a second.
+    func publishCounts() {
+        // Finds what producers wrote without a hint.
+        if hub.wantsStatuses { dirtyShards.formUnion(0..<store.shardCount) }
+        guard hub.wantsCounts else { return }
+        store.read(nil) { store throws(StoreError) in
+            try store.counts()
+        } then: { [self] counts in
+            hub.counts(counts, at: .now)
+        }
+    }
+
+    // MARK: Transfers
+
+    func publish(_ transfers: Transfers, from seat: Int) {
+        for link in transfers.links where link.allBytes > 0 {
+            lastTransfers[seat, default: [:]][LinkKey(link.destination, link.direction)] = link
+        }
+        hub.transfers(transfers, worker: seat, at: .now)
+    }
+
+    func forgetTransfers(of seat: Int) { lastTransfers[seat] = nil }
+
+    func forgetTransfers(on key: LinkKey) { for seat in lastTransfers.keys { lastTransfers[seat]?[key] = nil } }
+
+    // MARK: Snapshots
+
+    /// Tells a new subscriber what there is.
+    /// - Parameters:
+    ///   - workers: all that are registered.
+    ///   - links: all links, with their history.
+    ///   - isFirst: no monitor had subscribed to statuses before.
+    func publishSnapshot(workers: some Sequence<WorkerRecord>, links: [LinkReport], isFirst: Bool) {
+        let at = Timestamp.now
+        for record in workers.sorted(by: { $0.seat < $1.seat }) {
+            hub.worker(record, state: record.phaseName, at: at, snapshot: true)
+        }
+        for report in links { hub.link(report, at: at, snapshot: true) }
+        for (seat, links) in lastTransfers {
+            for link in links.values { hub.bandwidth(link, worker: seat, at: at) }
+        }
+        store.read("A snapshot cannot be read") { store throws(StoreError) in
+            (
+                try store.counts(),
+                try store.mapShards(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) },
+                try store.mapShards(or: 0) { shard throws(StoreError) in
+                    try store.transitionRange(shard: shard)?.upperBound ?? 0
+                }
+            )
+        } then: { [self] counts, claimed, newest in
+            hub.counts(counts, at: .now, snapshot: true)
+            for (shard, rows) in claimed.enumerated() {
+                for row in rows { hub.status(row.event(shard: shard), snapshot: true) }
+            }
+            if isFirst { sequencer = EventSequencer(newest: newest) }
+        }
+    }
+}
+
+extension ClaimedCommand {
+    /// As an event of a snapshot, with the number 0: the transition's own number is not known any more.
+    fileprivate func event(shard: Int) -> StatusEvent {
+        var transition = Transition(seq: 0, id: id, status: status, at: updatedAt, claim: claim)
+        transition.seat = seat
+        return StatusEvent(
+            transition: transition, type: type, qos: qos, destination: destination, retries: retries, shard: shard)
+    }
+}

@@ -1,0 +1,98 @@
+internal import Commands
+internal import Host
+internal import Logging
+internal import NetworkControl
+internal import Store
+
+/// Logs the circuit breakers of destinations and counts the commands that wait at them. Confined to the loop.
+final class CircuitBreakerMonitor {
+    /// Called where the state of a destination's circuit breaker or its count has changed.
+    var whenChanged: (Destination, _ now: MonotonicTime) -> Void = { _, _ in }
+
+    private let environment: CoordinatorEnvironment
+    private let dispatch: DispatchRunner
+    private var counts = WaitingCounts()
+
+    /// Commands counted at one circuit breaker at most.
+    static let maxWaitingCounted = 1000
+
+    private var circuitBreakers: [Destination: DestinationCircuitBreaker] {
+        dispatch.dispatcher.links.controller.circuitBreakers
+    }
+
+    init(_ environment: CoordinatorEnvironment, dispatch: DispatchRunner) {
+        self.environment = environment
+        self.dispatch = dispatch
+    }
+
+    /// Commands that wait at the circuit breaker of a destination, as counted last.
+    func waiting(at destination: Destination) -> Int { counts[destination] }
+
+    /// Logs the circuit breakers that opened or closed since the last call, and counts at those that opened.
+    func run(now: MonotonicTime) {
+        let changed = dispatch.dispatcher.links.takeChangedCircuitBreakers()
+        guard !changed.isEmpty else { return }
+        let circuitBreakers = circuitBreakers
+        var opened: [Destination] = []
+        for destination in changed.sorted(by: { $0.text < $1.text }) {
+            if let outage = circuitBreakers[destination]?.outage {
+                opened.append(destination)
+                environment.logger.warning(
+                    "The circuit breaker of a destination is open: \(outage.reason)",
+                    metadata: ["destination": "\(destination)", "cause": "\(outage.cause.rawValue)"])
+            } else {
+                counts.remove(destination)
+                environment.logger.notice(
+                    "The circuit breaker of a destination is closed.", metadata: ["destination": "\(destination)"])
+            }
+            whenChanged(destination, now)
+        }
+        count(at: opened)
+    }
+
+    /// Counts again at circuit breakers that are not closed; call it in each sweep.
+    func count() { count(at: counts.nextRound(of: Set(circuitBreakers.filter { !$0.value.isClosed }.keys))) }
+
+    /// Counts the ready commands by their index, and adds the ones that failed there and wait for their
+    /// `notBefore`.
+    private func count(at destinations: [Destination]) {
+        guard !destinations.isEmpty else { return }
+        let failed = destinations.map { circuitBreakers[$0]?.failed ?? [] }
+        environment.store.read("Commands that wait at a circuit breaker cannot be counted") {
+            store throws(StoreError) in
+            let keys = try store.mapShards(or: []) { shard throws(StoreError) in try store.readyKeys(shard: shard) }
+            return try zip(destinations, failed).map { destination, failed throws(StoreError) in
+                try store.waiting(at: destination, keys, failed: failed, limit: Self.maxWaitingCounted)
+            }
+        } then: { [self] found in
+            for (destination, count) in zip(destinations, found)
+            where circuitBreakers[destination]?.isClosed == false && counts.set(count, of: destination) {
+                whenChanged(destination, MonotonicTime.now)
+            }
+        }
+    }
+}
+
+extension CommandStore {
+    /// - Parameters:
+    ///   - keys: of each shard, the pairs of destination and quality with ready commands.
+    ///   - failed: commands that may not be ready yet.
+    ///   - limit: counts no further.
+    fileprivate func waiting(
+        at destination: Destination, _ keys: [Set<ReadyKey>], failed: [CommandID], limit: Int
+    ) throws(StoreError) -> Int {
+        var waiting: Set<CommandID> = []
+        for (shard, keys) in keys.enumerated() {
+            for key in keys where key.destination == destination && waiting.count < limit {
+                let found = try ready(
+                    shard: shard, destination: destination, qos: key.qos, afterTurn: 0, limit: limit - waiting.count)
+                waiting.formUnion(found.map(\.id))
+            }
+        }
+        for id in failed where waiting.count < limit && !waiting.contains(id) {
+            guard let command = try ifUsable({ () throws(StoreError) in try command(id) }) ?? nil else { continue }
+            if command.status == .new || command.status == .error { waiting.insert(id) }
+        }
+        return waiting.count
+    }
+}

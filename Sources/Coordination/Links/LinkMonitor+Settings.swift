@@ -1,0 +1,97 @@
+internal import Commands
+internal import Host
+internal import NetworkControl
+internal import Store
+
+/// Settings: what people set with `sluice network set`, and what the next coordinator should know of each
+/// link.
+extension LinkMonitor {
+    /// A row of a link's setting that is to be written.
+    struct LinkSettingUpdate: Sendable {
+        var key: LinkKey
+        /// Of what the row says (``LinkLog/isNews(_:of:isActive:now:)``).
+        var signature: String
+        var value: String
+    }
+
+    /// Reaps and due times wait behind the settings of links, so these wait for another writer no longer than
+    /// this.
+    private static let timeout: Duration = .seconds(1)
+
+    // MARK: Overrides
+
+    func loadOverrides() {
+        environment.store.read("The overrides of links cannot be read") { store throws(StoreError) in
+            try store.settings(prefix: SettingKey.networkPrefix)
+        } then: { [self] settings in
+            override(settings)
+        }
+    }
+
+    /// Takes in what people have set with `sluice network set`.
+    func override(_ settings: [String: String]) {
+        let now = MonotonicTime.now
+        let new = LinkOverrideSetting.parse(settings).mapValues(\.override)
+        guard new != overrides else { return }
+        for destination in Set(overrides.keys).union(new.keys) {
+            dispatch.dispatcher.links.override(destination, new[destination] ?? LinkOverride(), now: now)
+        }
+        overrides = new
+        decideSoon()
+    }
+
+    // MARK: Links
+
+    /// Takes in what the last coordinator left.
+    func restore(_ settings: [String: String]) {
+        let now = MonotonicTime.now
+        let watchedAt = settings[SettingKey.linkWatched].flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
+        for (key, value) in settings {
+            guard let link = StoredLink(setting: key, value: value, watchedAt: watchedAt) else { continue }
+            dispatch.dispatcher.links.restore(link.memory, of: link.key, now: now)
+            log.offlineSince[link.key] = link.offlineSince
+            log.known(link.key)
+            if let destination = link.key.destination, let circuitBreaker = link.circuitBreaker {
+                dispatch.dispatcher.links.restore(circuitBreaker, of: destination, wall: .now, now: now)
+            }
+        }
+    }
+
+    /// - Returns: nil unless the setting of the link has to be written.
+    func settingUpdate(
+        of state: LinkState, isActive: Bool, _ controller: NetworkController, now: MonotonicTime
+    ) -> LinkSettingUpdate? {
+        // People read the number while no coordinator counts, so only each doubling of it is worth a write.
+        let circuitBreaker = state.circuitBreaker.map { "\($0.cause) \(String($0.waiting, radix: 2).count)" }
+        let signature = "\(state.level) \(state.isForced) \(circuitBreaker ?? "")"
+        // Update the stored setting once when a link goes idle; never create one for an idle link.
+        guard
+            isActive || state.level > .good || circuitBreaker != nil || state.isForced
+                || log.differs(signature, of: state.key),
+            log.isNews(signature, of: state.key, isActive: isActive, now: now)
+        else { return nil }
+        let value = report(of: state, controller, now: now).setting(controller.history(of: state.key, now: now))
+        return LinkSettingUpdate(key: state.key, signature: signature, value: value)
+    }
+
+    /// Writes all updates in one transaction: a network that goes down takes thousands of links with it.
+    /// - Parameter isWatchedDue: write as well that a coordinator watches the links.
+    func record(_ updates: [LinkSettingUpdate], isWatchedDue: Bool) {
+        guard !updates.isEmpty || isWatchedDue else { return }
+        environment.store.write("A link cannot be recorded") { store throws(StoreError) in
+            try store.set(
+                updates.map { (LinkReport.settingKey($0.key), $0.value) }
+                    + [(SettingKey.linkWatched, "\(Timestamp.now.milliseconds)")], timeout: Self.timeout)
+        } otherwise: { [self] _ in
+            let now = MonotonicTime.now
+            for update in updates { log.failed(update.signature, of: update.key, now: now) }
+        }
+    }
+
+    func removeSetting(of key: LinkKey) {
+        let name = LinkReport.settingKey(key)
+        environment.store.write("The setting of a link cannot be removed") { store throws(StoreError) in
+            try store.set([(name, nil)], timeout: Self.timeout)
+        }
+    }
+}

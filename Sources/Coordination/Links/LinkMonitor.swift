@@ -1,0 +1,165 @@
+internal import Commands
+internal import Glibc
+internal import Host
+internal import Logging
+internal import NetworkControl
+internal import Store
+
+/// Has the network controller decide 4 times a second, and tells people and the settings about the links.
+/// Confined to the loop.
+final class LinkMonitor {
+    let circuitBreakers: CircuitBreakerMonitor
+    let environment: CoordinatorEnvironment
+    let dispatch: DispatchRunner
+    let events: EventPublisher
+    var log = LinkLog()
+    /// Set by people.
+    var overrides: [Destination: LinkOverride] = [:]
+    private let control: ControlPublisher
+    private let uplinks: UplinkMonitor
+    private var timer = PeriodicTimer()
+
+    private static let interval: Duration = .milliseconds(250)
+    /// Workers report 20 ms after each quarter of a second; their reports are judged another 20 ms later.
+    private static let phase: Duration = .milliseconds(40)
+
+    init(
+        _ environment: CoordinatorEnvironment, dispatch: DispatchRunner, control: ControlPublisher,
+        events: EventPublisher, uplinks: UplinkMonitor
+    ) {
+        self.environment = environment
+        self.dispatch = dispatch
+        self.control = control
+        self.events = events
+        self.uplinks = uplinks
+        circuitBreakers = CircuitBreakerMonitor(environment, dispatch: dispatch)
+        circuitBreakers.whenChanged = { [unowned self] in publishCircuitBreaker(of: $0, now: $1) }
+        uplinks.whenChanged = { [unowned self] in decideSoon() }
+    }
+
+    // MARK: By the clock
+
+    var nextDue: MonotonicTime { timer.next }
+
+    /// Decide in the next round of the loop.
+    func decideSoon() { timer.fireNow() }
+
+    func run(now: MonotonicTime) {
+        guard timer.isDue(now, every: Self.interval, phase: Self.phase) else { return }
+        uplinks.follow(adding: dispatch.dispatcher.links.takeNew())
+        decide(now: now)
+        let controller = dispatch.dispatcher.links.controller
+        for key in dispatch.dispatcher.links.takeChanged() { levelChanged(key, controller, now: now) }
+        circuitBreakers.run(now: now)
+        takeNotes(controller, now: now)
+    }
+
+    /// An outage did not last longer because the wall clock jumped.
+    func wallClockJumped(by jump: Duration) { log.wallClockJumped(by: jump, to: .now) }
+
+    private func decide(now: MonotonicTime) {
+        let before = (dispatch.dispatcher.links.paces, dispatch.dispatcher.links.orders)
+        dispatch.dispatcher.networkTick(minuteOfDay: Self.minuteOfDay(), now: now)
+        let after = (dispatch.dispatcher.links.paces, dispatch.dispatcher.links.orders)
+        if after != before { control.setNeeded() }
+        dispatch.setNeeded()
+    }
+
+    private static func minuteOfDay() -> Int {
+        var seconds = time(nil)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        return Int(parts.tm_hour) * 60 + Int(parts.tm_min)
+    }
+
+    private func levelChanged(_ key: LinkKey, _ controller: NetworkController, now: MonotonicTime) {
+        guard let state = state(of: key, controller, now: now) else { return }
+        environment.logger.notice(
+            "A link is \(state.level.name): \(state.reason).",
+            metadata: ["link": "\(key.name)", "direction": "\(key.direction.rawValue)"])
+        if state.level == .offline, !state.isForced {
+            log.offlineSince[key] = log.offlineSince[key] ?? wallTime(of: state.since, now: now)
+        } else {
+            log.offlineSince[key] = nil
+        }
+        events.hub.link(report(of: state, controller, now: now), at: .now)
+    }
+
+    /// Keeps history and settings, and tells monitors once a second about active links.
+    private func takeNotes(_ controller: NetworkController, now: MonotonicTime) {
+        let isSecondOver = log.isSecondOver(now: now)
+        // Settings are in the first shard. While another process has that locked, changes wait to be
+        // recorded.
+        let isLocked = dispatch.dispatcher.locked.contains(0)
+        if !isLocked { for key in dispatch.dispatcher.links.takeForgotten() { forget(key) } }
+        var updates: [LinkSettingUpdate] = []
+        for key in controller.examined {
+            guard let state = state(of: key, controller, now: now) else { continue }
+            let isActive = controller.isActive(key)
+            if isSecondOver {
+                log.add(state.rate, to: key)
+                if isActive || state.circuitBreaker != nil, events.hub.wantsLinks {
+                    events.hub.link(report(of: state, controller, now: now), at: .now)
+                }
+            }
+            if !isLocked, let update = settingUpdate(of: state, isActive: isActive, controller, now: now) {
+                updates.append(update)
+            }
+        }
+        record(updates, isWatchedDue: !isLocked && log.isWatchedDue(now: now))
+    }
+
+    private func forget(_ key: LinkKey) {
+        log.forget(key)
+        removeSetting(of: key)
+        events.forgetTransfers(on: key)
+        if let destination = key.destination, dispatch.dispatcher.links.forget(destination) {
+            uplinks.follow(removing: destination)
+        }
+    }
+
+    // MARK: For people
+
+    /// The state of a link, with the number of commands that wait at its circuit breaker.
+    func state(of key: LinkKey, _ controller: NetworkController, now: MonotonicTime) -> LinkState? {
+        var state = controller.state(of: key, now: now)
+        state?.circuitBreaker?.waiting = key.destination.map { circuitBreakers.waiting(at: $0) } ?? 0
+        return state
+    }
+
+    func report(
+        of state: LinkState, _ controller: NetworkController, withHistory: Bool = false, now: MonotonicTime
+    ) -> LinkReport {
+        var details = LinkReport.Details(maxRate: controller.maxRate(of: state.key))
+        for qos in QualityOfService.allCases {
+            details.gates[qos] = controller.waitReason(of: qos, to: state.key, now: now)
+        }
+        if state.key.direction == .up, let destination = state.key.destination {
+            details.waits = dispatch.dispatcher.waits(at: destination, now: now)
+        }
+        if withHistory { details.history = log.history(of: state.key) }
+        if state.level == .offline, !state.isForced { details.since = log.offlineSince[state.key] }
+        return LinkReport(state, details) { wallTime(of: $0, now: now) }
+    }
+
+    /// All links with their history, for a new monitor.
+    func reports() -> [LinkReport] {
+        let now = MonotonicTime.now
+        let controller = dispatch.dispatcher.links.controller
+        return controller.links.keys.sorted { ($0.name, $0.direction.rawValue) < ($1.name, $1.direction.rawValue) }
+            .compactMap { state(of: $0, controller, now: now) }
+            .map { report(of: $0, controller, withHistory: true, now: now) }
+    }
+
+    private func publishCircuitBreaker(of destination: Destination, now: MonotonicTime) {
+        let controller = dispatch.dispatcher.links.controller
+        guard events.hub.wantsLinks, let state = state(of: LinkKey(destination, .up), controller, now: now) else {
+            return
+        }
+        events.hub.link(report(of: state, controller, now: now), at: .now)
+    }
+
+    private func wallTime(of instant: MonotonicTime, now: MonotonicTime) -> Timestamp {
+        Timestamp.now + (instant - now)
+    }
+}

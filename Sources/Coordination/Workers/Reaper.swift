@@ -1,0 +1,211 @@
+internal import Commands
+internal import Host
+internal import Logging
+internal import Store
+
+/// Releases the commands of dead workers. Confined to the loop.
+///
+/// Death is proven, never guessed: a worker is dead when this process obtains the lock of its seat. The end
+/// of the worker's process, or a look every 250 ms where the process cannot be watched, only says when to try
+/// the lock.
+final class Reaper {
+    private let environment: CoordinatorEnvironment
+    private let workers: WorkerRegistry
+    private let dispatch: DispatchRunner
+    private let control: ControlPublisher
+    private let events: EventPublisher
+    private var unresponsive = UnresponsiveWorkers()
+    /// Seats whose former workers could not be reaped while another had joined there already, and the epoch
+    /// of that one.
+    private var unreaped: [Int: Int64] = [:]
+
+    private var logger: Logger { environment.logger }
+    private var runDirectory: RunDirectory { environment.runDirectory }
+
+    init(
+        _ environment: CoordinatorEnvironment, workers: WorkerRegistry, dispatch: DispatchRunner,
+        control: ControlPublisher, events: EventPublisher
+    ) {
+        self.environment = environment
+        self.workers = workers
+        self.dispatch = dispatch
+        self.control = control
+        self.events = events
+    }
+
+    // MARK: Every 250 ms
+
+    /// Tries the locks of seats whose process has ended or cannot be watched, and kills workers that hang.
+    /// - Parameter awake: the coordinator's own waking time since the last call.
+    func run(awake: Duration) {
+        unresponsive.advance(awake: awake)
+        for (seat, connection) in workers.connections where connection.isEnding || connection.process == nil {
+            tryToReap(seat: seat)
+        }
+        killHungWorkers()
+        killUnresponsiveWorkers()
+    }
+
+    private func killHungWorkers() {
+        let hang = environment.configuration.hang
+        for record in dispatch.dispatcher.seats.values where record.stillFor > hang {
+            guard let connection = workers.connections[record.seat], !connection.isEnding, connection.process != nil
+            else { continue }
+            logger.error(
+                "A worker has made no progress for \(hang.seconds) s and is killed.",
+                metadata: ["seat": "\(record.seat)", "pid": "\(record.pid)"])
+            connection.process?.killHung(pid: record.pid, in: runDirectory)
+            connection.isEnding = true
+        }
+    }
+
+    /// Kills workers that have hung since before this coordinator started, so that they said no hello to it.
+    private func killUnresponsiveWorkers() {
+        for (session, isNew) in unresponsive.overdue(environment.configuration.hang) {
+            if let process = WatchedProcess(pid: session.pid, startTime: session.startTime, bootID: session.bootID) {
+                if isNew {
+                    logger.error(
+                        "A worker from before this coordinator's start says nothing and is killed.",
+                        metadata: ["seat": "\(session.seat)", "pid": "\(session.pid)"])
+                }
+                process.killHung(pid: session.pid, in: runDirectory)
+            }
+            tryToReap(seat: session.seat)
+        }
+    }
+
+    // MARK: One seat
+
+    /// A worker joined: it is not unresponsive, and the sessions of others in its seat are of dead workers.
+    func workerJoined(seat: Int, epoch: Int64, offersToReturn: [CommandID]) {
+        unresponsive.remove(seat: seat)
+        reapPredecessors(seat: seat, epoch: epoch, offersToReturn: offersToReturn)
+    }
+
+    func tryToReap(seat: Int) {
+        let lock: FileLock?
+        do throws(StoreError) {
+            lock = try runDirectory.take(.seat(seat))
+        } catch {
+            return environment.store.report(error, "A seat's lock cannot be tried")
+        }
+        guard let lock else { return }
+        unresponsive.remove(seat: seat)
+        reap(offersToReturn: workers.workerLeft(seat: seat), lock: lock) { store throws(StoreError) in
+            try store.sessions().filter { $0.seat == seat }
+        }
+    }
+
+    private func reapPredecessors(seat: Int, epoch: Int64, offersToReturn: [CommandID]) {
+        reap(offersToReturn: offersToReturn, lock: nil) { [seatLocks = workers.seatLocks] store throws(StoreError) in
+            try seatLocks.dead(before: epoch, seat: seat, in: store)
+        } whenFailed: { [self] in
+            unreaped[seat] = epoch
+        }
+    }
+
+    // MARK: Each sweep
+
+    /// Tries every seat that has a session: where the lock is obtained, reap; where it is held, await the
+    /// hello.
+    func reapSessions() {
+        environment.store.read("Sessions cannot be read") { [runDirectory] store throws(StoreError) in
+            let sessions = try StartedExecutions.removeStale(in: runDirectory) { () throws(StoreError) in
+                try store.sessions()
+            }
+            try IntentionalKill.removeStale(in: runDirectory, sessions: sessions)
+            return sessions
+        } then: { [self] sessions in
+            let seats = dispatch.dispatcher.seats
+            let absent = sessions.filter { seats[$0.seat] == nil }
+            unresponsive.replace(with: absent)
+            for seat in Set(absent.map(\.seat)) { tryToReap(seat: seat) }
+            // A shard that was unavailable during a reap still has the dead worker's session: reap it again.
+            for record in dispatch.dispatcher.seats.values
+            where sessions.contains(where: { $0.seat == record.seat && $0.epoch != record.epoch }) {
+                reapPredecessors(seat: record.seat, epoch: record.epoch, offersToReturn: [])
+            }
+        }
+    }
+
+    /// Tries again where a reap has failed and the same worker still sits in the seat. Other seats are tried
+    /// by ``reapSessions()``.
+    func retryFailedReaps() {
+        let seats = unreaped
+        unreaped = [:]
+        for (seat, epoch) in seats where dispatch.dispatcher.seats[seat]?.epoch == epoch {
+            reapPredecessors(seat: seat, epoch: epoch, offersToReturn: [])
+        }
+    }
+
+    // MARK: Reaping
+
+    private struct Released: Sendable {
+        var events: [StatusEvent]
+        var ready: [ReadyCommand]
+    }
+
+    private func reap(
+        offersToReturn: [CommandID], lock: FileLock?,
+        dead: @escaping @Sendable (any CommandStore) throws(StoreError) -> [Session],
+        whenFailed: @escaping () -> Void = {}
+    ) {
+        // A command that was offered and not claimed is ready as it was.
+        dispatch.lookUp(offersToReturn)
+        // Where it fails, a session row is still there: the sweep tries again.
+        environment.store.write("A dead worker cannot be reaped") {
+            [runDirectory] (store, step: (Released) -> Void) throws(StoreError) in
+            // The lock is held until the commands are released.
+            defer { withExtendedLifetime(lock) {} }
+            for session in try dead(store) {
+                try Self.reap(session, in: store, runDirectory: runDirectory, step)
+            }
+        } each: { [self] released in
+            takeIn(released)
+        } otherwise: { _ in
+            whenFailed()
+        }
+    }
+
+    /// On the store's thread.
+    private static func reap(
+        _ session: Session, in store: any CommandStore, runDirectory: RunDirectory, _ step: (Released) -> Void
+    ) throws(StoreError) {
+        let isOfAnotherBoot = session.bootID != ProcessIdentity.bootID
+        let (seat, epoch) = (session.seat, session.epoch)
+        let isIntended = IntentionalKill.isNoted(in: runDirectory, session)
+        try store.reap(
+            seat: seat, epoch: epoch, charges: !isOfAnotherBoot && !isIntended,
+            started: isOfAnotherBoot ? nil : StartedExecutions.read(in: runDirectory, seat: seat, epoch: epoch),
+            reason: isOfAnotherBoot ? "the machine was restarted" : "its worker, process \(session.pid), died",
+            now: .now
+        ) { events, ready in
+            // Commands of the first shard need not wait for the last shard.
+            if !events.isEmpty { step(Released(events: events, ready: ready)) }
+        }
+        StartedExecutions.remove(in: runDirectory, seat: seat, epoch: epoch)
+        IntentionalKill.remove(in: runDirectory, session)
+    }
+
+    private func takeIn(_ released: Released) {
+        let now = MonotonicTime.now
+        for event in released.events {
+            control.removeCancellation(of: event.transition.id)
+            events.publish(event, now: now)
+        }
+        logger.notice(
+            "Commands of a dead worker were released.", metadata: ["transitions": "\(released.events.count)"])
+        dispatch.insert(released.ready, now: now)
+        dispatch.setNeeded()
+        control.setNeeded()
+    }
+}
+
+extension WatchedProcess {
+    /// Kills a worker that hangs. Where a person has stopped the process, its commands did not cause that, so
+    /// its death is noted as intended and counts against none of them.
+    fileprivate func killHung(pid: Int32, in run: RunDirectory) {
+        if ProcessIdentity.isStopped(pid) { IntentionalKill.note(in: run, pid: pid) }
+        kill()
+    }
+}
