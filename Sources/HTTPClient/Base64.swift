@@ -1,4 +1,4 @@
-/// RFC 4648 with padding. Foundation's would cost 10 MB of resident memory in every process.
+/// Base64 with padding (RFC 4648). Foundation's would cost 10 MB of resident memory in every process.
 package enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
@@ -21,7 +21,7 @@ package enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// - Returns: nil for what is not base64.
+    /// - Returns: nil where `text` is not base64.
     package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
         var (word, digits) = (UInt32(0), 0)

@@ -2,8 +2,8 @@ package import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// HTTP/1.1 for a process, on one event loop. It comes to life with the first request: an idle process has neither its
-/// thread nor its certificates in memory.
+/// The HTTP/1.1 client of a process, on one event loop. It starts with the first request, so an idle process
+/// has neither its thread nor its certificates in memory.
 package final class HTTPClient: Sendable {
     private struct Engine: Sendable {
         let group: MultiThreadedEventLoopGroup
@@ -22,10 +22,10 @@ package final class HTTPClient: Sendable {
         engine.group.shutdownGracefully { _ in }
     }
 
-    /// The loop on which every exchange is called.
+    /// The event loop on which the methods of every exchange are called.
     package var loop: any EventLoop { running().loop }
 
-    /// Prepares one exchange. It begins with ``HTTPCall/start()``.
+    /// Prepares an exchange, which begins with ``HTTPCall/start()``.
     package func call(_ request: HTTPRequest, _ exchange: any HTTPExchange & Sendable) -> HTTPCall {
         let engine = running()
         return HTTPCall(request, exchange, loop: engine.loop, pool: engine.pool)

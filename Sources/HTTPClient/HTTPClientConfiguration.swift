@@ -1,24 +1,26 @@
 package import NIOCore
 
-/// How connections are opened, kept and given up.
+/// How connections are opened, kept and closed.
 package struct HTTPClientConfiguration: Sendable {
-    /// Name lookup, connection, proxy tunnel and TLS handshake together.
+    /// For name lookup, connection, proxy tunnel and TLS handshake together.
     package var connectTimeout: Duration = .seconds(10)
-    /// How long no byte may move either way. A byte counts when the peer's kernel has acknowledged it.
+    /// The maximum time without a byte in either direction. A byte counts when the peer's kernel has
+    /// acknowledged it.
     package var idleTimeout: Duration = .seconds(30)
     /// From the first byte of a response head to its end.
     package var headTimeout: Duration = .seconds(30)
-    /// How long an unused connection is kept. A server's `Keep-Alive: timeout` shortens it.
+    /// How long an idle connection is kept. A server's `Keep-Alive: timeout` shortens it.
     package var keepAlive: Duration = .seconds(60)
-    /// How long a kept connection may take in nothing of a repeatable request before it is taken for dead.
-    package var silence: Duration = .seconds(5)
-    /// Connections to one origin.
+    /// A kept connection counts as dead when its peer acknowledges nothing of a repeatable request for this
+    /// long.
+    package var silenceTimeout: Duration = .seconds(5)
+    /// The maximum connections to one origin.
     package var connectionsPerOrigin = 1024
     /// Proxies by origin.
     package var proxies = ProxySettings()
     /// Certificates by origin.
     package var tls = TLSSettings()
-    /// Approves each resolved address before the connect, given the host that was asked for; nil: all are permitted.
+    /// Decides whether a resolved address of a host may be connected to; nil: all may.
     package var permitsAddress: (@Sendable (_ host: String, _ address: SocketAddress) -> Bool)?
 
     package init() {}

@@ -4,7 +4,7 @@ extension UInt8 {
     package var isHexadecimal: Bool {
         isDigit || (self | 0x20 >= UInt8(ascii: "a") && self | 0x20 <= UInt8(ascii: "f"))
     }
-    /// RFC 3986, section 2.3.
+    /// `unreserved` of RFC 3986, section 2.3.
     package var isUnreserved: Bool { isLetter || isDigit || "-._~".utf8.contains(self) }
     /// `tchar` of RFC 9110, section 5.6.2.
     var isTokenCharacter: Bool { isLetter || isDigit || "!#$%&'*+-.^_`|~".utf8.contains(self) }

@@ -1,8 +1,9 @@
 internal import Host
 internal import Synchronization
 
-/// Threads for calls that block for seconds, made when one is needed: a name that does not resolve holds its thread for as
-/// long as the resolver waits, and must hold up no other name. An idle process has none.
+/// Threads for calls that block for seconds. A thread starts when a call needs one, so an idle process has
+/// none. A name that does not resolve holds its thread for as long as the resolver waits, and delays no other
+/// name.
 final class BlockingThreads: Sendable {
     static let shared = BlockingThreads(maxThreads: 256)
 
@@ -16,7 +17,7 @@ final class BlockingThreads: Sendable {
 
     init(maxThreads: Int) { self.maxThreads = maxThreads }
 
-    /// Runs `body` on a thread of its own; where ``maxThreads`` run, behind what waits already.
+    /// Runs `body` on a thread of its own. While ``maxThreads`` are busy, it waits in a queue.
     func run(_ body: @escaping @Sendable () -> Void) {
         let starts = state.withLock { state in
             guard state.running < maxThreads else {

@@ -2,10 +2,10 @@ internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
 
-/// Opens connections: name, address, proxy tunnel, TLS, HTTP, all within ``HTTPClientConfiguration/connectTimeout``. Each
-/// connect is one request's own, so that its failure fails that request alone. Has no state but what is Sendable itself.
-final class Connector: @unchecked Sendable {
-    // Unchecked: its members are immutable, and an event loop is safe on every thread.
+/// Opens connections: name, address, proxy tunnel, TLS, HTTP, all within
+/// ``HTTPClientConfiguration/connectTimeout``. Each connect belongs to one request, so its failure fails that
+/// request only.
+final class Connector: Sendable {
     private let loop: any EventLoop
     private let configuration: HTTPClientConfiguration
     private let resolver: NameResolver
@@ -17,9 +17,10 @@ final class Connector: @unchecked Sendable {
         self.resolver = resolver
     }
 
-    /// - Parameter done: called on the loop, exactly once.
+    /// - Parameter completion: is called on the loop, exactly once.
     func connect(
-        to origin: HTTPOrigin, for pool: ConnectionPool, done: @escaping (Result<HTTPConnection, HTTPError>) -> Void
+        to origin: HTTPOrigin, for pool: ConnectionPool,
+        completion: @escaping (Result<HTTPConnection, HTTPError>) -> Void
     ) {
         let proxy = configuration.proxies.proxy(for: origin)
         let configuration = configuration
@@ -34,17 +35,18 @@ final class Connector: @unchecked Sendable {
             }
             .whenComplete { [self] result in
                 switch result {
-                case .success(let connection): done(.success(connection))
+                case .success(let connection): completion(.success(connection))
                 case .failure(let error):
                     let error = HTTPError(connecting: error, to: origin.host)
-                    explain(error, origin, proxy) { done(.failure($0)) }
+                    explain(error, origin, proxy) { completion(.failure($0)) }
                 }
             }
     }
 
     // MARK: Steps
 
-    /// A channel whose other end is the origin: by TCP, and through the proxy's tunnel for an encrypted origin.
+    /// Opens a channel whose other end is the origin or, for an unencrypted origin, its proxy. An encrypted
+    /// origin is reached through a tunnel of the proxy.
     private func open(
         to origin: HTTPOrigin, through proxy: HTTPProxy?, _ deadline: NIODeadline
     ) -> EventLoopFuture<any Channel> {
@@ -58,7 +60,7 @@ final class Connector: @unchecked Sendable {
 
     private func connect(host: String, port: Int) -> EventLoopFuture<any Channel> {
         let bootstrap = ClientBootstrap(group: loop).connectTimeout(TimeAmount(configuration.connectTimeout))
-            // Nothing is missed between two handlers: what comes early waits in the kernel.
+            // Bytes that arrive while handlers are exchanged wait in the kernel, so that none is lost.
             .channelOption(.autoRead, value: false)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -90,7 +92,7 @@ final class Connector: @unchecked Sendable {
         }
     }
 
-    fileprivate static func handshake(
+    private static func handshake(
         _ handler: NIOSSLClientHandler, on channel: any Channel, _ deadline: NIODeadline
     ) throws -> EventLoopFuture<Void> {
         try channel.pipeline.syncOperations.addHandler(handler)
@@ -98,9 +100,10 @@ final class Connector: @unchecked Sendable {
         return run(waiter, waiter.finished, on: channel, deadline)
     }
 
-    /// Adds a handler that has one thing to do, and removes it when that is done.
+    /// Adds a handler and removes it when it has finished. Runs on the channel's event loop.
+    /// - Parameter finished: completes when the handler has finished.
     private static func run(
-        _ handler: any ChannelInboundHandler & RemovableChannelHandler & Sendable, _ done: EventLoopFuture<Void>,
+        _ handler: any ChannelInboundHandler & RemovableChannelHandler, _ finished: EventLoopFuture<Void>,
         on channel: any Channel, _ deadline: NIODeadline
     ) -> EventLoopFuture<Void> {
         let timeout = channel.eventLoop.scheduleTask(deadline: deadline) {
@@ -109,12 +112,14 @@ final class Connector: @unchecked Sendable {
         do { try channel.pipeline.syncOperations.addHandler(handler) } catch {
             return channel.eventLoop.makeFailedFuture(error)
         }
-        return startReading(channel).flatMap { done }
+        return startReading(channel).flatMap { finished }
+            .assumeIsolated()
             .flatMap { channel.pipeline.syncOperations.removeHandler(handler) }
             .always { result in
                 timeout.cancel()
                 if case .failure = result { channel.close(promise: nil) }
             }
+            .nonisolated()
     }
 
     private static func startReading(_ channel: any Channel) -> EventLoopFuture<Void> {
@@ -123,17 +128,18 @@ final class Connector: @unchecked Sendable {
 
     // MARK: Certificates
 
-    /// Finds out more about a handshake that failed, which BoringSSL does not tell: the certificate's dates, and whether
-    /// the server wants one of ours. Shakes hands once more, and sends nothing.
+    /// Learns what BoringSSL does not report about a failed handshake: the dates of the certificate, and
+    /// whether the server demands a client certificate. A second handshake shows both; no request is sent
+    /// over it.
     private func explain(
-        _ error: HTTPError, _ origin: HTTPOrigin, _ proxy: HTTPProxy?, _ done: @escaping (HTTPError) -> Void
+        _ error: HTTPError, _ origin: HTTPOrigin, _ proxy: HTTPProxy?, _ completion: @escaping (HTTPError) -> Void
     ) {
-        let isWorthwhile: Bool
+        let isUnclear: Bool
         switch error {
-        case .tls(.certificateUntrusted), .tls(.other): isWorthwhile = true
-        default: isWorthwhile = false
+        case .tls(.certificateUntrusted), .tls(.other): isUnclear = true
+        default: isUnclear = false
         }
-        guard isWorthwhile else { return done(error) }
+        guard isUnclear else { return completion(error) }
         let deadline = NIODeadline.now() + TimeAmount(configuration.connectTimeout)
         let inspection = CertificateInspection()
         open(to: origin, through: proxy, deadline)
@@ -148,11 +154,12 @@ final class Connector: @unchecked Sendable {
                 }
             }
             .assumeIsolated()
-            .whenComplete { _ in done(inspection.verdict(error)) }
+            .whenComplete { _ in completion(inspection.verdict(error)) }
     }
 }
 
 extension HTTPOrigin {
-    /// For SNI and for checking the certificate; nil for an address, which the channel knows itself.
+    /// The name for SNI and for the check of the certificate; nil for an address, which the channel supplies
+    /// itself.
     var nameForTLS: String? { (try? SocketAddress(ipAddress: host, port: port)) == nil ? host : nil }
 }

@@ -7,14 +7,14 @@ package struct HTTPProxy: Sendable, Hashable, CustomStringConvertible {
     /// The value of `Proxy-Authorization`; a secret.
     package var authorization: String?
 
-    /// Reads `[http://][user:password@]host[:port]`; the port is 1080 where none is said, as curl has it.
+    /// Reads `[http://][user:password@]host[:port]`. The default port is 1080, as with curl.
     /// - Throws: ``ProxyError``, which quotes no password.
     package init(_ text: String) throws(ProxyError) {
         var rest = Substring(text)
         if let range = rest.firstRange(of: "://") {
             let scheme = rest[..<range.lowerBound].lowercased()
             guard scheme == "http" else {
-                throw ProxyError("a proxy by “\(scheme)” is not supported; name one by http://")
+                throw ProxyError("the scheme “\(scheme)” is not supported for a proxy; use http://")
             }
             rest = rest[range.upperBound...]
         }

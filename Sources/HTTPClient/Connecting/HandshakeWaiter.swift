@@ -1,9 +1,8 @@
 internal import NIOCore
 internal import NIOTLS
 
-/// Waits for the end of a TLS handshake. Confined to its event loop.
-final class HandshakeWaiter: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {
-    // Unchecked: the pipeline calls it on its event loop alone.
+/// Waits for the end of a TLS handshake.
+final class HandshakeWaiter: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 
     let finished: EventLoopFuture<Void>

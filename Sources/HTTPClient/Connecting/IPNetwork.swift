@@ -5,7 +5,7 @@ struct IPNetwork: Sendable, Equatable {
     private var bytes: [UInt8]
     private var prefix: Int
 
-    /// - Returns: nil for what is neither.
+    /// - Returns: nil where the text is neither.
     init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = parts.first.map({ String(Substring($0)) }) else { return nil }

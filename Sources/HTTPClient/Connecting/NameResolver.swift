@@ -3,14 +3,15 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// Looks names up with getaddrinfo(3): one look-up in flight for a name, on a thread of its own, so that a name that does not
-/// resolve delays no other. A failure is kept for 5 s, so that many commands for one dead name ask once.
+/// Looks names up with getaddrinfo(3). A name has at most one look-up in flight, on a thread of its own, so a
+/// name that does not resolve delays no other. A failure is remembered for 5 s, which costs one look-up for
+/// all commands to one dead name.
 final class NameResolver: Sendable {
     private enum Entry {
         case running([EventLoopPromise<[SocketAddress]>])
         case failed(HTTPError, until: NIODeadline)
 
-        func isOver(_ now: NIODeadline) -> Bool {
+        func isExpired(_ now: NIODeadline) -> Bool {
             if case .failed(_, let until) = self { now >= until } else { false }
         }
     }
@@ -19,12 +20,12 @@ final class NameResolver: Sendable {
     private let threads: BlockingThreads
     private let lookUp: @Sendable (String) -> Result<[SocketAddress], HTTPError>
 
-    /// How long a failure is believed.
+    /// How long a failure is remembered.
     static let failureLifetime: TimeAmount = .seconds(5)
     /// Failures that are remembered at once.
     private static let maxEntries = 4096
 
-    /// - Parameter lookUp: stands in for getaddrinfo(3) in tests.
+    /// - Parameter lookUp: replaces getaddrinfo(3) in tests.
     init(
         threads: BlockingThreads = .shared,
         lookUp: @escaping @Sendable (String) -> Result<[SocketAddress], HTTPError> = NameResolver.getaddrinfo
@@ -34,7 +35,7 @@ final class NameResolver: Sendable {
     }
 
     /// The addresses of a host in the order of RFC 6724, with port 0.
-    /// - Returns: fails with ``HTTPError/nameNotResolved(host:code:)``.
+    /// - Returns: a future that fails with ``HTTPError/nameNotResolved(host:code:)``.
     func addresses(of host: String, on loop: any EventLoop) -> EventLoopFuture<[SocketAddress]> {
         let promise = loop.makePromise(of: [SocketAddress].self)
         enum Next {
@@ -65,7 +66,7 @@ final class NameResolver: Sendable {
             guard case .running(let promises)? = entries.removeValue(forKey: host) else { return [] }
             if case .failure(let error) = result {
                 let now = NIODeadline.now()
-                if entries.count >= Self.maxEntries { entries = entries.filter { !$0.value.isOver(now) } }
+                if entries.count >= Self.maxEntries { entries = entries.filter { !$0.value.isExpired(now) } }
                 entries[host] = .failed(error, until: now + Self.failureLifetime)
             }
             return promises

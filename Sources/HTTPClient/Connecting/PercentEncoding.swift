@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// RFC 3986, section 2.1.
+/// Percent-encoding (RFC 3986, section 2.1).
 enum PercentEncoding {
-    /// What is not valid is kept as it is.
+    /// Decodes a text. Invalid sequences stay as they are.
     static func decoded(_ text: some Collection<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = text[...]

@@ -3,8 +3,8 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// One connect's view of the resolver, for NIO's Happy Eyeballs (RFC 8305): both families of one look-up, less the
-/// addresses that are not permitted.
+/// The resolver of one connect, for NIO's Happy Eyeballs (RFC 8305). It answers both families from one
+/// look-up, without the addresses that are not permitted.
 struct PermittedAddresses: Resolver, Sendable {
     let addresses: EventLoopFuture<[SocketAddress]>
 

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// The list `no_proxy`: `*`, names that cover their subdomains (`example.com`, `.example.com`), addresses, networks in CIDR
-/// form, each with an optional port; separated by commas or spaces.
+/// The list `no_proxy`, separated by commas or spaces. An entry is `*`, a name that covers its subdomains
+/// (`example.com`, `.example.com`), an address or a network in CIDR form, each with an optional port.
 package struct ProxyExceptions: Sendable, Equatable {
     private struct Entry: Sendable, Equatable {
         var host: String

@@ -1,15 +1,16 @@
 internal import Glibc
 
-/// Which requests go through a proxy. As curl does it (curl(1), “ENVIRONMENT”): `https_proxy` or `HTTPS_PROXY` for https,
-/// `http_proxy` in lower case only for http, `all_proxy` or `ALL_PROXY` for what is left; `no_proxy` or `NO_PROXY` lists
-/// what goes without. What is configured for an origin goes before that.
+/// Which requests go through a proxy. The environment variables are curl's (curl(1), “ENVIRONMENT”):
+/// `https_proxy` or `HTTPS_PROXY` for https, `http_proxy` in lower case only for http, `all_proxy` or
+/// `ALL_PROXY` where neither is set. `no_proxy` or `NO_PROXY` lists the exceptions. A setting for an origin
+/// takes precedence.
 package struct ProxySettings: Sendable, Equatable {
-    /// For http and https alike; nil: as ``http`` and ``https`` say; nil inside: none.
+    /// The proxy for http and https alike. Nil: ``http`` and ``https`` decide. Nil inside: no proxy.
     package var general: HTTPProxy??
     package var http: HTTPProxy?
     package var https: HTTPProxy?
     package var exceptions = ProxyExceptions("")
-    /// Nil inside: without a proxy.
+    /// Proxies of single origins. Nil inside: no proxy.
     package var byOrigin: [HTTPOrigin: HTTPProxy?] = [:]
 
     /// No proxy at all.
@@ -33,7 +34,7 @@ package struct ProxySettings: Sendable, Equatable {
         exceptions = ProxyExceptions(environment("no_proxy") ?? environment("NO_PROXY") ?? "")
     }
 
-    /// - Returns: nil for a request that goes without a proxy.
+    /// - Returns: nil where the request goes to the origin directly.
     package func proxy(for origin: HTTPOrigin) -> HTTPProxy? {
         if let own = byOrigin[origin] { return own }
         if exceptions.contains(host: origin.host, port: origin.port) { return nil }
@@ -41,7 +42,7 @@ package struct ProxySettings: Sendable, Equatable {
         return origin.isEncrypted ? https : http
     }
 
-    /// In words, for people; without passwords. Nil: every request goes without a proxy.
+    /// A text to display, without passwords; nil where no request goes through a proxy.
     package var summary: String? {
         var parts: [String] = []
         switch general {

@@ -1,8 +1,7 @@
 internal import NIOCore
 
-/// Asks a proxy for a tunnel by CONNECT (RFC 9110, section 9.3.6). Confined to its event loop.
-final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {
-    // Unchecked: the pipeline calls it on its event loop alone.
+/// Requests a tunnel from a proxy by CONNECT (RFC 9110, section 9.3.6).
+final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
@@ -27,7 +26,7 @@ final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler, @unchec
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // Behind the head stands nothing: the server speaks only when it has been spoken to.
+        // Nothing follows the head: the server sends nothing before it has received something.
         guard scanner.scan(unwrapInboundIn(data).readableBytesView) else {
             return promise.fail(HTTPError.proxyRefused(status: scanner.status))
         }

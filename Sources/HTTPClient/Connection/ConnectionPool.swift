@@ -1,34 +1,33 @@
 internal import NIOCore
 
-/// The connections of a client, by origin. The youngest idle connection is used first; a request that finds none opens its
-/// own. Confined to its event loop.
-final class ConnectionPool: @unchecked Sendable {
-    // Unchecked: reached through an NIOLoopBoundBox and by connections of its loop alone.
+/// The connections of a client, by origin. A request gets the youngest idle connection; without one it opens
+/// a new one. Confined to its event loop.
+final class ConnectionPool {
     /// A request that waits for a connection.
     final class Waiter {
         let request: HTTPRequest
-        fileprivate var done: ((Result<HTTPConnection, HTTPError>) -> Void)?
+        fileprivate var completion: ((Result<HTTPConnection, HTTPError>) -> Void)?
         fileprivate var timeout: Scheduled<Void>?
 
-        fileprivate init(_ request: HTTPRequest, _ done: @escaping (Result<HTTPConnection, HTTPError>) -> Void) {
+        fileprivate init(_ request: HTTPRequest, _ completion: @escaping (Result<HTTPConnection, HTTPError>) -> Void) {
             self.request = request
-            self.done = done
+            self.completion = completion
         }
 
-        /// Nothing is wanted any more. A connection that is being opened goes to the idle ones.
+        /// The request is cancelled. A connection that is being opened for it goes to the idle ones.
         func cancel() { take()?(.failure(.stopped)) }
 
         fileprivate func take() -> ((Result<HTTPConnection, HTTPError>) -> Void)? {
             timeout?.cancel()
-            defer { done = nil }
-            return done
+            defer { completion = nil }
+            return completion
         }
     }
 
     private struct Connections {
         /// Oldest first.
         var idle: [HTTPConnection] = []
-        /// Open or being opened.
+        /// Connections that are open or being opened.
         var count = 0
         var waiters: [Waiter] = []
     }
@@ -47,15 +46,15 @@ final class ConnectionPool: @unchecked Sendable {
     }
 
     /// Finds or opens a connection.
-    /// - Parameter done: called exactly once, at once where a connection is idle.
+    /// - Parameter completion: is called exactly once; before this returns where a connection is idle.
     func acquire(
-        for request: HTTPRequest, done: @escaping (Result<HTTPConnection, HTTPError>) -> Void
+        for request: HTTPRequest, completion: @escaping (Result<HTTPConnection, HTTPError>) -> Void
     ) -> Waiter? {
         if let connection = takeIdle(for: request) {
-            done(.success(connection))
+            completion(.success(connection))
             return nil
         }
-        let waiter = Waiter(request, done)
+        let waiter = Waiter(request, completion)
         if origins[request.origin, default: Connections()].count < configuration.connectionsPerOrigin {
             open(for: waiter)
         } else {
@@ -72,7 +71,7 @@ final class ConnectionPool: @unchecked Sendable {
     private func takeIdle(for request: HTTPRequest) -> HTTPConnection? {
         let now = NIODeadline.now()
         while let connection = origins[request.origin]?.idle.last {
-            // The last is the youngest: where it is too old for this request, so are the others.
+            // The last one is the youngest. If it is too old for this request, so are the others.
             guard now - connection.idleSince <= TimeAmount(request.options.maxIdle) else { return nil }
             origins[request.origin]?.idle.removeLast()
             connection.expiry?.cancel()
@@ -88,25 +87,25 @@ final class ConnectionPool: @unchecked Sendable {
         connector.connect(to: origin, for: self) { [self] result in
             switch result {
             case .success(let connection) where connection.isActive && !isClosed:
-                if let done = waiter.take() { done(.success(connection)) } else { release(connection) }
+                if let completion = waiter.take() { completion(.success(connection)) } else { release(connection) }
             case .success(let connection):
                 connection.closeIdle()
-                ended(origin)
+                connectionEnded(origin)
                 waiter.take()?(.failure(.closed))
             case .failure(let error):
-                ended(origin)
+                connectionEnded(origin)
                 waiter.take()?(.failure(error))
             }
         }
     }
 
-    /// An exchange is over, and the connection can carry another.
+    /// Takes back a connection whose exchange is over and that can carry another one.
     func release(_ connection: HTTPConnection) {
         let origin = connection.origin
         while let waiter = origins[origin]?.waiters.first {
             origins[origin]?.waiters.removeFirst()
-            guard let done = waiter.take() else { continue }
-            return done(.success(connection))
+            guard let completion = waiter.take() else { continue }
+            return completion(.success(connection))
         }
         let lifetime = min(TimeAmount(configuration.keepAlive), connection.keepAliveHint ?? .hours(1))
         guard lifetime > .zero, !isClosed else { return connection.closeIdle() }
@@ -118,14 +117,14 @@ final class ConnectionPool: @unchecked Sendable {
         }
     }
 
-    /// A connection has ended.
+    /// Removes a connection that has ended.
     func closed(_ connection: HTTPConnection) {
         connection.expiry?.cancel()
         remove(connection)
-        ended(connection.origin)
+        connectionEnded(connection.origin)
     }
 
-    private func ended(_ origin: HTTPOrigin) {
+    private func connectionEnded(_ origin: HTTPOrigin) {
         guard var connections = origins[origin] else { return }
         connections.count -= 1
         let waiter = connections.waiters.isEmpty ? nil : connections.waiters.removeFirst()
@@ -137,7 +136,7 @@ final class ConnectionPool: @unchecked Sendable {
         origins[connection.origin]?.idle.removeAll { $0 === connection }
     }
 
-    /// One kept connection to that address turned out to be dead, and so most likely are the others.
+    /// Closes the idle connections to an address. One of them turned out to be dead, so most likely all are.
     func closeIdle(to address: SocketAddress?) {
         guard let address else { return }
         for connection in origins.values.flatMap(\.idle) where connection.peer == address {
@@ -147,7 +146,7 @@ final class ConnectionPool: @unchecked Sendable {
         }
     }
 
-    /// Closes every idle connection, and keeps none from here on.
+    /// Closes every idle connection, and keeps none from now on.
     func close() {
         isClosed = true
         for connection in origins.values.flatMap(\.idle) {
@@ -157,7 +156,8 @@ final class ConnectionPool: @unchecked Sendable {
         for key in origins.keys { origins[key]?.idle = [] }
     }
 
-    /// The minimum round trip to an address in microseconds, with one more measure of it; 0 for none.
+    /// Adds a measurement in microseconds.
+    /// - Returns: the minimum round trip to the address in microseconds; 0 where none is known.
     func minimumRoundTrip(_ roundTrip: Int64, to address: SocketAddress?) -> Int64 {
         address.map { minimumRoundTrips.add(roundTrip, to: $0, now: .now()) } ?? roundTrip
     }

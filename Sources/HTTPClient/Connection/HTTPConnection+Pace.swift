@@ -1,40 +1,43 @@
 internal import NIOCore
 
-/// How much the kernel holds of a transfer, and how fast it may send.
+/// How much of a transfer the kernel buffers, and how fast it may send.
 extension HTTPConnection {
-    /// The same as ``unsentLimit`` for what others must be able to overtake.
-    private static let gentleUnsentLimit: CInt = 16 << 10
-    /// Segments per second for a transfer that stands still, so that it waits at most a quarter of a second afterwards.
+    /// As ``unsentLimit``, for transfers that others must be able to overtake.
+    private static let shortQueueUnsentLimit: CInt = 16 << 10
+    /// Segments per second for a paused transfer. It then waits at most a quarter of a second once the pause
+    /// is lifted.
     private static let minSegments: UInt64 = 4
-    /// A round trip in microseconds from which on a queue is worth keeping short: neither loopback nor a local network.
-    private static let longRoundTrip: Int64 = 5_000
-    /// No head is longer.
+    /// Round trips in microseconds above which the queue is kept short. Loopback and local networks stay
+    /// below it.
+    private static let minQueuedRoundTrip: Int64 = 5_000
+    /// For the head, which is never longer.
     static let headWaterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 1 << 20, high: 4 << 20)
-    /// One chunk waits here at most; the next is read when nearly all of it has gone to the kernel.
+    /// For the body: at most one chunk waits here. The next is read when nearly all of it has gone to the
+    /// kernel.
     private static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 8 << 10, high: 24 << 10)
-    private static let gentleWaterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 2)
+    private static let shortQueueWaterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 2)
 
     func setWaterMark(_ mark: ChannelOptions.Types.WriteBufferWaterMark, _ context: ChannelHandlerContext) {
-        // Fails on a closed channel only, where it does not matter.
+        // This fails only on a closed channel, where it has no effect anyway.
         try? context.channel.syncOptions?.setOption(.writeBufferWaterMark, value: mark)
     }
 
     /// Prepares a connection for the body of an exchange.
     func setWaterMark(for exchange: any HTTPExchange, _ context: ChannelHandlerContext) {
         if exchange.isLowPriority {
-            becomeGentle(context)
-        } else if isGentle {
-            // The next measure says whether it has to be.
-            isGentle = false
+            keepQueueShort(context)
+        } else if keepsQueueShort {
+            // The next measurement shows whether the queue must be kept short.
+            keepsQueueShort = false
             options?.limitUnsent(to: Self.unsentLimit)
         }
-        setWaterMark(isGentle ? Self.gentleWaterMark : Self.waterMark, context)
+        setWaterMark(keepsQueueShort ? Self.shortQueueWaterMark : Self.waterMark, context)
         if isKept { options?.restartBBR() }
     }
 
-    /// Adjusts to what was just measured.
+    /// Adjusts the buffers to the latest measurement.
     func adjust(to exchange: any HTTPExchange, _ context: ChannelHandlerContext) {
-        if last.roundTrip > Self.longRoundTrip { becomeGentle(context) }
+        if last.roundTrip > Self.minQueuedRoundTrip { keepQueueShort(context) }
         guard exchange.isLowPriority else { return }
         let minimum = pool.minimumRoundTrip(last.minRoundTrip, to: peer)
         guard window.update(roundTrip: last.roundTrip, minRoundTrip: minimum, unacknowledged: last.unacknowledged),
@@ -43,31 +46,35 @@ extension HTTPConnection {
         options?.setSendBuffer(CInt(bytes))
     }
 
-    /// Keeps what waits here and in the kernel as short as a pause, a cut or a higher transfer needs it. On loopback it
-    /// costs throughput, so it is for low priority and for round trips above 5 ms.
-    private func becomeGentle(_ context: ChannelHandlerContext) {
-        guard !isGentle else { return }
-        isGentle = true
-        options?.limitUnsent(to: Self.gentleUnsentLimit)
-        setWaterMark(Self.gentleWaterMark, context)
+    /// Keeps the queue here and in the kernel so short that a pause, a cut or an urgent transfer takes effect
+    /// at once. This costs throughput on loopback, so it applies to low priority and to round trips above 5
+    /// ms only.
+    private func keepQueueShort(_ context: ChannelHandlerContext) {
+        guard !keepsQueueShort else { return }
+        keepsQueueShort = true
+        options?.limitUnsent(to: Self.shortQueueUnsentLimit)
+        setWaterMark(Self.shortQueueWaterMark, context)
     }
 
-    /// The largest piece to be written, where what waits to be sent is kept short; nil: any size. The kernel looks at the
-    /// send buffer's end before a piece and not within it.
-    package var shortPiece: Int? { isGentle ? window.bytes.map { min(max($0 / 4, 1448), 8 << 10) } ?? 8 << 10 : nil }
+    /// The maximum bytes of one write while the queue is kept short; nil: any number. The kernel checks the
+    /// limit of the send buffer before a write, not within it.
+    package var shortPiece: Int? {
+        keepsQueueShort ? window.bytes.map { min(max($0 / 4, 1448), 8 << 10) } ?? 8 << 10 : nil
+    }
 
-    /// Lets bbr keep to a pace as well: what it sends again goes at its own rate otherwise, and where a link has become
-    /// narrow, it fills it for seconds with what was under way (`default` kept to half of 2 Mbit/s after 2.75 s; so after
-    /// 0.25 s). Other congestion controls slow down by themselves, and would be sent by timers from then on (a high upload
-    /// on such a connection took 1.15 times its time alone, and not 1.07).
-    /// - Parameter bytesPerSecond: of payload; nil: as fast as it can.
+    /// Makes bbr keep to a pace too. Otherwise it sends retransmissions at its own rate. When a link became
+    /// narrow, it then filled the link for seconds with the bytes in flight: `default` traffic kept to half
+    /// of 2 Mbit/s after 2.75 s, with this after 0.25 s. Other congestion controls slow down by themselves.
+    /// This setting would make the kernel send by timers from then on: a high upload on such a connection
+    /// took 1.15 times its time alone, without it 1.07.
+    /// - Parameter bytesPerSecond: of payload; nil: as fast as the network permits.
     package func limitRate(_ bytesPerSecond: Int64?) {
         guard let options, bytesPerSecond != nil || isRateLimited, options.isBBR else { return }
         isRateLimited = bytesPerSecond != nil
         guard let bytesPerSecond else { return options.limitRate(to: .max) }
         let allowed = UInt64(max(bytesPerSecond, 0))
-        // The kernel's timer for the next segment goes by the rate of the last and is not shortened when the pace is
-        // lifted.
+        // The kernel sets its timer for the next segment by the rate of the last one, and does not shorten it when the
+        // pace is lifted.
         let minimum = Self.minSegments * UInt64(max(options.info?.segment ?? 0, 1460))
         options.limitRate(to: max(allowed + allowed / 4, minimum))
     }

@@ -1,9 +1,10 @@
 internal import NIOCore
 
-/// What ends an exchange that gets nowhere. One timer a connection looks at everything, 4 times a second.
+/// Ends an exchange that makes no progress. One timer per connection checks everything, 4 times a second.
 extension HTTPConnection {
-    /// Transfers are measured at multiples of this on the monotonic clock, and workers report soon after.
-    private static let beat: UInt64 = 250_000_000
+    /// Nanoseconds between two measurements. They are taken at multiples of this on the monotonic clock, and
+    /// workers report soon after.
+    private static let measureInterval: UInt64 = 250_000_000
 
     func noteProgress() { lastProgress = .now() }
 
@@ -11,7 +12,8 @@ extension HTTPConnection {
         guard !isTicking else { return }
         isTicking = true
         let now = NIODeadline.now()
-        let next = NIODeadline.uptimeNanoseconds((now.uptimeNanoseconds / Self.beat + 1) * Self.beat)
+        let next = NIODeadline.uptimeNanoseconds(
+            (now.uptimeNanoseconds / Self.measureInterval + 1) * Self.measureInterval)
         let soon = now + .nanoseconds(max(shortestTimeout.nanoseconds / 4, 1_000_000))
         context.eventLoop.assumeIsolated().scheduleTask(deadline: min(next, soon)) { [weak self] in self?.tick() }
     }
@@ -19,7 +21,7 @@ extension HTTPConnection {
     private var shortestTimeout: TimeAmount {
         TimeAmount(
             min(
-                configuration.idleTimeout, configuration.silence, configuration.headTimeout,
+                configuration.idleTimeout, configuration.silenceTimeout, configuration.headTimeout,
                 request?.options.responseTimeout ?? configuration.idleTimeout,
                 request?.options.bodyTimeout ?? configuration.idleTimeout))
     }
@@ -40,42 +42,38 @@ extension HTTPConnection {
     private func overdue(_ exchange: any HTTPExchange) -> HTTPError? {
         let now = NIODeadline.now()
         let waited = now - lastProgress
-        if finalStatus != nil {
-            if let limit = request?.options.bodyTimeout, requestEnded, now - finalHeadAt >= TimeAmount(limit) {
+        if state.finalStatus != nil {
+            if let limit = request?.options.bodyTimeout, state.requestEnded,
+                now - state.finalHeadAt >= TimeAmount(limit)
+            {
                 return .bodyTimeout
             }
-        } else if limiter.scanner.isInHead, let begun = headBegunAt(now),
-            now - begun >= TimeAmount(configuration.headTimeout)
-        {
-            return .headTimeout
+        } else if limiter.scanner.isInHead {
+            let seen = state.headSeenAt ?? now
+            state.headSeenAt = seen
+            if now - seen >= TimeAmount(configuration.headTimeout) { return .headTimeout }
         }
         if exchange.isHeldBack {
             noteProgress()
             return nil
         }
-        if isKept, !responseBegan, exchange.isRepeatable, last.acknowledged == atStart.acknowledged,
-            waited >= TimeAmount(configuration.silence)
+        if isKept, !state.responseBegan, exchange.isRepeatable, last.acknowledged == atStart.acknowledged,
+            waited >= TimeAmount(configuration.silenceTimeout)
         {
             return .keptConnectionSilent
         }
-        // All of it has been received: the peer is at work, and TCP keepalive tells whether it still lives.
-        if isHandedOver, finalStatus == nil, last.unacknowledged == 0, last.unsent == 0,
+        // The peer has received the whole request and works on it. TCP keepalive detects a dead host meanwhile.
+        if state.isHandedOver, state.finalStatus == nil, last.unacknowledged == 0, last.unsent == 0,
             let limit = request?.options.responseTimeout
         {
-            let since = receivedAt ?? now
-            receivedAt = since
+            let since = state.receivedAt ?? now
+            state.receivedAt = since
             return now - since >= TimeAmount(limit) ? .responseTimeout : nil
         }
         return waited >= TimeAmount(configuration.idleTimeout) ? .stalled : nil
     }
 
-    /// When the head that has begun did so, within a tick.
-    private func headBegunAt(_ now: NIODeadline) -> NIODeadline? {
-        if headSeenAt == nil { headSeenAt = now }
-        return headSeenAt
-    }
-
-    /// Bytes count when the peer's kernel has acknowledged them: what this host has merely buffered is no progress, and a
-    /// full buffer that drains slowly is no stall.
+    /// Reads the kernel's counters. Bytes count as progress when the peer's kernel has acknowledged them:
+    /// bytes in a local buffer are not progress, and a full buffer that drains slowly is not a stall.
     func readInfo() { if let info = options?.info { last = info } }
 }

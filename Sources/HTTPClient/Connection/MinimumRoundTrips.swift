@@ -1,7 +1,8 @@
 internal import NIOCore
 
-/// The minimum round trip to each address in the last 5 to 10 minutes: a connection that begins behind a full queue has
-/// never seen the true one itself. RFC 6817 forgets base delays in the same way, because routes change. Pure.
+/// The minimum round trip to each address in the last 5 to 10 minutes. A connection that begins behind a full
+/// queue never measures the true minimum itself. RFC 6817 forgets base delays in the same way, because routes
+/// change. Pure.
 struct MinimumRoundTrips {
     private var recent: [SocketAddress: Int64] = [:]
     private var older: [SocketAddress: Int64] = [:]
@@ -10,7 +11,7 @@ struct MinimumRoundTrips {
     private static let half: TimeAmount = .minutes(5)
 
     /// - Parameter roundTrip: in microseconds; 0 where none is known yet.
-    /// - Returns: the minimum known; 0 for none.
+    /// - Returns: the known minimum in microseconds; 0 for none.
     mutating func add(_ roundTrip: Int64, to address: SocketAddress, now: NIODeadline) -> Int64 {
         if now - (turnedAt ?? now) > Self.half { (older, recent, turnedAt) = (recent, [:], now) }
         turnedAt = turnedAt ?? now

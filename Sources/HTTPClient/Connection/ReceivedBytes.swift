@@ -1,7 +1,7 @@
 internal import NIOCore
 
-/// Counts what has been read from a connection, TLS and all: where the kernel has received more, bytes wait that no request
-/// of ours asked for, or the peer's FIN.
+/// Counts the bytes that were read from a connection, with those of TLS. If the kernel has received more,
+/// unrequested bytes or the peer's FIN are waiting.
 final class ReceivedBytes: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// Stands before the parser and ends a connection whose response head is too large.
+/// Ends a connection whose response head is too large, before the parser sees it.
 final class ResponseHeadLimiter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -1,7 +1,7 @@
-/// Follows the bytes of response heads (RFC 9112, section 4) without keeping them: how long each is, and what its first
-/// line says. The parser behind it stops at its own limits with no word about the status; this knows it. Pure.
+/// Measures response heads (RFC 9112, section 4) and reads their first lines, without storing the bytes. The
+/// parser behind it stops at its own limits without reporting the status; the scanner knows it. Pure.
 struct ResponseHeadScanner: Sendable, Equatable {
-    /// Bytes that a head may have, interim ones each.
+    /// The maximum bytes of a head. Each interim head may have as many.
     static let maxHead = 64 << 10
 
     private enum Position: Sendable, Equatable {
@@ -12,23 +12,23 @@ struct ResponseHeadScanner: Sendable, Equatable {
 
     private var position = Position.outside
     private var length = 0
-    /// `HTTP/1.1 201`, as far as it came.
+    /// `HTTP/1.1 201`, as far as it has arrived.
     private var firstLine: [UInt8] = []
     private var isFirstLine = true
-    /// The line so far has no byte in it.
+    /// The current line has no bytes so far.
     private var isEmptyLine = true
 
-    /// A response is expected from the next byte on.
+    /// Expects a response from the next byte on.
     mutating func expectResponse() { self = ResponseHeadScanner(position: .head) }
 
     init() { self.init(position: .outside) }
 
     private init(position: Position) { self.position = position }
 
-    /// A head has begun and not ended.
+    /// Whether a head has begun and not ended.
     var isInHead: Bool { position == .head && length > 0 }
 
-    /// The status that the current or last head states; nil where its first line is not HTTP's.
+    /// The status of the current or last head; nil where its first line is not HTTP.
     var status: Int? {
         let prefix = Array("HTTP/1.".utf8)
         guard firstLine.count >= 12, firstLine.starts(with: prefix), firstLine[8] == UInt8(ascii: " ") else {
@@ -41,7 +41,7 @@ struct ResponseHeadScanner: Sendable, Equatable {
         return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
-    /// Takes in the next bytes.
+    /// Reads the next bytes.
     /// - Returns: false where a head is longer than ``maxHead``.
     mutating func scan(_ bytes: some Sequence<UInt8>) -> Bool {
         guard position == .head else { return true }
@@ -58,7 +58,7 @@ struct ResponseHeadScanner: Sendable, Equatable {
                     self = ResponseHeadScanner(position: .head)
                     continue
                 }
-                // Empty lines before a status line are skipped, as parsers do.
+                // Parsers skip empty lines before a status line, and so does this.
                 if !isEmptyLine { isFirstLine = false }
                 isEmptyLine = true
             } else if byte != UInt8(ascii: "\r") {

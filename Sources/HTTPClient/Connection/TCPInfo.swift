@@ -1,23 +1,24 @@
-/// The first 232 bytes of the kernel's `struct tcp_info` (linux/tcp.h), read by offset: it only ever grows at its end, and
-/// glibc's own declaration ends before most of these fields. What an older kernel does not write is 0.
+/// The first 232 bytes of the kernel's `struct tcp_info` (linux/tcp.h), read by offset. The structure only
+/// ever grows at its end, and glibc's declaration ends before most of these fields. Fields that an older
+/// kernel does not write are 0.
 package struct TCPInfo: Sendable {
     private var bytes = InlineArray<29, UInt64>(repeating: 0)
 
     init() {}
 
-    /// tcpi_snd_mss: bytes that a packet carries.
+    /// tcpi_snd_mss: the bytes of a packet.
     package var segment: Int64 { Int64(field(16) as UInt32) }
-    /// Bytes under way: tcpi_unacked, in packets, times ``segment``.
+    /// Bytes in flight: tcpi_unacked, in packets, times ``segment``.
     package var unacknowledged: Int64 { Int64(field(24) as UInt32) * segment }
-    /// tcpi_notsent_bytes: written by this process, and kept by the kernel for lack of a window.
+    /// tcpi_notsent_bytes: bytes that this process has written and the kernel has not sent yet.
     package var unsent: Int64 { Int64(field(144) as UInt32) }
     /// tcpi_rtt: the smoothed round trip in microseconds.
     package var roundTrip: Int64 { Int64(field(68) as UInt32) }
     /// tcpi_bytes_acked.
     package var acknowledged: Int64 { Int64(clamping: field(120) as UInt64) }
-    /// Bytes that the peer says it has: ``acknowledged``, and behind a hole tcpi_sacked packets. Where packets are lost the
-    /// first alone stands still and then leaps: eight transfers with bbr at 20 Mbit/s showed 12 to 26 Mbit/s in a quarter of a
-    /// second.
+    /// Bytes that the peer reports to have: ``acknowledged`` and, after a gap, tcpi_sacked packets. When
+    /// packets are lost, the first number alone stands still and then leaps: eight transfers with bbr at 20
+    /// Mbit/s showed 12 to 26 Mbit/s within a quarter of a second.
     package var delivered: Int64 { acknowledged + Int64(field(28) as UInt32) * segment }
     /// tcpi_bytes_received.
     package var received: Int64 { Int64(clamping: field(128) as UInt64) }
@@ -26,16 +27,18 @@ package struct TCPInfo: Sendable {
         let value: UInt32 = field(148)
         return value == .max ? 0 : Int64(value)
     }
-    /// tcpi_snd_wnd: bytes that the peer has room for beyond what it has acknowledged; 0 before Linux 5.4.
+    /// tcpi_snd_wnd: bytes that the peer can take beyond those it has acknowledged; 0 before Linux 5.4.
     package var sendWindow: Int64 { Int64(field(228) as UInt32) }
-    /// tcpi_probes: probes of a closed window that the peer has not answered yet.
+    /// tcpi_probes: unanswered probes of a closed window.
     package var unansweredProbes: Int { Int(field(3) as UInt8) }
     /// tcpi_bytes_retrans.
     package var retransmitted: Int64 { Int64(clamping: field(208) as UInt64) }
 
-    /// The peer has closed its window, so that the kernel may not send what it has: its process does not read. The peer's
-    /// host answers the probes of the window; where it leaves three unanswered, the connection is silent like any other.
-    /// - Parameter start: of the same connection, earlier. It tells whether this kernel knows the window.
+    /// Whether the peer has closed its window because its process does not read, so that the kernel may not
+    /// send. The peer's host still answers the probes of the window. With three unanswered probes the peer
+    /// counts as silent.
+    /// - Parameter start: an earlier state of the same connection. It shows whether this kernel reports the
+    ///   window.
     package func isWindowClosed(since start: TCPInfo) -> Bool {
         guard unacknowledged == 0, unsent > 0, unansweredProbes < 3 else { return false }
         return unansweredProbes > 0 || start.sendWindow > 0 && sendWindow < max(segment, 1)

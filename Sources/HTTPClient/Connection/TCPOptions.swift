@@ -2,23 +2,23 @@ internal import CLinux
 internal import Glibc
 internal import NIOCore
 
-/// What Linux's TCP tells and takes beyond the names that NIO and glibc have for it (linux/tcp.h, asm-generic/socket.h). All on
-/// the channel's event loop; a closed channel takes nothing, which does not matter there.
+/// Socket options of Linux for which NIO and glibc have no names (linux/tcp.h, asm-generic/socket.h). Used on
+/// the channel's event loop. On a closed channel the setters have no effect.
 struct TCPOptions {
     private let provider: any SocketOptionProvider
 
-    /// Nil for what is no socket.
+    /// - Returns: nil where the channel is not a socket.
     init?(_ channel: any Channel) {
         guard let provider = channel as? any SocketOptionProvider else { return nil }
         self.provider = provider
     }
 
-    /// TCP_NOTSENT_LOWAT: the kernel takes no more than so many bytes ahead of what it has sent.
+    /// TCP_NOTSENT_LOWAT: the maximum bytes that the kernel takes ahead of those it has sent.
     func limitUnsent(to bytes: CInt) {
         _ = provider.unsafeSetSocketOption(level: .tcp, name: .init(rawValue: 25), value: bytes)
     }
 
-    /// SO_SNDBUF, which the kernel doubles for its own accounts. It cannot be undone.
+    /// SO_SNDBUF, which the kernel doubles for its bookkeeping. It cannot be undone.
     func setSendBuffer(_ bytes: CInt) {
         _ = provider.unsafeSetSocketOption(level: .socket, name: .so_sndbuf, value: bytes)
     }
@@ -28,8 +28,8 @@ struct TCPOptions {
         _ = provider.unsafeSetSocketOption(level: .socket, name: .init(rawValue: 47), value: bytesPerSecond)
     }
 
-    /// SO_KEEPALIVE with its times in seconds: a peer whose host is gone is noticed after `idle + count × interval`, also
-    /// while nothing is sent (tcp(7)).
+    /// SO_KEEPALIVE with its times in seconds. A peer whose host is gone is detected after
+    /// `idle + count × interval`, even while nothing is sent (tcp(7)).
     func keepAlive(idle: CInt, interval: CInt, count: CInt) {
         _ = provider.unsafeSetSocketOption(level: .socket, name: .so_keepalive, value: CInt(1))
         for (name, value) in [(4, idle), (5, interval), (6, count)] as [(CInt, CInt)] {
@@ -37,20 +37,24 @@ struct TCPOptions {
         }
     }
 
-    /// SO_LINGER of no time: what is closed is reset, and nothing that waits is sent any more.
+    /// SO_LINGER with a time of 0: a close resets the connection, and queued bytes are not sent.
     func closeWithReset() { _ = provider.setSoLinger(linger(l_onoff: 1, l_linger: 0)) }
 
-    /// TCP_INFO; nil where the socket has ended.
+    /// TCP_INFO; nil on a closed channel.
     var info: TCPInfo? { option(11) }
 
-    /// TCP_CONGESTION, as far as four bytes tell.
+    /// TCP_CONGESTION, by its first four bytes.
     var isBBR: Bool { option(13) == Self.bbr }
 
-    /// Lets bbr begin anew with the window that it has, as it would on a new connection. What it found out for the request
-    /// before was that one's share of the link as it was then, and it leaves it by a quarter in eight round trips: 100 Mbit/s
-    /// that came back were filled to four fifths after 4.5 s and not 2.8, steady ones to 96.9 and not 98.3 %; and where its
-    /// least round trip turns 10 s old within a transfer, it stops for 0.2 s to measure it again. The only way is by another
-    /// congestion control; where nobody may choose bbr (`tcp_allowed_congestion_control`), nothing is done.
+    /// Restarts bbr with its present window, as on a new connection.
+    ///
+    /// The bandwidth that bbr measured for the previous request was that request's share of the link. bbr
+    /// leaves it by a quarter in eight round trips: 100 Mbit/s that had come back were filled to four fifths
+    /// after 4.5 s, with a restart after 2.8 s; a steady link to 96.9 %, with a restart to 98.3 %. And when
+    /// its minimum round trip becomes 10 s old during a transfer, bbr stops for 0.2 s to measure it again.
+    ///
+    /// The only way is to switch to another congestion control and back. Where users may not choose bbr
+    /// (`tcp_allowed_congestion_control`), nothing is done.
     func restartBBR() {
         guard Self.mayChooseBBR, isBBR else { return }
         for name in [Self.reno, Self.bbr] {

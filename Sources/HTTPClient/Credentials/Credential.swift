@@ -1,14 +1,14 @@
-/// What a destination wants to see before it takes anything. Secrets are references: they are read anew for every use, so
-/// that they can be rotated, and never stand in payloads, arguments or output.
+/// The credential that a destination demands. Secrets are references: they are read for every use, so that
+/// they can be rotated, and they never stand in payloads, arguments or output.
 package enum Credential: Sendable, Equatable {
     /// `Authorization: Bearer …`
     case bearer(Secret)
     /// `Authorization: Basic …`
     case basic(user: String, password: Secret)
-    /// A header of the destination's own.
+    /// A header that the destination defines.
     case header(name: String, value: Secret)
 
-    /// The header that shows it. Reads a file; blocks for as long as that takes.
+    /// The header field that carries the credential. Blocks while it reads a file.
     package func header() throws(SecretError) -> (name: String, value: String) {
         switch self {
         case .bearer(let secret): return ("Authorization", "Bearer \(try secret.read())")
@@ -18,13 +18,13 @@ package enum Credential: Sendable, Equatable {
         }
     }
 
-    /// Where what nobody else may know is.
+    /// The secret part.
     var secret: Secret {
         switch self {
         case .bearer(let secret), .basic(_, let secret), .header(_, let secret): secret
         }
     }
 
-    /// The name of the header that it sets.
+    /// The name of the header field.
     package var headerName: String { if case .header(let name, _) = self { name } else { "Authorization" } }
 }

@@ -1,8 +1,8 @@
 package import Commands
 package import Settings
 
-/// Which credential goes to which destination. Scheme, host and port must match exactly, so a redirect, a look-alike host
-/// or plain HTTP never sees one that was meant for another origin.
+/// Credentials by destination. Scheme, host and port must match exactly, so a redirect, a look-alike host or
+/// plain HTTP never gets a credential of another origin.
 package struct CredentialStore: Sendable, Equatable {
     private var credentials: [Destination: Credential] = [:]
 
@@ -12,7 +12,7 @@ package struct CredentialStore: Sendable, Equatable {
 
     package subscript(_ destination: Destination) -> Credential? { credentials[destination] }
 
-    /// Names of the environment variables that secrets are in.
+    /// The names of the environment variables that hold secrets.
     package var variables: Set<String> {
         Set(
             credentials.values.compactMap { credential in
@@ -29,7 +29,7 @@ package struct CredentialStore: Sendable, Equatable {
     /// | `basicUser` with `basicPasswordFile` or `basicPasswordEnvironment` | user and password |
     /// | `headerName` with `headerValueFile` or `headerValueEnvironment` | any other header |
     ///
-    /// - Throws: ``SettingsError`` naming the key. Secrets themselves are not read here.
+    /// - Throws: ``SettingsError`` naming the key. The secrets themselves are not read here.
     package init(reading reader: inout SettingsReader) throws(SettingsError) {
         for name in try reader.list(["credentials"]) {
             let section = ["credential", name]
@@ -47,11 +47,12 @@ package struct CredentialStore: Sendable, Equatable {
         func text(_ key: String) throws(SettingsError) -> String? { try reader.text(["credential", name, key]) }
         func refuse(_ value: String?, _ key: String) throws(SettingsError) {
             guard value != nil else { return }
-            throw SettingsError(key: "credential.\(name).\(key)", problem: "is of no use to this credential")
+            throw SettingsError(
+                key: "credential.\(name).\(key)", problem: "does not belong to this kind of credential; remove it")
         }
         func secret(_ key: String) throws(SettingsError) -> Secret? {
-            for way in ["File", "Environment"] where try text("\(key)\(way)") == "" {
-                throw SettingsError(key: "credential.\(name).\(key)\(way)", problem: "is empty")
+            for source in ["File", "Environment"] where try text("\(key)\(source)") == "" {
+                throw SettingsError(key: "credential.\(name).\(key)\(source)", problem: "is empty")
             }
             switch (try text("\(key)File"), try text("\(key)Environment")) {
             case (nil, nil): return nil

@@ -2,17 +2,18 @@ internal import CLinux
 internal import Glibc
 internal import Host
 
-/// Where a secret is.
+/// A reference to a secret.
 package enum Secret: Sendable, Equatable {
-    /// A file that only its owner may read; a line break at its end is no part of the secret.
+    /// A file that only its owner may read. A line break at its end is not part of the secret.
     case file(String)
-    /// A variable of the process's environment.
+    /// An environment variable of the process.
     case environment(String)
 
-    /// Bytes that a secret may have.
-    static let longest = 16 << 10
+    /// The maximum length of a secret in bytes.
+    static let maxLength = 16 << 10
 
-    /// - Throws: ``SecretError``, which never quotes what was read.
+    /// Reads the secret. Blocks while it reads a file.
+    /// - Throws: ``SecretError``, which never quotes the secret.
     package func read() throws(SecretError) -> String {
         let bytes: [UInt8]
         switch self {
@@ -34,7 +35,7 @@ package enum Secret: Sendable, Equatable {
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw SecretError("the secret file \(path) is no regular file")
+            throw SecretError("the secret file \(path) is not a regular file")
         }
         guard status.st_mode & 0o077 == 0 else {
             throw SecretError("the secret file \(path) can be read by others; run: chmod 600 \(path)")
@@ -42,10 +43,10 @@ package enum Secret: Sendable, Equatable {
         guard status.st_uid == geteuid() || status.st_uid == 0 else {
             throw SecretError("the secret file \(path) belongs to another user; run: chown \(geteuid()) \(path)")
         }
-        var bytes = [UInt8](repeating: 0, count: longest + 1)
+        var bytes = [UInt8](repeating: 0, count: maxLength + 1)
         let count = bytes.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
         guard count >= 0 else { throw SecretError("the secret file \(path) cannot be read: \(SystemError())") }
-        guard count <= longest else { throw SecretError("the secret file \(path) is longer than \(longest) bytes") }
+        guard count <= maxLength else { throw SecretError("the secret file \(path) is longer than \(maxLength) bytes") }
         bytes.removeSubrange(count...)
         while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
         return bytes

@@ -1,4 +1,4 @@
-/// Why a secret cannot be had, in a sentence that does not quote it.
+/// Why a secret cannot be read, in a sentence that does not quote it.
 package struct SecretError: Error, Equatable, CustomStringConvertible {
     package let description: String
 

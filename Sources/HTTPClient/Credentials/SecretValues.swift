@@ -1,17 +1,18 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// The secrets of one request, which a server may repeat in its answer: what is kept of it shows `[redacted]` instead.
+/// The secrets of one request. A server may repeat them in its response; the stored response shows
+/// `[redacted]` instead.
 package struct SecretValues: Sendable {
-    /// Longest first, so that a part of a secret is not replaced before the whole.
+    /// The longest first, so that a part of a secret is not replaced before the whole.
     private let values: [[UInt8]]
 
-    /// Shorter values occur by chance.
+    /// The minimum length of a secret in bytes. Shorter values occur by chance.
     private static let minLength = 5
 
     /// - Parameters:
-    ///   - credential: its header field's value.
-    ///   - headers: of the payload, of which the secret ones count.
+    ///   - credential: the value of its header field.
+    ///   - headers: the header fields of the payload. Those whose names say so are secrets.
     package init(credential: String?, headers: [(name: String, value: String)]) {
         var values: Set<[UInt8]> = []
         let fields = headers.filter { HTTPHeaderRedaction.isSecret($0.name) }.map(\.value)
@@ -27,8 +28,8 @@ package struct SecretValues: Sendable {
         self.values = values.filter { $0.count >= Self.minLength }.sorted { $0.count > $1.count }
     }
 
-    /// Replaces them in what is kept of a response.
-    /// - Parameter needed: names, in lower case, of fields that a later request needs as they are.
+    /// Replaces the secrets in a response.
+    /// - Parameter needed: names, in lower case, of header fields that a later request needs unchanged.
     package func redact(_ record: inout HTTPRecord, except needed: Set<String> = []) {
         guard !values.isEmpty, let head = record.head, head.status != .partialContent else { return }
         if let body = redacted(record.body.readableBytesView) { record.body = ByteBuffer(bytes: body) }
@@ -42,7 +43,7 @@ package struct SecretValues: Sendable {
         }
     }
 
-    /// - Returns: nil where no secret occurs.
+    /// - Returns: nil where the text contains no secret.
     private func redacted(_ text: some Collection<UInt8>) -> [UInt8]? {
         var bytes = Array(text)
         var isChanged = false

@@ -1,8 +1,7 @@
 internal import NIOCore
 
-/// One exchange on its way to a connection. Any thread may start and cancel it.
-package final class HTTPCall: @unchecked Sendable {
-    // Unchecked: after `init` its state is touched on the event loop alone.
+/// An exchange that waits for a connection or uses one. Any thread may start and cancel it.
+package final class HTTPCall: Sendable {
     private enum State {
         case new
         case waiting(ConnectionPool.Waiter?)
@@ -14,7 +13,7 @@ package final class HTTPCall: @unchecked Sendable {
     private let exchange: any HTTPExchange & Sendable
     private let loop: any EventLoop
     private let pool: NIOLoopBoundBox<ConnectionPool>
-    private var state = State.new
+    private let state: NIOLoopBoundBox<State>
 
     init(
         _ request: HTTPRequest, _ exchange: any HTTPExchange & Sendable, loop: any EventLoop,
@@ -24,35 +23,37 @@ package final class HTTPCall: @unchecked Sendable {
         self.exchange = exchange
         self.loop = loop
         self.pool = pool
+        state = .makeBoxSendingValue(.new, eventLoop: loop)
     }
 
     package func start() {
         loop.execute { [self] in
-            guard case .new = state else { return exchange.ended(HTTPExchangeEnd(.stopped)) }
-            state = .waiting(nil)
+            guard case .new = state.value else { return exchange.ended(HTTPExchangeEnd(.stopped)) }
+            state.value = .waiting(nil)
             let waiter = pool.value.acquire(for: request) { [self] result in
-                guard case .waiting = state else {
+                guard case .waiting = state.value else {
                     if case .success(let connection) = result { pool.value.release(connection) }
                     return
                 }
                 switch result {
                 case .success(let connection):
-                    state = .running(connection)
+                    state.value = .running(connection)
                     connection.begin(request, exchange)
                 case .failure(let error):
-                    state = .over
+                    state.value = .over
                     exchange.ended(HTTPExchangeEnd(error))
                 }
             }
-            if case .waiting = state { state = .waiting(waiter) }
+            if case .waiting = state.value { state.value = .waiting(waiter) }
         }
     }
 
-    /// Ends it with ``HTTPError/stopped``: a connection in use is reset, one that is being opened is kept for others.
+    /// Ends the exchange with ``HTTPError/stopped``. A connection in use is reset. A connection that is being
+    /// opened goes to the idle ones.
     package func cancel() {
         loop.execute { [self] in
-            switch state {
-            case .new: state = .over
+            switch state.value {
+            case .new: state.value = .over
             case .waiting(let waiter): waiter?.cancel()
             case .running(let connection): if connection.exchange === exchange { connection.stop() }
             case .over: break

@@ -4,7 +4,7 @@ internal import NIOPosix
 internal import NIOSSL
 
 extension HTTPError {
-    /// The connection itself has ended, rather than the exchange's patience with it.
+    /// Whether the connection itself has ended; otherwise a limit of the exchange was exceeded.
     var isOfConnection: Bool {
         switch self {
         case .closed, .broken, .keptConnectionSilent: true
@@ -12,7 +12,7 @@ extension HTTPError {
         }
     }
 
-    /// What an error of a connection in use means.
+    /// Classifies an error of a connection in use.
     init(_ error: any Error, _ scanner: ResponseHeadScanner) {
         switch error {
         case let error as HTTPError: self = error
@@ -30,7 +30,7 @@ extension HTTPError {
         }
     }
 
-    /// What an error before the first exchange means.
+    /// Classifies an error before the first exchange.
     init(connecting error: any Error, to host: String) {
         switch error {
         case let error as HTTPError: self = error

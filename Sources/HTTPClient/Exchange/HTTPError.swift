@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// Why there was no complete response. The cases are facts about the transport; what they mean for a command is decided
-/// elsewhere, by these cases and never by their text.
+/// Why there was no complete response. The cases are facts about the transport. ``HTTPVerdict`` decides by
+/// the case, never by a text, what they mean for a command.
 package enum HTTPError: Error, Equatable {
     /// The name has no address now: getaddrinfo(3) answered `code`.
     case nameNotResolved(host: String, code: Int32)
@@ -11,9 +11,9 @@ package enum HTTPError: Error, Equatable {
     case connectFailed(code: Int32)
     /// Name lookup, connection and TLS handshake together took too long.
     case connectTimeout
-    /// TLS could not be agreed on.
+    /// The TLS handshake failed.
     case tls(TLSProblem)
-    /// The proxy did not open a tunnel: its status, or nil where it answered no HTTP.
+    /// The proxy did not open a tunnel; nil where it did not answer with HTTP.
     case proxyRefused(status: Int?)
     /// The peer closed the connection before a final response.
     case closed
@@ -21,7 +21,7 @@ package enum HTTPError: Error, Equatable {
     case broken(code: Int32)
     /// No byte moved either way for ``HTTPClientConfiguration/idleTimeout``.
     case stalled
-    /// A kept connection took in nothing of a repeatable request.
+    /// The peer of a kept connection acknowledged nothing of a repeatable request.
     case keptConnectionSilent
     /// The request was received, and no final response came in ``HTTPRequest/Options/responseTimeout``.
     case responseTimeout
@@ -29,13 +29,13 @@ package enum HTTPError: Error, Equatable {
     case headTimeout
     /// A response's body took longer than ``HTTPRequest/Options/bodyTimeout`` after its head.
     case bodyTimeout
-    /// A response head of more than 64 KiB; `status` where its first line told one.
+    /// A response head of more than 64 KiB; nil where its first line has no status.
     case headTooLarge(status: Int?)
-    /// Bytes that are not HTTP/1.1.
+    /// The response is not HTTP/1.1.
     case invalidResponse(String)
     /// The response refused the rest of the body.
     case refusedBody
-    /// The exchange stopped it.
+    /// The exchange was stopped by its owner.
     case stopped
     /// The client could not prepare the connection: a certificate file, a descriptor.
     case local(String)

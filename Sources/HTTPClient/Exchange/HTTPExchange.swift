@@ -1,40 +1,42 @@
 package import NIOCore
 package import NIOHTTP1
 
-/// One request and its response, as seen by the code that wants it: writes the body, takes the response.
+/// One request and its response, from the side of the code that needs it: writes the body, receives the
+/// response.
 ///
-/// The client calls every method on its event loop. ``ended(_:)`` is the last call, and comes exactly once.
+/// The client calls every method on its event loop. ``ended(_:)`` is the last call and comes exactly once.
 package protocol HTTPExchange: AnyObject {
-    /// The request head is about to be written to `connection`: from here on a byte may have left.
+    /// The request head was written to `connection`: from now on a byte may have left.
     func began(on connection: HTTPConnection)
 
-    /// The body may be written now, as long as ``HTTPConnection/isWritable`` says so; then
-    /// ``HTTPConnection/endBody()``. Called again whenever the connection takes more.
+    /// Writes the body while ``HTTPConnection/isWritable`` is true, and ends it by
+    /// ``HTTPConnection/endBody()``. Is called again whenever the connection takes more.
     func writeBody()
 
     /// An interim response (1xx). Default: ignored.
     func received(interim head: HTTPResponseHead)
 
-    /// The final response's head.
+    /// The head of the final response.
     func received(head: HTTPResponseHead)
 
-    /// Some of the response's body.
+    /// A part of the response body.
     func received(body bytes: ByteBuffer) -> ReadDecision
 
-    /// What the kernel says about the connection, 4 times a second.
-    /// - Parameter before: the same when the request began; a kept connection has a past.
+    /// The kernel's counters of the connection, 4 times a second.
+    /// - Parameter before: the same when the request began, because a kept connection has counted other
+    ///   requests.
     func measured(_ now: TCPInfo, since before: TCPInfo)
 
     /// The exchange is over.
     func ended(_ end: HTTPExchangeEnd)
 
-    /// A disk or a pace of our own, not the peer, is what the body waits for.
+    /// Whether the body waits for a disk or for its own pace, not for the peer.
     var isHeldBack: Bool { get }
 
-    /// Others may have to overtake this request: what the kernel holds of it is kept short.
+    /// Whether other requests must be able to overtake this one, so that the kernel buffers little of it.
     var isLowPriority: Bool { get }
 
-    /// A kept connection that takes in nothing may be given up for a new one.
+    /// Whether the request may be sent again when the peer of a kept connection acknowledges nothing.
     var isRepeatable: Bool { get }
 }
 

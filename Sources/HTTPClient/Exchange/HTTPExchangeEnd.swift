@@ -1,6 +1,6 @@
 /// How an exchange ended.
 package struct HTTPExchangeEnd: Sendable {
-    /// Why it ended early; nil: the response is complete.
+    /// Why the exchange ended early; nil: the response is complete.
     package var error: HTTPError?
     /// The connection had been used before, and ended before the first byte of a response.
     package var keptConnectionEnded = false

@@ -1,8 +1,8 @@
 package import Commands
 
-/// Scheme, host and port of a server: what a connection is opened to and kept for.
+/// Scheme, host and port of a server. Connections are opened and kept by origin.
 package struct HTTPOrigin: Hashable, Sendable, CustomStringConvertible {
-    /// TLS: `https`.
+    /// Whether the scheme is `https`.
     package let isEncrypted: Bool
     /// A name or an address, in lower case; an IPv6 address without brackets.
     package let host: String

@@ -1,7 +1,7 @@
 internal import NIOHTTP1
 
 extension HTTPRecord {
-    /// The values of every field of that name in the final response.
+    /// The values of all header fields of that name in the final response.
     package func fields(_ name: String) -> [String] { head?.headers[name] ?? [] }
 
     /// The members of a comma-separated list (RFC 9110, section 5.6.1), in lower case.

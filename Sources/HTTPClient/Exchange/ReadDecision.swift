@@ -1,8 +1,8 @@
-/// What becomes of the next bytes of a response.
+/// Whether the connection reads the next bytes of a response.
 package enum ReadDecision: Sendable {
     case more
     /// The connection reads no more until ``HTTPConnection/resumeReading()``, so the peer's window closes.
     case pause
-    /// The rest is not wanted: the exchange ends as complete, and its connection is closed.
+    /// The exchange needs no more: it ends with ``HTTPError/stopped``, and its connection is reset.
     case enough
 }

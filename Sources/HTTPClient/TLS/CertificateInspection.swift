@@ -3,15 +3,16 @@ internal import NIOCore
 internal import NIOSSL
 internal import Synchronization
 
-/// A handshake that trusts everything and tells what it saw. Nothing is sent over its connection.
+/// A handshake that trusts every certificate and records what the server shows. No request is sent over its
+/// connection.
 final class CertificateInspection: Sendable {
-    private struct Seen {
-        /// Unix seconds of each certificate of the chain.
+    private struct Observation {
+        /// The dates of each certificate of the chain, in Unix seconds.
         var dates: [(notBefore: Int64, notAfter: Int64)] = []
-        var wasAskedForCertificate = false
+        var serverDemandedCertificate = false
     }
 
-    private let seen = Mutex(Seen())
+    private let seen = Mutex(Observation())
 
     func handler(for origin: HTTPOrigin) throws -> NIOSSLClientHandler {
         var configuration = TLSConfiguration.makeClientConfiguration()
@@ -19,7 +20,7 @@ final class CertificateInspection: Sendable {
         configuration.trustRoots = .certificates([])
         configuration.sslContextCallback = { [self] _, promise in
             // BoringSSL asks for a context in a client's handshake when the server has asked for a certificate.
-            seen.withLock { $0.wasAskedForCertificate = true }
+            seen.withLock { $0.serverDemandedCertificate = true }
             promise.succeed(.noChanges)
         }
         return try NIOSSLClientHandler(
@@ -32,7 +33,7 @@ final class CertificateInspection: Sendable {
         }
     }
 
-    /// What the failure of the handshake before this one was.
+    /// Replaces the error of the previous handshake by a more precise one where this handshake shows one.
     func verdict(_ error: HTTPError) -> HTTPError {
         let now = Int64(time(nil))
         return seen.withLock { seen in
@@ -42,7 +43,7 @@ final class CertificateInspection: Sendable {
                     return error
                 }
                 return .tls(.certificateDates(notBefore: dates.notBefore, notAfter: dates.notAfter))
-            case .tls(.other): return seen.wasAskedForCertificate ? .tls(.clientCertificateDemanded) : error
+            case .tls(.other): return seen.serverDemandedCertificate ? .tls(.clientCertificateDemanded) : error
             default: return error
             }
         }

@@ -1,10 +1,10 @@
-internal import Glibc
 internal import NIOCore
 internal import NIOSSL
 internal import Synchronization
 
-/// TLS contexts by rule: at least TLS 1.2 (RFC 8996), the system's trust roots and those of the rule. A context costs
-/// tens of milliseconds of reading, so it is made on a thread of its own, once, and again when one of its files changes.
+/// TLS contexts by rule: at least TLS 1.2 (RFC 8996), with the trust roots of the system and of the rule.
+/// Reading the files of a context takes tens of milliseconds. So each context is made once, on a thread of
+/// its own, and again only when one of its files has changed.
 final class TLSContexts: Sendable {
     private struct Entry {
         var context: NIOSSLContext
@@ -13,7 +13,7 @@ final class TLSContexts: Sendable {
 
     private let entries = Mutex<[TLSSettings.Rule: Entry]>([:])
 
-    /// - Returns: fails with ``HTTPError/local(_:)`` where a file cannot be read.
+    /// - Returns: a future that fails with ``HTTPError/local(_:)`` where a file cannot be read.
     func context(for rule: TLSSettings.Rule, on loop: any EventLoop) -> EventLoopFuture<NIOSSLContext> {
         let promise = loop.makePromise(of: NIOSSLContext.self)
         let cached = entries.withLock { $0[rule] }
@@ -54,19 +54,5 @@ final class TLSContexts: Sendable {
 extension TLSSettings.Rule {
     fileprivate var files: [String] {
         trustRootsFiles + (identity.map { [$0.certificateFile, $0.keyFile] } ?? [])
-    }
-}
-
-/// What tells that a file has been replaced.
-private struct FileStamp: Equatable {
-    private var inode: UInt64 = 0
-    private var seconds = 0
-    private var nanoseconds = 0
-
-    init(path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return }
-        inode = UInt64(status.st_ino)
-        (seconds, nanoseconds) = (status.st_mtim.tv_sec, status.st_mtim.tv_nsec)
     }
 }

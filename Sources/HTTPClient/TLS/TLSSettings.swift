@@ -1,7 +1,7 @@
-/// Certificates of this client and of the servers that it trusts, by origin. Files are read when they are first needed,
-/// and again when they have changed.
+/// The certificates of this client and of the servers that it trusts, by origin. Files are read when they are
+/// first needed, and again when they have changed.
 package struct TLSSettings: Sendable, Equatable {
-    /// A client's certificate chain and private key, both in PEM.
+    /// The certificate chain and the private key of a client, both in PEM.
     package struct Identity: Sendable, Hashable {
         package var certificateFile: String
         package var keyFile: String
@@ -12,16 +12,16 @@ package struct TLSSettings: Sendable, Equatable {
         }
     }
 
-    /// What one origin needs.
+    /// The certificates for one origin.
     package struct Rule: Sendable, Hashable {
-        /// PEM files of certificates that are trusted besides the system's.
+        /// PEM files of trusted certificates, in addition to the system's.
         package var trustRootsFiles: [String] = []
         package var identity: Identity?
 
         package init() {}
     }
 
-    /// For origins without a rule of their own, and besides theirs.
+    /// A PEM file of trusted certificates for all origins.
     package var trustRootsFile: String?
     private var rules: [HTTPOrigin: Rule] = [:]
 
@@ -36,7 +36,7 @@ package struct TLSSettings: Sendable, Equatable {
         set { rules[origin] = newValue }
     }
 
-    /// Every file that is named.
+    /// All files that the settings name.
     package var files: Set<String> {
         var files = Set(rules.values.flatMap { $0.trustRootsFiles + [$0.identity?.certificateFile].compactMap { $0 } })
         files.formUnion(rules.values.compactMap { $0.identity?.keyFile })

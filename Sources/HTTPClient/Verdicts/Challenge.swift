@@ -1,13 +1,13 @@
 /// `WWW-Authenticate` (RFC 9110, section 11.6.1).
 enum Challenge {
-    /// The schemes that one field value names, in order: `Digest realm="a, b", Basic realm="c"` names `Digest` and `Basic`.
-    /// At most 8, each of at most 32 bytes.
+    /// The schemes of one field value, in order: `Digest` and `Basic` of
+    /// `Digest realm="a, b", Basic realm="c"`. At most 8, each of at most 32 bytes.
     static func schemes(_ value: String) -> [String] {
         var schemes: [String] = []
         for part in parts(value) where schemes.count < 8 {
             let words = part.split(separator: UInt8(ascii: " "), maxSplits: 1)
             guard let first = words.first, !first.isEmpty, first.count <= 32, first.allSatisfy(\.isTokenCharacter),
-                // `name=value` goes on with the scheme before; `name =value` is as old as it is rare.
+                // `name=value` is a parameter of the previous scheme. So is `name =value`, an old and rare form.
                 !(words.count > 1 && words[1].first == UInt8(ascii: "="))
             else { continue }
             schemes.append(String(decoding: first, as: UTF8.self))
@@ -15,7 +15,7 @@ enum Challenge {
         return schemes
     }
 
-    /// What stands between commas that are not in quotes.
+    /// The parts between commas that are outside quotes.
     private static func parts(_ value: String) -> [ArraySlice<UInt8>] {
         let bytes = Array(value.utf8)
         var parts: [ArraySlice<UInt8>] = []

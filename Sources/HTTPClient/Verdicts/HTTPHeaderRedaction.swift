@@ -1,10 +1,10 @@
 package import Commands
 
-/// Keeps secrets out of everything that prints headers or payloads.
+/// Removes secrets from headers, URLs and payloads that are displayed.
 package enum HTTPHeaderRedaction {
     package static let replacement = "[redacted]"
 
-    /// Whether the values of this header are secrets: by its name, and rather one too many.
+    /// Whether the values of a header are secrets, by its name. In doubt they are.
     package static func isSecret(_ name: some StringProtocol) -> Bool {
         let name = name.lowercased()
         switch name {
@@ -15,12 +15,13 @@ package enum HTTPHeaderRedaction {
         }
     }
 
-    /// The value as it may be shown.
+    /// The value to display.
     package static func shown(_ value: String, of name: some StringProtocol) -> String {
         isSecret(name) ? replacement : value
     }
 
-    /// A payload as it may be shown: secret headers are replaced, and the values in a URL's query, which often sign it.
+    /// A payload to display: without the values of secret headers and of the URL's query, which often
+    /// contains a signature.
     package static func shown(_ payload: JSONValue) -> JSONValue {
         guard let members = payload.members else { return payload }
         return .object(
@@ -34,8 +35,8 @@ package enum HTTPHeaderRedaction {
             })
     }
 
-    /// A result as it may be shown: secret headers are replaced, and the values in the queries of the URLs that an answer
-    /// names, which often sign them.
+    /// A result to display: without the values of secret headers and of the queries in URLs of the response,
+    /// which often contain signatures.
     package static func shown(result: JSONValue) -> JSONValue {
         guard let members = result.members else { return result }
         return .object(
@@ -54,8 +55,9 @@ package enum HTTPHeaderRedaction {
         }
     }
 
-    /// What may be shown of a text that should be a header and is none: what stands before its first space or colon, for
-    /// the rest may be a secret. Nil where there is nothing before it, or neither of them.
+    /// The start of a malformed header that may be displayed: the part before its first space or colon. The
+    /// rest may be a secret.
+    /// - Returns: nil where that part is empty, or the text has neither a space nor a colon.
     package static func start(ofMalformed text: String) -> String? {
         guard let end = text.unicodeScalars.firstIndex(where: { $0.properties.isWhitespace || $0 == ":" }),
             end > text.startIndex
@@ -65,8 +67,8 @@ package enum HTTPHeaderRedaction {
         return String(text[..<end].prefix(80))
     }
 
-    /// A URL as it may be shown: `?signature=…` becomes `?signature=[redacted]` and `?token` becomes `?[redacted]`, in a
-    /// fragment as well.
+    /// A URL to display: `?signature=…` becomes `?signature=[redacted]` and `?token` becomes `?[redacted]`.
+    /// The same applies to a fragment.
     package static func shown(url: String) -> String {
         guard let mark = url.unicodeScalars.firstIndex(where: { $0 == "?" || $0 == "#" }) else { return url }
         let fields = url[url.index(after: mark)...].split(separator: "&", omittingEmptySubsequences: false)
@@ -74,7 +76,8 @@ package enum HTTPHeaderRedaction {
         return url[...mark] + redacted.joined(separator: "&")
     }
 
-    /// `name=value`; without a name or a value it may be a token, whose padding is no value, and is not shown at all.
+    /// Redacts the value of `name=value`. A field without a name or a value may be a token, whose padding is
+    /// not a value, so it is redacted as a whole.
     private static func shown(field: Substring) -> String {
         guard let mark = field.firstIndex(of: "="), !field[..<mark].contains("#"),
             field[mark...].contains(where: { $0 != "=" })

@@ -1,9 +1,9 @@
-/// Which header fields a producer may set (RFC 9110, section 5).
+/// The header fields that a producer may set (RFC 9110, section 5).
 package enum HTTPHeaderRules {
-    /// Why this field cannot be sent, in a sentence; nil where it can.
+    /// - Returns: why this field cannot be set, in a sentence; nil where it can.
     package static func objection(to name: String, value: String) -> String? {
         guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else {
-            return "“\(name.prefix(80))” is no header name: only letters, digits and !#$%&'*+-.^_`|~ may stand in one"
+            return "“\(name.prefix(80))” is not a header name; use letters, digits and !#$%&'*+-.^_`|~ only"
         }
         guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
             return "the value of the header “\(name)” has a line break or another control character in it"

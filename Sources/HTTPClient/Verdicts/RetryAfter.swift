@@ -2,20 +2,21 @@ package import Commands
 
 /// `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date in one of three forms.
 package enum RetryAfter {
-    /// Nobody can park a command for longer than a day.
-    static let longest: Duration = .seconds(86_400)
+    /// The maximum delay that a server can impose.
+    static let maxDelay: Duration = .seconds(86_400)
 
-    /// How long to wait; nil for a value that cannot be read.
+    /// - Returns: how long to wait; nil for an invalid value.
     package static func duration(_ value: String, now: Timestamp) -> Duration? {
         let text = value.split(separator: " ").joined(separator: " ")
         if !text.isEmpty, text.utf8.allSatisfy(\.isDigit) {
-            return Int64(text).map { .seconds(min($0, 86_400)) } ?? longest
+            return Int64(text).map { .seconds(min($0, 86_400)) } ?? maxDelay
         }
         guard let date = date(text) else { return nil }
-        return min(max(date - now, .zero), longest)
+        return min(max(date - now, .zero), maxDelay)
     }
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994` (section 5.6.7).
+    /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov 6 08:49:37 1994`
+    /// (section 5.6.7).
     package static func date(_ text: String) -> Timestamp? {
         let words = text.split { $0 == " " || $0 == "," || $0 == "-" }.map(String.init)
         guard words.count >= 5 else { return nil }

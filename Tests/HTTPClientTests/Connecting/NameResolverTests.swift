@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPClient
 
 @Suite struct NameResolverTests {
-    /// A resolver that answers for `good` at once, and for others when it is told to.
+    /// A resolver that answers `good` at once, and other names when it is opened.
     private final class Source: Sendable {
         private let state = Mutex([String: Int]())
         private let gate = DispatchSemaphore(value: 0)
@@ -28,7 +28,7 @@ import Testing
         func open() { gate.signal() }
     }
 
-    @Test func `a name is found beside 200 whose look-up hangs`() async throws {
+    @Test func `a name is resolved while 200 other look-ups hang`() async throws {
         let source = Source()
         let resolver = NameResolver(threads: BlockingThreads(maxThreads: 256), lookUp: source.lookUp)
         let loop = MultiThreadedEventLoopGroup.singleton.next()
@@ -40,7 +40,7 @@ import Testing
         for future in dead { await #expect(throws: HTTPError.self) { try await future.get() } }
     }
 
-    @Test func `one look-up serves every request for a name, and its failure those that follow at once`() async throws {
+    @Test func `one look-up serves all requests for a name, and its failure the next ones`() async throws {
         let source = Source()
         let resolver = NameResolver(threads: BlockingThreads(maxThreads: 4), lookUp: source.lookUp)
         let loop = MultiThreadedEventLoopGroup.singleton.next()
@@ -53,7 +53,7 @@ import Testing
         #expect(source.asked("dead") == 1)
     }
 
-    @Test func `more look-ups than threads wait for their turn`() async throws {
+    @Test func `look-ups beyond the number of threads wait`() async throws {
         let source = Source()
         let resolver = NameResolver(threads: BlockingThreads(maxThreads: 2), lookUp: source.lookUp)
         let loop = MultiThreadedEventLoopGroup.singleton.next()

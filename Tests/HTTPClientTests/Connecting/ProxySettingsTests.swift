@@ -13,7 +13,7 @@ import Testing
     @Test(
         arguments: [
             (["http_proxy": "p:1"], "http://p:1", nil),
-            // A CGI program's client could set this one by a header field “Proxy” (httpoxy, CVE-2016-5385).
+            // The client of a CGI program could set this one by a header field “Proxy” (httpoxy, CVE-2016-5385).
             (["HTTP_PROXY": "p:1"], nil, nil),
             (["https_proxy": "p:1"], nil, "http://p:1"),
             (["HTTPS_PROXY": "http://p:1/"], nil, "http://p:1"),

@@ -16,7 +16,7 @@ import Testing
         ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 413 No\r\n", 413, true), ("HTTP/1.1 20", nil, true),
         ("HTTP/2 200\r\n\r\n", nil, false), ("HTTP/1.1 2x0 OK\r\n\r\n", nil, false), ("220 mail\r\n\r\n", nil, false),
     ])
-    func `a head's status is known however its bytes arrive`(_ text: String, _ status: Int?, _ isInHead: Bool) {
+    func `the status of a head is known however its bytes arrive`(_ text: String, _ status: Int?, _ isInHead: Bool) {
         let bytes = Array(text.utf8)
         for split in 0...bytes.count {
             let (isFine, scanner) = scan([Array(bytes[..<split]), Array(bytes[split...])])

@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPClient
 
 @Suite struct ScavengerWindowTests {
-    /// A link whose round trip grows with what is under way.
+    /// A link whose round trip grows with the bytes in flight.
     private func settle(_ window: inout ScavengerWindow, rate: Double, flows: Int, ticks: Int) -> Int64 {
         var queue: Int64 = 0
         for _ in 0..<ticks {
@@ -17,14 +17,14 @@ import Testing
         return queue
     }
 
-    @Test func `keeps the queue of a slow link near the target, within two seconds`() {
+    @Test func `the queue of a slow link is near the target within two seconds`() {
         var window = ScavengerWindow()
         let queue = settle(&window, rate: 250_000, flows: 1, ticks: 8)
         #expect(queue <= 2 * ScavengerWindow.target, "\(queue)")
         #expect(queue > 0, "the link is full")
     }
 
-    @Test func `opens within two seconds when the link is fast again`() {
+    @Test func `the window grows within two seconds when the link is fast again`() {
         var window = ScavengerWindow()
         _ = settle(&window, rate: 250_000, flows: 4, ticks: 20)
         #expect((window.bytes ?? 0) < 20_000)
@@ -32,7 +32,7 @@ import Testing
         #expect((window.bytes ?? 0) > 100_000)
     }
 
-    @Test func `leaves a link without a queue to the kernel, and does nothing without a measure`() {
+    @Test func `a link without a queue or a measurement is left to the kernel`() {
         var window = ScavengerWindow()
         for _ in 0..<100 {
             let changed = window.update(roundTrip: 110_000, minRoundTrip: 60_000, unacknowledged: 150_000)
@@ -42,7 +42,7 @@ import Testing
         #expect(!changed && window.bytes == nil)
     }
 
-    @Test func `the least round trip is remembered for its address, and forgotten within ten minutes`() throws {
+    @Test func `the minimum round trip is remembered by address and forgotten within ten minutes`() throws {
         var minBytes = MinimumRoundTrips()
         let (a, b) = (
             try SocketAddress(ipAddress: "10.0.0.1", port: 1), try SocketAddress(ipAddress: "10.0.0.2", port: 1)
@@ -65,7 +65,7 @@ import Testing
         #expect(Int64(bytes) * roundTrip / 100_000 > minBytes, "as long as the least round trip, the link is full")
     }
 
-    @Test func `what a spike has taken comes back on a path that is never quite still`() {
+    @Test func `the window grows back after a spike on a path with jitter`() {
         var window = ScavengerWindow()
         for _ in 0..<6 { _ = window.update(roundTrip: 100_000, minRoundTrip: 20_000, unacknowledged: 50_000) }
         #expect((window.bytes ?? 0) < 10_000)
@@ -73,7 +73,7 @@ import Testing
         #expect(window.bytes == ScavengerWindow.maxBytes)
     }
 
-    @Test func `never takes everything`() {
+    @Test func `the window never falls below its minimum`() {
         var window = ScavengerWindow()
         for _ in 0..<100 { _ = window.update(roundTrip: 5_000_000, minRoundTrip: 50_000, unacknowledged: 9_000) }
         #expect(window.bytes == ScavengerWindow.minBytes)

@@ -21,7 +21,7 @@ import Testing
         return try CredentialStore(reading: &reader)
     }
 
-    @Test func `shows a bearer token, a user, or a header of its own`() throws {
+    @Test func `a credential is a bearer token, a user with password, or a header`() throws {
         try withSecret("open sesame\n") { (file) throws in
             let bearer = try Credential.bearer(.file(file)).header()
             #expect(bearer == ("Authorization", "Bearer open sesame"))
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `reads the file anew for every use`() throws {
+    @Test func `a credential file is read for every use`() throws {
         try withSecret("old") { (file) throws in
             let credential = Credential.bearer(.file(file))
             #expect(try credential.header().value == "Bearer old")
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [mode_t(0o640), 0o604, 0o660, 0o644])
-    func `refuses a file that others may read`(_ mode: mode_t) throws {
+    func `a secret file that others may read is refused`(_ mode: mode_t) throws {
         try withSecret("hush") { (file) throws in
             chmod(file, mode)
             let error = #expect(throws: SecretError.self) { try Secret.file(file).read() }
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: ["", "\n", "two\nlines", "zero\u{0}byte", String(repeating: "x", count: 20_000)])
-    func `refuses what is no secret, without quoting it`(_ text: String) throws {
+    func `an invalid secret is refused and not quoted`(_ text: String) throws {
         try withSecret(text) { (file) throws in
             let error = try #require(#expect(throws: SecretError.self) { try Secret.file(file).read() })
             #expect(error.description.contains(file))
@@ -60,12 +60,12 @@ import Testing
         }
     }
 
-    @Test func `says which file or variable is missing`() {
+    @Test func `a missing secret file or variable is an error`() {
         #expect(throws: SecretError.self) { try Secret.file("/nonexistent/token").read() }
         #expect(throws: SecretError.self) { try Secret.environment("SLUICE_TEST_NO_SUCH_VARIABLE").read() }
     }
 
-    @Test func `is matched by exact origin`() throws {
+    @Test func `a credential is matched by exact origin`() throws {
         let store = try store([
             "credentials": .init(.stringArray(["media"]), isSecret: false),
             "credential.media.origin": "https://media.example.com", "credential.media.bearerFile": "/run/token",
@@ -79,7 +79,7 @@ import Testing
         #expect(!has("https://evil.org/?https://media.example.com"))
     }
 
-    @Test func `reads every kind from the configuration`() throws {
+    @Test func `all kinds of credentials are read from the configuration`() throws {
         let store = try store([
             "credentials": .init(.stringArray(["a", "b", "c"]), isSecret: false),
             "credential.a.origin": "https://a", "credential.a.bearerEnvironment": "TOKEN",
@@ -104,7 +104,7 @@ import Testing
         ["origin": "https://h", "headerName": "Host", "headerValueFile": "/v"],
         ["origin": "file:///", "bearerFile": "/t"],
     ])
-    func `names the key that is wrong`(_ section: [String: String]) throws {
+    func `an invalid credential is reported by its key`(_ section: [String: String]) throws {
         var values: [AbsoluteConfigKey: ConfigValue] = ["credentials": .init(.stringArray(["x"]), isSecret: false)]
         for (key, value) in section {
             values[AbsoluteConfigKey(["credential", "x", key])] = .init(.string(value), isSecret: false)
@@ -113,7 +113,7 @@ import Testing
         #expect(error?.key.hasPrefix("credential.x") == true)
     }
 
-    @Test func `tells which variables are secrets, and never quotes what may be one`() throws {
+    @Test func `variables with secrets are listed, and an error never quotes a secret`() throws {
         let names = ConfigValue(.stringArray(["a"]), isSecret: false)
         let store = try store([
             "credentials": names, "credential.a.origin": "https://h",
@@ -129,7 +129,7 @@ import Testing
         #expect(error?.description.contains("hush") == false)
     }
 
-    @Test func `takes a list of names, and not a name`() throws {
+    @Test func `the setting credentials is a list`() throws {
         let values: [AbsoluteConfigKey: ConfigValue] = [
             "credentials": "media", "credential.media.origin": "https://h", "credential.media.bearerFile": "/t",
         ]

@@ -7,66 +7,6 @@ import Testing
 
 @testable import HTTPClient
 
-/// Sends a body of so many bytes and collects what comes.
-final class TestExchange: HTTPExchange, Sendable {
-    struct Seen {
-        var interim: [UInt] = []
-        var status: UInt?
-        var body = 0
-        var end: HTTPExchangeEnd?
-        var http: NIOLoopBound<HTTPConnection>?
-        var bodyBegan: NIODeadline?
-        /// Whether the peer's window was closed, at each measurement.
-        var closedWindows: [Bool] = []
-    }
-
-    let seen = Mutex(Seen())
-    private let size: Int
-    private let decision: @Sendable (Int) -> ReadDecision
-
-    /// - Parameter decision: on reading on, after so many bytes.
-    init(size: Int = 0, decision: @escaping @Sendable (Int) -> ReadDecision = { _ in .more }) {
-        self.size = size
-        self.decision = decision
-    }
-
-    var isHeldBack: Bool { false }
-    var isLowPriority: Bool { false }
-    var isRepeatable: Bool { true }
-
-    func began(on connection: HTTPConnection) {
-        let bound = NIOLoopBound(connection, eventLoop: connection.context!.eventLoop)
-        seen.withLock { $0.http = bound }
-    }
-
-    func writeBody() {
-        let http: NIOLoopBound<HTTPConnection>? = seen.withLock { seen in
-            guard seen.bodyBegan == nil else { return nil }
-            seen.bodyBegan = .now()
-            return seen.http
-        }
-        guard let http else { return }
-        http.value.write(ByteBuffer(repeating: 0x61, count: size))
-        http.value.endBody()
-    }
-
-    func received(interim head: HTTPResponseHead) { seen.withLock { $0.interim.append(head.status.code) } }
-    func received(head: HTTPResponseHead) { seen.withLock { $0.status = head.status.code } }
-
-    func received(body bytes: ByteBuffer) -> ReadDecision {
-        decision(
-            seen.withLock { seen in
-                seen.body += bytes.readableBytes
-                return seen.body
-            })
-    }
-
-    func measured(_ now: TCPInfo, since before: TCPInfo) {
-        seen.withLock { $0.closedWindows.append(now.isWindowClosed(since: before)) }
-    }
-    func ended(_ end: HTTPExchangeEnd) { seen.withLock { $0.end = end } }
-}
-
 @Suite struct HTTPClientTests {
     private func run(
         _ client: HTTPClient, _ exchange: TestExchange, _ method: HTTPMethod = .PUT, to origin: HTTPOrigin,
@@ -96,7 +36,7 @@ final class TestExchange: HTTPExchange, Sendable {
         let exchange = TestExchange(size: size)
         let request = HTTPRequest(.PUT, origin(server.port), target: "/", headers: [:], bodyLength: Int64(size))
         client.call(request, exchange).start()
-        // Also a second later: the peer's host answers the probes of its window.
+        // More than a second of measurements: the peer's host answers the probes of its window.
         try await until("a window that stays closed") {
             exchange.seen.withLock { $0.closedWindows.suffix(6) == [true, true, true, true, true, true] }
         }
@@ -153,7 +93,7 @@ final class TestExchange: HTTPExchange, Sendable {
         await server.stop()
     }
 
-    @Test func `a body waits for 100, and at most a second for a server that does not know it`() async throws {
+    @Test func `a body waits for 100 Continue, at most a second`() async throws {
         let server = try await RawServer { connection in
             let head = connection.readHead()
             #expect(head.contains("Expect: 100-continue"))
@@ -178,7 +118,7 @@ final class TestExchange: HTTPExchange, Sendable {
         await server.stop()
     }
 
-    @Test func `a body that is refused before it is sent is never sent`() async throws {
+    @Test func `a body that is refused before it was sent is never sent`() async throws {
         let server = try await RawServer { connection in
             _ = connection.readHead()
             connection.write("HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
@@ -220,7 +160,7 @@ final class TestExchange: HTTPExchange, Sendable {
         }
         let client = HTTPClient(configuration: HTTPClientConfiguration())
         try await run(client, TestExchange(), .GET, to: origin(server.port), "/")
-        // Well before the minute after which the client would close it by itself.
+        // Well before the minute after which the client closes it anyway.
         if expires { try await until("its close", within: .seconds(20)) { server.openConnections == 0 } }
         try await run(client, TestExchange(), .GET, to: origin(server.port), "/")
         #expect(server.connections == (expires ? 2 : 1))
@@ -245,7 +185,7 @@ final class TestExchange: HTTPExchange, Sendable {
         await server.stop()
     }
 
-    @Test func `requests beyond the limit of connections wait for one`() async throws {
+    @Test func `requests beyond the limit of connections wait`() async throws {
         let server = try await RawServer { connection in
             var count = 0
             while !connection.readHead().isEmpty {

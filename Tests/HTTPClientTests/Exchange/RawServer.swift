@@ -3,15 +3,15 @@ import Host
 import Synchronization
 import TestSupport
 
-/// A server on a free port of 127.0.0.1 that runs a closure for each connection, on a thread of its own, with blocking
-/// calls: what it does is written down in the order in which it happens.
+/// A server on a free port of 127.0.0.1. It runs a closure for each connection, on a thread of its own, with
+/// blocking calls, so that a test states the steps in their order.
 final class RawServer: Sendable {
-    /// One connection. Reads end, and writes fail, when it has ended.
+    /// One connection. After its end, reads return nothing and writes fail.
     struct Connection: Sendable {
         let descriptor: CInt
         let isWriting: @Sendable (Bool) -> Void
 
-        /// Up to the empty line; empty at the end of the connection.
+        /// Reads a head up to its empty line. Returns an empty text at the end of the connection.
         func readHead() -> String {
             var bytes: [UInt8] = []
             while !bytes.suffix(4).elementsEqual([0x0D, 0x0A, 0x0D, 0x0A]) {
@@ -22,7 +22,7 @@ final class RawServer: Sendable {
             return String(decoding: bytes, as: UTF8.self)
         }
 
-        /// - Returns: how many of that many bytes came.
+        /// - Returns: the number of bytes that arrived, at most `count`.
         func read(_ count: Int) -> Int {
             var buffer = [UInt8](repeating: 0, count: 1 << 16)
             var done = 0
@@ -108,15 +108,15 @@ final class RawServer: Sendable {
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
-    /// One write has not returned for 300 ms.
+    /// Whether a write has been blocked for 300 ms.
     var isBlockedInWrite: Bool {
         state.withLock { $0.writingSince.map { Self.now - $0 > 300_000_000 } ?? false }
     }
 
-    /// Connections that were accepted so far.
+    /// The number of accepted connections.
     var connections: Int { state.withLock { $0.descriptors.count } }
 
-    /// Those of them that have not ended.
+    /// The number of open connections.
     var openConnections: Int { state.withLock { $0.running } }
 
     func stop() async {

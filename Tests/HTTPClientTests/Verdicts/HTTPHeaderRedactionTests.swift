@@ -6,16 +6,16 @@ import Testing
     @Test(arguments: [
         "Authorization", "proxy-authorization", "Cookie", "X-Api-Key", "X-Auth-Token", "X-Amz-Security-Token",
     ])
-    func `hides secrets`(_ name: String) {
+    func `values of secret headers are redacted`(_ name: String) {
         #expect(HTTPHeaderRedaction.shown("hush", of: name) == "[redacted]")
     }
 
     @Test(arguments: ["Content-Type", "Idempotency-Key", "ETag", "X-Tag"])
-    func `shows everything else`(_ name: String) {
+    func `values of other headers are not redacted`(_ name: String) {
         #expect(HTTPHeaderRedaction.shown("plain", of: name) == "plain")
     }
 
-    @Test func `hides secrets in a payload`() {
+    @Test func `a displayed payload has no secrets`() {
         let payload: JSONValue = [
             "file": "/a", "to": "https://h/x?X-Signature=hush&part=hush",
             "headers": ["Authorization": "Bearer hush", "X-Tag": "plain"],
@@ -33,11 +33,11 @@ import Testing
         ("/x?hush=", "/x?[redacted]"), ("/x?a==hush", "/x?a=[redacted]"), ("/x#hush", "/x#[redacted]"),
         ("/x?hush#a=hush", "/x?[redacted]"),
     ])
-    func `hides the values in a URL's query, and what may be a token`(_ url: String, _ shown: String) {
+    func `the values in a URL's query and possible tokens are redacted`(_ url: String, _ shown: String) {
         #expect(HTTPHeaderRedaction.shown(url: url) == shown)
     }
 
-    @Test func `hides the signatures of the URLs in a result`() {
+    @Test func `a displayed result has no signatures of URLs`() {
         let result: JSONValue = [
             "status": 201,
             "headers": [
@@ -51,7 +51,7 @@ import Testing
         #expect(shown["headers"]?["location"]?.string == "https://h/x?X-Signature=[redacted]&part=[redacted]")
         for name in ["status", "body", "sourceRemoved"] { #expect(shown[name] == result[name]) }
         #expect(shown["headers"]?["etag"] == result["headers"]?["etag"])
-        // What another operation leaves may be anything.
+        // The result of another operation may be any value.
         for other in ["text", 1, ["headers": "none"], [:]] as [JSONValue] {
             #expect(HTTPHeaderRedaction.shown(result: other) == other)
         }
@@ -62,7 +62,7 @@ import Testing
             ("Authorization Bearer hush", "Authorization"), ("Authorization Bearer hush:hush", "Authorization"),
             ("X-Api-Key\thush", "X-Api-Key"), ("hush", nil), (":hush", nil), (" hush", nil), ("", nil),
         ] as [(String, String?)])
-    func `names no more of a malformed header than its start`(_ text: String, _ start: String?) {
+    func `only the start of a malformed header is displayed`(_ text: String, _ start: String?) {
         #expect(HTTPHeaderRedaction.start(ofMalformed: text) == start)
     }
 }

@@ -68,7 +68,7 @@ import Work
         _ size: Int
     ) async throws {
         var configuration = HTTPConfiguration()
-        configuration.client.silence = .milliseconds(300)
+        configuration.client.silenceTimeout = .milliseconds(300)
         configuration.responseTimeout = .milliseconds(1500)
         try await withReceiver(idleTimeout: .milliseconds(1500), configuration: configuration) { receiver, harness in
             receiver.on("/late", .hang(.body))

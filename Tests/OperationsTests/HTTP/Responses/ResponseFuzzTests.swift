@@ -60,7 +60,7 @@ import Work
         var random = SeededRandom.announced("responses at random")
         let answers = (0..<Self.exchanges).map { _ in RandomAnswer(using: &random) }
         var configuration = HTTPConfiguration()
-        configuration.client.silence = .milliseconds(150)
+        configuration.client.silenceTimeout = .milliseconds(150)
         configuration.responseTimeout = .milliseconds(150)
         try await withServer("", idleTimeout: .milliseconds(150), configuration: configuration) { server, harness in
             for (number, answer) in answers.enumerated() { server.on("/\(number)", answer.behaviour) }
