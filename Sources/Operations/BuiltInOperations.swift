@@ -1,14 +1,14 @@
 internal import Settings
 package import Work
 
-/// The operations that come with Sluice.
+/// The operations that Sluice includes.
 package enum BuiltInOperations {
-    /// For a worker, and for whoever checks payloads. Costs next to nothing until the first upload: threads, client and
-    /// certificates come with it.
+    /// The registry for workers and for programs that check payloads. Threads, HTTP client and certificates
+    /// are created with the first upload, so the registry itself costs almost nothing.
     ///
     /// - Parameters:
-    ///   - own: operations of another program; one of a built-in type stands in for it.
-    ///   - submission: what checks of uploads are told of the process that submits.
+    ///   - own: operations of another program. They replace built-in ones of the same type.
+    ///   - submission: how the process that checks uploads submits them.
     package static func registry(
         _ configuration: OperationsConfiguration = OperationsConfiguration(), and own: [any CommandOperation] = [],
         submission: UploadOperation.Submission = UploadOperation.Submission()

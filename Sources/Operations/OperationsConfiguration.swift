@@ -1,7 +1,7 @@
 package import HTTPClient
 package import Settings
 
-/// What `sluice.yaml` says to the built-in operations.
+/// The settings of the built-in operations in `sluice.yaml`.
 package struct OperationsConfiguration: Sendable {
     package var http = HTTPConfiguration()
     package var credentials = CredentialStore()
@@ -10,7 +10,8 @@ package struct OperationsConfiguration: Sendable {
     package init() {}
 
     /// Reads the section `upload` (``HTTPConfiguration/init(reading:)``), the credentials
-    /// (``CredentialStore/init(reading:)``) and what destinations understand (``ResumeRules/init(reading:)``).
+    /// (``CredentialStore/init(reading:)``) and the resume rules of destinations
+    /// (``ResumeRules/init(reading:)``).
     /// - Throws: ``SettingsError`` naming the key.
     package init(reading reader: inout SettingsReader) throws(SettingsError) {
         http = try HTTPConfiguration(reading: &reader)

@@ -13,13 +13,13 @@ import Work
         return try OperationsConfiguration(reading: &reader)
     }
 
-    @Test func `has the documented defaults`() throws {
+    @Test func `the configuration has the documented defaults`() throws {
         let configuration = try read([:])
         #expect(configuration.http.client.connectTimeout == .seconds(10))
         #expect(configuration.http.client.idleTimeout == .seconds(30))
     }
 
-    @Test func `reads time-outs in seconds`() throws {
+    @Test func `timeouts are read in seconds`() throws {
         let configuration = try read(["upload.connectTimeout": "2.5"])
         #expect(configuration.http.client.connectTimeout == .milliseconds(2500))
     }
@@ -29,14 +29,14 @@ import Work
         ("upload.idleTimeout", ""), ("upload.connectTimeout", "1e6"), ("upload.connectionsPerHost", "0"),
         ("upload.connectionsPerHost", "many"),
     ])
-    func `what makes no sense is refused by its key`(_ key: String, _ value: String) throws {
+    func `an invalid setting is refused by its key`(_ key: String, _ value: String) throws {
         let path = AbsoluteConfigKey(key.split(separator: ".").map(String.init))
         let error = #expect(throws: SettingsError.self) { try read([path: .init(.string(value), isSecret: false)]) }
         #expect(error?.key == key)
     }
 
-    @Test func `refuses certificates that are not there`() throws {
-        // By whoever uploads: others may not be permitted to look.
+    @Test func `a missing certificate file is refused`() throws {
+        // Only processes that upload check this, because other users may not be permitted to read the files.
         let configuration = try read(["upload.trustRootsFile": "/nonexistent.pem"])
         let error = #expect(throws: SettingsError.self) { try configuration.http.checkFiles() }
         #expect(error?.key == "upload.trustRootsFile")
@@ -46,8 +46,8 @@ import Work
         let directory = try TemporaryDirectory("configuration")
         defer { directory.remove() }
         let file = try directory.file("sluice.yaml", Array(yaml.utf8))
-        let place = ConfigReader(provider: InMemoryProvider(values: ["filePath": .init(stringLiteral: file)]))
-        var reader = SettingsReader(ConfigReader(provider: try await FileProvider<YAMLSnapshot>(config: place)))
+        let location = ConfigReader(provider: InMemoryProvider(values: ["filePath": .init(stringLiteral: file)]))
+        var reader = SettingsReader(ConfigReader(provider: try await FileProvider<YAMLSnapshot>(config: location)))
         return try OperationsConfiguration(reading: &reader)
     }
 
@@ -58,13 +58,13 @@ import Work
         }
     }
 
-    @Test func `has an example that says the defaults`() async throws {
+    @Test func `the example configuration has the defaults`() async throws {
         let configuration = try await read(yaml: try example)
         #expect(String(describing: configuration) == String(describing: OperationsConfiguration()))
     }
 
-    @Test func `has an example whose comments can be used`() async throws {
-        // A comment that is no sentence: nothing or two spaces behind the mark.
+    @Test func `the commented settings of the example configuration are valid`() async throws {
+        // Settings stand in comments without a space, or with two, after the mark. Sentences have one.
         let lines = try example.split(separator: "\n").map { line in
             line.hasPrefix("# ") && !line.hasPrefix("#  ") ? "" : line.hasPrefix("#") ? line.dropFirst() : line
         }
@@ -81,7 +81,7 @@ import Work
                 == .header(name: "X-Api-Key", value: .file("/etc/sluice/hook.key")))
     }
 
-    @Test func `registers noop and upload`() {
+    @Test func `noop and upload are registered`() {
         let registry = BuiltInOperations.registry()
         #expect(registry.types == ["noop", "upload"])
     }

@@ -1,47 +1,49 @@
 package import NIOCore
 package import NIOHTTP1
 
-/// What came of one HTTP request.
+/// The outcome of one HTTP request.
 package struct HTTPRecord: Sendable {
-    /// When the request began: its record is made then.
+    /// When the request began. The record is created at that time.
     package var startedAt = ContinuousClock.now
     /// The final response's head; nil where none came.
     package var head: HTTPResponseHead?
-    /// The start of its body: what the exchange keeps of it.
+    /// The start of its body, as far as the exchange stores it.
     package var body = ByteBuffer()
-    /// Bytes of body that came.
+    /// Bytes of the body that have arrived.
     package var bodyBytes = 0
-    /// More came than is wanted, and the rest was not read.
+    /// More arrived than is needed, and the rest was not read.
     package var hasEnough = false
-    /// The response ended as it should.
+    /// The response is complete.
     package var isComplete = false
     /// A byte may have left.
-    package var began = false
+    package var mayHaveSent = false
     /// The whole body was handed to the connection.
     package var sentAll = false
-    /// It went over a connection that had been used before.
+    /// The connection had carried another request before.
     package var usedKeptConnection = false
-    /// It went over a kept connection, which ended before the first byte of an answer.
+    /// The connection was a kept one and ended before the first byte of a response.
     package var keptConnectionEnded = false
-    /// The peer had acknowledged some of the body then, as far as the last look showed.
+    /// The peer had acknowledged a part of the body, as far as the last measurement shows.
     package var wasUnderWay = false
-    /// Why the request ended early, where it did.
+    /// Why the request ended early; nil where it did not.
     package var error: (any Error)?
 
     package init() {}
 
-    /// A kept connection was closed by the peer or given up, and most likely nothing of the request was seen.
-    package var metStaleConnection: Bool { lostKeptConnection && !wasUnderWay }
+    /// Whether a kept connection was closed by the peer or given up before any of the body had arrived. Most
+    /// likely the server has seen nothing of the request.
+    package var failedOnStaleConnection: Bool { lostKeptConnection && !wasUnderWay }
 
-    /// A kept connection was closed by the peer or given up, and some of the request may have been seen.
+    /// Whether a kept connection was closed by the peer or given up. The server may have seen a part of the
+    /// request.
     package var lostKeptConnection: Bool { head == nil && keptConnectionEnded && error is HTTPError }
 
-    /// The connection was gone before the first byte.
-    package var wasNeverSeen: Bool { head == nil && !began && error as? HTTPError == .closed }
+    /// Whether the connection had ended before the first byte of the request.
+    package var wasNeverSeen: Bool { head == nil && !mayHaveSent && error as? HTTPError == .closed }
 
-    /// The number of the final response; nil where none came.
+    /// The status of the final response; nil where none came.
     package var status: Int? { head.map { Int($0.status.code) } }
 
-    /// The first header of that name in the final response.
+    /// The first header field of that name in the final response.
     package func header(_ name: String) -> String? { head?.headers.first(name: name) }
 }

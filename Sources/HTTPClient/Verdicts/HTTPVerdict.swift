@@ -4,15 +4,15 @@ internal import Host
 internal import NIOCore
 internal import NIOHTTP1
 
-/// What a request's end means for its command. This is the one table of verdicts: whose fault a failure is, whether it is
-/// charged, and whether a byte may have been delivered.
+/// Decides what the outcome of a request means for its command. This table is the only one: it says whose
+/// fault a failure is, whether it is charged, and whether a byte may have been delivered.
 ///
-/// | response | fault | charged | ambiguous | then |
+/// | response | fault | charged | ambiguous | remarks |
 /// |---|---|---|---|---|
-/// | 2xx, whole body sent | success | – | – | also where the response's own body is cut or drips |
-/// | 2xx before the whole body was sent, then a cut | command | yes | yes | |
-/// | 3xx | command | yes | no | final within a host; of three commands to one place: destination, not charged |
-/// | 401 | credential | no | no | after 3 commands one probe a minute; the challenge is named |
+/// | 2xx, whole body sent | success | – | – | also where the body of the response is cut off or slow |
+/// | 2xx before the whole body was sent, then cut off | command | yes | yes | |
+/// | 3xx | command | yes | no | final within a host; of three commands to one target: destination, not charged |
+/// | 401 | credential | no | no | after 3 commands one probe a minute; the reason names the challenge |
 /// | 408, 421 | command | yes | no | first sent again over another connection |
 /// | 423, 425, 429 | command | yes | no | `Retry-After` is a lower bound; 429 also slows the destination |
 /// | other 4xx | final | – | no | with `Retry-After`: command, charged |
@@ -20,24 +20,25 @@ internal import NIOHTTP1
 /// | 503 | link | no | no | slows the destination; `Retry-After` is a lower bound |
 /// | 503 while other commands are answered | command | yes | no | the same; ``DestinationEvidence`` decides |
 /// | 507 | destination | no | no | one probe a minute |
-/// | 511 | link | no | no | not an answer of the destination: a network's login page |
+/// | 511 | link | no | no | comes from the login page of a network, not from the destination |
 /// | other 5xx | command | yes | no | |
 ///
-/// | no response | fault | charged | ambiguous once begun |
+/// | no response | fault | charged | ambiguous once sent |
 /// |---|---|---|---|
 /// | name, connect, connect timeout, TLS handshake cut | link | no | – |
 /// | certificate: dates, name, issuer; client certificate demanded; TLS 1.1 or older; proxy authentication | destination | no | – |
 /// | proxy refuses otherwise | link | no | – |
 /// | address not permitted | final | – | – |
-/// | closed or reset in mid-request | reset: command where others succeed, else link; the executor decides | by that | yes |
+/// | closed or reset during the request | reset; the executor decides: command where others succeed, else link | by that | yes |
 /// | stall, silent kept connection | link | no | yes |
-/// | no response within `responseTimeout`; a head that drips, is too large or is not HTTP | command | yes | yes |
+/// | no response within `responseTimeout`; a head that is too slow, too large or not HTTP | command | yes | yes |
 ///
-/// A request that did not begin is never ambiguous. Sources: RFC 9110, sections 9.2.2 and 15; RFC 6585; RFC 8996.
+/// A request of which no byte was sent is never ambiguous. Sources: RFC 9110, sections 9.2.2 and 15; RFC
+/// 6585; RFC 8996.
 package struct HTTPVerdict {
-    /// `PUT https://media.example.com/in/a.mp4`, for messages.
+    /// The request in messages: `PUT https://media.example.com/in/a.mp4`.
     package let request: String
-    /// `https://media.example.com:443`, for messages.
+    /// The destination in messages: `https://media.example.com:443`.
     package let destination: Destination
     package let now: Timestamp
 
@@ -50,7 +51,7 @@ package struct HTTPVerdict {
     /// - Returns: nil for success.
     package func failure(_ record: HTTPRecord) -> CommandFailure? {
         guard let head = record.head else {
-            return failure(record.error ?? HTTPError.closed, began: record.began)
+            return failure(record.error ?? HTTPError.closed, mayHaveSent: record.mayHaveSent)
         }
         if (200..<300).contains(head.status.code), !record.sentAll {
             return CommandFailure(
@@ -108,13 +109,13 @@ package struct HTTPVerdict {
             : "\(asked), which Sluice does not speak; give it a bearer token, basic authentication or a header of its own"
     }
 
-    /// `: “Disk full”`; empty where there is no text.
+    /// The body as `: “Disk full”`; empty where there is no text.
     private static func quoted(_ body: ByteBuffer) -> String {
         let text = printable(String(buffer: body), limit: 200)
         return text.isEmpty ? "" : ": “\(text)”"
     }
 
-    /// One line without control characters.
+    /// The text in one line, without control characters.
     private static func printable(_ text: String, limit: Int) -> String {
         var line = ""
         for scalar in text.unicodeScalars.prefix(limit * 4) {
@@ -127,18 +128,18 @@ package struct HTTPVerdict {
 
     // MARK: Errors
 
-    private func failure(_ error: any Error, began: Bool) -> CommandFailure {
+    private func failure(_ error: any Error, mayHaveSent: Bool) -> CommandFailure {
         switch error {
         case let failure as CommandFailure:
             var failure = failure
-            failure.ambiguous = failure.ambiguous || began
+            failure.ambiguous = failure.ambiguous || mayHaveSent
             return failure
-        case let error as HTTPError: return failure(error, began: began)
-        default: return CommandFailure(.command, reason: "\(request) failed: \(error)", ambiguous: began)
+        case let error as HTTPError: return failure(error, mayHaveSent: mayHaveSent)
+        default: return CommandFailure(.command, reason: "\(request) failed: \(error)", ambiguous: mayHaveSent)
         }
     }
 
-    private func failure(_ error: HTTPError, began: Bool) -> CommandFailure {
+    private func failure(_ error: HTTPError, mayHaveSent: Bool) -> CommandFailure {
         switch error {
         case .nameNotResolved(let host, let code):
             return link("the name \(host) cannot be resolved: \(Self.words(resolver: code))")
@@ -147,8 +148,8 @@ package struct HTTPVerdict {
         case .connectFailed(let code): return link(words(connecting: code))
         case .connectTimeout: return link("no connection to \(destination) within the connect timeout")
         case .tls(let problem):
-            var failure = failure(problem, began: began)
-            // Its certificate, or its alert, has come: the link is fine.
+            var failure = failure(problem, mayHaveSent: mayHaveSent)
+            // A certificate or an alert has arrived, so the link works.
             failure.isAnswer = failure.fault == .destination
             return failure
         case .proxyRefused(407):
@@ -159,30 +160,30 @@ package struct HTTPVerdict {
         case .proxyRefused(let status):
             return link(
                 "the proxy opens no tunnel to \(destination): \(status.map { "it answered \($0)" } ?? "no answer")")
-        case .closed where !began: return link("\(destination) closed the connection at once")
+        case .closed where !mayHaveSent: return link("\(destination) closed the connection at once")
         case .closed:
             return CommandFailure(
                 .reset, reason: "\(destination) closed the connection before it answered \(request)", ambiguous: true)
-        case .broken(let code) where !began: return link(words(connecting: code))
+        case .broken(let code) where !mayHaveSent: return link(words(connecting: code))
         case .broken(let code):
             return CommandFailure(.reset, reason: "\(request) was cut off: \(SystemError(code))", ambiguous: true)
         case .stalled, .keptConnectionSilent:
             return CommandFailure(
-                .link, reason: "\(request) stalled: no byte moved either way for too long", ambiguous: began)
+                .link, reason: "\(request) stalled: no byte moved either way for too long", ambiguous: mayHaveSent)
         case .responseTimeout:
             return command(
                 "\(destination) received all of \(request) and did not answer in time; "
-                    + "upload.responseTimeout says how long to wait", began)
-        case .headTimeout: return command("the response to \(request) did not get past its head in time", began)
-        case .headTooLarge: return command("\(request) was answered with a head of more than 64 KiB", began)
+                    + "upload.responseTimeout says how long to wait", mayHaveSent)
+        case .headTimeout: return command("the response to \(request) did not get past its head in time", mayHaveSent)
+        case .headTooLarge: return command("\(request) was answered with a head of more than 64 KiB", mayHaveSent)
         case .invalidResponse(let what):
-            return command("\(request) was answered with something that is not HTTP: \(what)", began)
+            return command("\(request) was answered with something that is not HTTP: \(what)", mayHaveSent)
         case .local(let sentence): return CommandFailure(.destination, reason: "\(request) was not sent: \(sentence)")
-        case .bodyTimeout, .refusedBody, .stopped: return command("\(request) was cut short", began)
+        case .bodyTimeout, .refusedBody, .stopped: return command("\(request) was cut short", mayHaveSent)
         }
     }
 
-    private func failure(_ problem: TLSProblem, began: Bool) -> CommandFailure {
+    private func failure(_ problem: TLSProblem, mayHaveSent: Bool) -> CommandFailure {
         switch problem {
         case .certificateDates(let notBefore, let notAfter):
             let (start, end) = (Self.timestamp(notBefore), Self.timestamp(notAfter))
@@ -205,35 +206,35 @@ package struct HTTPVerdict {
         case .versionTooOld:
             return CommandFailure(
                 .destination,
-                reason: "\(destination) speaks no TLS 1.2 or newer, and older ones are not safe (RFC 8996)")
-        case .interrupted where began:
+                reason: "\(destination) does not support TLS 1.2 or newer; older versions are not secure (RFC 8996)")
+        case .interrupted where mayHaveSent:
             return CommandFailure(.reset, reason: "\(request) was cut off within TLS", ambiguous: true)
         case .interrupted: return link("\(destination) closed the connection during the TLS handshake")
-        case .other(let words) where began:
+        case .other(let words) where mayHaveSent:
             return CommandFailure(.reset, reason: "\(request) was cut off: \(words)", ambiguous: true)
         case .other(let words): return link("no TLS connection to \(destination): \(words)")
         }
     }
 
-    /// - Parameter seconds: Unix time, of any size.
+    /// - Parameter seconds: Unix time; years beyond 1 to 9999 are clamped.
     private static func timestamp(_ seconds: Int64) -> Timestamp {
         Timestamp(milliseconds: min(max(seconds, -62_135_596_800), 253_402_300_799) * 1000)
     }
 
-    /// Nothing was sent: the handshake comes before the request.
+    /// The failure of a handshake, which comes before the request: nothing was sent.
     private func untrusted(_ problem: String, _ remedy: String) -> CommandFailure {
         CommandFailure(.destination, reason: "\(destination) is not trusted: \(problem); \(remedy)")
     }
 
     private func link(_ reason: String) -> CommandFailure { CommandFailure(.link, reason: reason) }
 
-    private func command(_ reason: String, _ began: Bool) -> CommandFailure {
-        CommandFailure(.command, reason: reason, ambiguous: began)
+    private func command(_ reason: String, _ mayHaveSent: Bool) -> CommandFailure {
+        CommandFailure(.command, reason: reason, ambiguous: mayHaveSent)
     }
 
     private static func words(resolver code: Int32) -> String {
         switch code {
-        case EAI_NONAME: "it is not known"
+        case EAI_NONAME: "it is unknown"
         case EAI_AGAIN: "the resolver does not answer"
         case EAI_SYSTEM, 0: "the resolver failed"
         default: String(cString: gai_strerror(code))

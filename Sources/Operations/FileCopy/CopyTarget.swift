@@ -3,9 +3,9 @@ internal import Glibc
 internal import Host
 internal import Work
 
-/// The file that a copy makes or replaces.
+/// The file that a copy creates or replaces.
 struct CopyTarget: Sendable {
-    /// Absolute. What stands there is not a symbolic link, once ``link()`` has said so.
+    /// An absolute path, not of a symbolic link once ``following(_:)`` has resolved it.
     let path: String
 
     private static let maxLinks = 40
@@ -13,15 +13,15 @@ struct CopyTarget: Sendable {
     var directory: String { path.parentPath }
     var name: Substring { path.lastPathName }
 
-    /// Follows symbolic links, also to where nothing stands yet, so that the copy grows beside the file that it becomes and
-    /// the link stays.
-    /// - Throws: a final ``CommandFailure`` for links that lead nowhere.
+    /// Follows symbolic links, also dangling ones. So the copy grows beside the file that it becomes, and the
+    /// link stays.
+    /// - Throws: a final ``CommandFailure`` for a loop of links.
     static func following(_ path: String) async throws -> CopyTarget {
         var target = CopyTarget(path: path)
         for _ in 0...maxLinks {
             let link = target
-            // Each step in the lane of its own file system.
-            guard let next = try await BlockingIO.copies.lane(of: target.path).run({ _ in try link.link() }) else {
+            // Each step runs in the queue of its own file system.
+            guard let next = try await BlockingIO.copies.queue(of: target.path).run({ _ in try link.link() }) else {
                 return target
             }
             target = CopyTarget(path: next)
@@ -29,14 +29,14 @@ struct CopyTarget: Sendable {
         throw CommandFailure(.final, reason: "cannot follow \(path): there are more than \(maxLinks) symbolic links")
     }
 
-    /// Where the symbolic link at ``path`` leads; nil where none stands there. Blocks.
+    /// The target of the symbolic link at ``path``; nil where it is not a link. Blocks.
     private func link() throws(CommandFailure) -> String? {
         let bytes = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer -> [UInt8]? in
             guard let start = buffer.baseAddress else { return nil }
             let count = readlink(path, start, buffer.count)
             return count >= 0 ? buffer[..<count].map { UInt8(bitPattern: $0) } : nil
         }
-        // What cannot be looked at for another reason shows when the copy begins.
+        // Other errors come up again when the copy begins.
         guard let bytes else { return nil }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw CommandFailure(
@@ -46,8 +46,8 @@ struct CopyTarget: Sendable {
         return text.beginsWithBytes(of: "/") ? text : "\(directory)/\(text)"
     }
 
-    /// Refuses what a copy must not replace. Blocks.
-    /// - Throws: a final ``CommandFailure`` where something other than a regular file stands there.
+    /// Checks that a copy may replace the target. Blocks.
+    /// - Throws: a final ``CommandFailure`` where the target exists and is not a regular file.
     func requireReplaceable() throws(CommandFailure) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
@@ -65,7 +65,7 @@ struct CopyTarget: Sendable {
         throw CommandFailure(.final, reason: "\(path) is \(kind); only a regular file is replaced")
     }
 
-    /// As ``requireReplaceable()``, and refuses the source itself.
+    /// As ``requireReplaceable()``. The target must not be the source either.
     func check(for source: SourceFile) throws(CommandFailure) {
         try requireReplaceable()
         var status = stat()
@@ -73,10 +73,11 @@ struct CopyTarget: Sendable {
         throw CommandFailure(.final, reason: "\(source.path) and \(path) are the same file")
     }
 
-    /// `.<name>.<id>.<claim>.part`, beside the target; of a long name only the start, since a name may have 255 bytes.
+    /// `.<name>.<id>.<claim>.part` in the directory of the target. A long name is cut, since a name may have
+    /// 255 bytes.
     func temporaryPath(_ id: CommandID, claim: Int) -> String {
         var start = name.utf8.prefix(150)
-        // Not in the middle of a character's bytes.
+        // Do not cut a character in the middle of its bytes.
         while String(start) == nil { start.removeLast() }
         let file = ".\(String(start) ?? "").\(id).\(claim).part"
         return directory == "/" ? "/\(file)" : "\(directory)/\(file)"

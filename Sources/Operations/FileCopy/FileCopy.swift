@@ -4,26 +4,26 @@ internal import Glibc
 internal import Host
 internal import Work
 
-/// An upload to a `file:` URL: the copy grows under a temporary name beside its target and replaces it in one step, so that
-/// half a file is never seen. Names of temporary files carry the claim, so executions of one command never meet. Holes of the
-/// source are holes of the copy.
+/// An upload to a `file:` URL. The copy grows under a temporary name beside its target and replaces the
+/// target in one step, so that a partial file is never visible. Names of temporary files contain the claim,
+/// so executions of one command never use the same file. Holes of the source are holes of the copy.
 ///
-/// A copy of more than 16 MiB that is released, or dies with its worker, leaves its temporary file to the next execution,
-/// which gives it its own name first. What was written can be trusted for as long as the machine runs, and after a loss of
-/// power as far as it was synced, which the store knows (``UploadCheckpoint``). A copy that fails, or is cancelled while it runs,
-/// leaves nothing.
+/// A copy of more than 16 MiB that is released, or dies with its worker, leaves its temporary file to the
+/// next execution, which renames it first. All bytes of that file are valid while the machine runs. After a
+/// loss of power the synced bytes are valid; the store knows their number (``UploadCheckpoint``). A copy that
+/// fails or is cancelled deletes its file.
 ///
-/// Every call runs in the lane of its file system (``BlockingIO``). A call that hangs does not keep a cancelled copy from
-/// ending; see ``PartFile`` for what such a call may still do.
+/// Every call runs in the queue of its file system (``BlockingIO``). A hung call does not delay the end of a
+/// cancelled copy; see ``PartFile`` for the effects that such a call may still have.
 struct FileCopy: Sendable {
     let upload: UploadPayload
     let execution: CommandExecution
 
-    /// Bytes of data copied between two looks at whether the copy is still wanted.
+    /// Bytes of data copied between two checks for cancellation.
     static let step = 4 << 20
-    /// Up to this size a copy is done anew: that costs less than the commit of its trace.
+    /// Copies up to this size start over: that costs less than the commit of a checkpoint.
     static let smallCopy: Int64 = 16 << 20
-    /// How often a copy that stands still looks at its pace.
+    /// The interval at which a paused copy checks its pace.
     static let paceStep: Duration = .milliseconds(100)
     /// Bytes between two syncs.
     static let syncStep: Int64 = 256 << 20
@@ -32,52 +32,53 @@ struct FileCopy: Sendable {
         let path = upload.to.filePath
         let name = path.lastPathName
         guard !path.endsWithBytes(of: "/"), !name.isEmpty, name != ".", name != ".." else {
-            throw CommandFailure(.final, reason: "\(upload.to.text) names no file")
+            throw CommandFailure(.final, reason: "\(upload.to.text) does not name a file")
         }
         let target = try await CopyTarget.following(path)
         let source: SourceFile
         let part: PartFile
         do {
             let opened = try await BlockingIO.sources.run(at: upload.file) { try upload.openSource() }
-            part = try await BlockingIO.copies.lane(of: target.path)
-                .run({ _ in try begin(opened, target) }, late: { $0.remove() })
+            part = try await BlockingIO.copies.queue(of: target.path)
+                .run({ _ in try begin(opened, target) }, onLateResult: { $0.remove() })
             source = opened
         } catch let missing as MissingSource {
             if let result = try await confirmDelivery(target) { return result }
-            await clearAway(target)
+            await removeLeftovers(target)
             throw missing.failure
         } catch let failure as CommandFailure where failure.fault == .final {
-            await clearAway(target)
+            await removeLeftovers(target)
             throw failure
         }
-        let lane = BlockingIO.copies.lane(from: upload.file, to: target.path)
+        let queue = BlockingIO.copies.queue(from: upload.file, to: target.path)
         do {
-            try await copy(source, to: part, target, lane)
+            try await copy(source, to: part, target, queue)
             try Task.checkCancellation()
-            try await lane.run { call in
+            try await queue.run { call in
                 try finish(source, part, target, call)
                 if upload.removeSource { try requireWhole(source, part, target) }
             }
         } catch {
-            if !leavesPart(after: error, source) { await lane.clear { part.remove() } }
+            if !keepsPart(after: error, source) { await queue.cleanUp { part.remove() } }
             throw error
         }
-        // From here on the copy is in place: a cancel comes too late.
-        return Self.result(source.identity.size, upload.removeSource ? await SourceRemoval(deleting: source) : nil)
+        // The copy is in place now, so a cancellation comes too late.
+        return Self.result(
+            source.identity.size, upload.removeSource ? await SourceRemovalResult(deleting: source) : nil)
     }
 
     private func copy(
-        _ source: SourceFile, to part: PartFile, _ target: CopyTarget, _ lane: FileSystemLane
+        _ source: SourceFile, to part: PartFile, _ target: CopyTarget, _ queue: FileSystemQueue
     ) async throws {
         let size = source.identity.size
         var (offset, synced) = (part.length, part.synced)
         var bucket = TokenBucket()
         execution.progress(offset: offset, total: size)
-        if size > Self.smallCopy { try await execution.leave(trace(synced), of: source.identity) }
+        if size > Self.smallCopy { try await execution.save(resumePoint(synced), of: source.identity) }
         while offset < size {
             try Task.checkCancellation()
             let (rest, count) = (offset..<size, try await allowance(&bucket, Int(min(Int64(Self.step), size - offset))))
-            let (end, copied) = try await lane.run { _ in
+            let (end, copied) = try await queue.run { _ in
                 do throws(SystemError) {
                     return try source.copy(rest, maxBytes: count, to: part.descriptor)
                 } catch {
@@ -92,21 +93,22 @@ struct FileCopy: Sendable {
             execution.transferred(copied)
             execution.progress(offset: offset, total: size)
             if offset - synced >= Self.syncStep, offset < size {
-                try await lane.run { _ in
+                try await queue.run { _ in
                     guard fdatasync(part.descriptor) == 0 else {
                         throw target.failure(SystemError(), Self.writing(target))
                     }
                 }
                 synced = offset
-                try await execution.leave(trace(synced), of: source.identity)
+                try await execution.save(resumePoint(synced), of: source.identity)
             }
         }
     }
 
-    /// Bytes of the next step, once the pace lets them go.
+    /// Waits until the pace permits more bytes.
+    /// - Returns: the bytes of the next step.
     private func allowance(_ bucket: inout TokenBucket, _ maxBytes: Int) async throws -> Int {
         while let rate = execution.pace.bytesPerSecond {
-            let now = Int64(clinux_monotonic())
+            let now = MonotonicTime.now.nanoseconds
             let available = bucket.available(rate: rate, now: now)
             if rate > 0, available >= min(TokenBucket.portion, maxBytes) { return min(available, maxBytes) }
             execution.waitedForPace()
@@ -116,10 +118,13 @@ struct FileCopy: Sendable {
         return maxBytes
     }
 
-    private func trace(_ synced: Int64) -> UploadCheckpoint.Way { .copy(boot: ProcessIdentity.bootID, synced: synced) }
+    private func resumePoint(_ synced: Int64) -> UploadCheckpoint.ResumePoint {
+        .copy(boot: ProcessIdentity.bootID, synced: synced)
+    }
 
-    /// Whether another execution may go on from what is written: this one was released, or its file system did not answer.
-    private func leavesPart(after error: any Error, _ source: SourceFile) -> Bool {
+    /// Whether the next execution can continue the part: this one was released, or the file system did not
+    /// answer.
+    private func keepsPart(after error: any Error, _ source: SourceFile) -> Bool {
         guard source.identity.size > Self.smallCopy else { return false }
         return error is CancellationError ? execution.isReleased : (error as? CommandFailure)?.fault == .link
     }
@@ -131,7 +136,8 @@ struct FileCopy: Sendable {
         let path = target.temporaryPath(execution.id, claim: execution.claim)
         unlink(path)
         var checkpoint: (String, Int64)?
-        if case .copy(let boot, let synced)? = UploadCheckpoint(execution.checkpoint, of: source.identity)?.way {
+        if case .copy(let boot, let synced)? = UploadCheckpoint(execution.checkpoint, of: source.identity)?.resumePoint
+        {
             checkpoint = (boot, synced)
         }
         if let part = PartFile.adopt(earlierPaths(target), as: path, checkpoint, size: source.identity.size) {
@@ -142,41 +148,42 @@ struct FileCopy: Sendable {
         }
     }
 
-    /// What executions before this one may have left, the newest first.
+    /// The temporary files of earlier executions, the newest first.
     private func earlierPaths(_ target: CopyTarget) -> [String] {
         (max(1, execution.claim - 1000)..<max(1, execution.claim)).reversed()
             .map { target.temporaryPath(execution.id, claim: $0) }
     }
 
-    /// No execution will go on from there.
-    private func clearAway(_ target: CopyTarget) async {
-        await BlockingIO.copies.lane(of: target.path).clear { for path in earlierPaths(target) { unlink(path) } }
+    /// Deletes the temporary files of earlier executions, because none will be continued.
+    private func removeLeftovers(_ target: CopyTarget) async {
+        await BlockingIO.copies.queue(of: target.path).cleanUp { for path in earlierPaths(target) { unlink(path) } }
     }
 
     private func finish(
-        _ source: SourceFile, _ part: PartFile, _ target: CopyTarget, _ call: LaneCall
+        _ source: SourceFile, _ part: PartFile, _ target: CopyTarget, _ call: FileSystemCall
     ) throws {
         try source.requireUnchanged()
         do { try part.complete(size: source.identity.size, mode: upload.mode ?? source.permissions) } catch {
             throw target.failure(error, Self.writing(target))
         }
         try target.requireReplaceable()
-        // A call that has hung must not publish what was cancelled meanwhile.
+        // A call that has hung must not publish a copy that was cancelled meanwhile.
         guard call.isWanted else { throw CancellationError() }
         guard rename(part.path, target.path) == 0 else {
             throw target.failure(SystemError(), "cannot put \(target.path) in its place")
         }
         let directory = target.directory
         let parent = clinux_open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
-        // A drop box may be written to and not read. Then the file itself takes its name along: a sync of it commits what
-        // stands in the file system's journal before it.
+        // A drop box may be writable and not readable. A sync of the file makes its name durable too, because it
+        // commits all earlier entries of the file system's journal.
         if parent < 0, errno == EACCES, fsync(part.descriptor) == 0 { return }
         guard parent >= 0 else { throw target.failure(SystemError(), "cannot write \(directory) to disk") }
         defer { close(parent) }
         guard fsync(parent) == 0 else { throw target.failure(SystemError(), "cannot write \(directory) to disk") }
     }
 
-    /// The source may be the only other copy. Asks by the open file, for a reader of the target may have moved it already.
+    /// Checks the length of the copy before the source, perhaps the only other copy, is deleted. It uses the
+    /// open file, because a reader of the target may have moved it already.
     private func requireWhole(_ source: SourceFile, _ part: PartFile, _ target: CopyTarget) throws(CommandFailure) {
         var status = stat()
         guard fstat(part.descriptor, &status) == 0 else {
@@ -194,8 +201,8 @@ struct FileCopy: Sendable {
 
     // MARK: Result
 
-    /// As for HTTP: the file was moved here by an earlier execution that could not say so. A file that is older than the
-    /// command is another one.
+    /// Whether an earlier execution has moved the file to its target and died before it could report that. A
+    /// file that is older than the command is a different one.
     private func confirmDelivery(_ target: CopyTarget) async throws -> [UInt8]? {
         guard execution.claim > 1, let size = upload.source?.size else { return nil }
         let execution = execution
@@ -203,15 +210,15 @@ struct FileCopy: Sendable {
             var status = stat()
             guard stat(target.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, Int64(status.st_size) == size
             else { return false }
-            let modified = SourceIdentity(status, keepsInode: false).modified
+            let modified = SourceIdentity(status, hasStableInode: false).modified
             return execution.mayHaveWritten(at: Timestamp(milliseconds: modified / 1_000_000))
         }
         guard found else { return nil }
         execution.progress(offset: size, total: size)
-        return Self.result(size, SourceRemoval(problem: nil))
+        return Self.result(size, SourceRemovalResult(problem: nil))
     }
 
-    private static func result(_ size: Int64, _ removal: SourceRemoval?) -> [UInt8] {
+    private static func result(_ size: Int64, _ removal: SourceRemovalResult?) -> [UInt8] {
         var writer = JSONWriter(capacity: 64)
         writer.beginObject()
         writer.member("bytes", size)

@@ -2,16 +2,17 @@ internal import CLinux
 internal import Glibc
 internal import Host
 
-/// The temporary file that a copy grows in. It closes with its last reference.
+/// The temporary file of a copy. It is closed with its last reference.
 ///
-/// Its descriptor holds a flock(2). A call that hangs in the kernel keeps it after its execution was stopped; then the next
-/// execution does not go on with this file, and what the late call still writes or renames is in a file without a name.
+/// Its descriptor holds a flock(2). A hung call keeps the lock after its execution has ended. Then the next
+/// execution does not continue this file but deletes its name, so a late write or rename of that call has no
+/// visible effect.
 final class PartFile: Sendable {
     let path: String
     let descriptor: CInt
-    /// Bytes that an earlier execution has copied.
+    /// Bytes that earlier executions have copied.
     let length: Int64
-    /// Bytes of those that a loss of power leaves.
+    /// Bytes of those that survive a loss of power.
     let synced: Int64
     private let fileSystem: FileSystemType
 
@@ -26,15 +27,15 @@ final class PartFile: Sendable {
 
     deinit {
         let descriptor = descriptor
-        // To close a file of a file server is a call to it.
-        if fileSystem.keepsInodes {
+        // Closing a file on a file server is a call to the server.
+        if fileSystem.hasStableInodes {
             close(descriptor)
         } else {
-            BlockingIO.copies.lane(of: path).clearLater { close(descriptor) }
+            BlockingIO.copies.queue(of: path).cleanUpLater { close(descriptor) }
         }
     }
 
-    /// Makes an empty one. Blocks.
+    /// Creates an empty file. Blocks.
     static func create(_ path: String) throws(SystemError) -> PartFile {
         unlink(path)
         let descriptor = clinux_open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -43,12 +44,12 @@ final class PartFile: Sendable {
         return PartFile(path: path, descriptor: descriptor)
     }
 
-    /// Takes over the newest file that earlier executions have left, under a new name, and deletes the others. Blocks.
+    /// Renames the newest file of earlier executions, to continue it, and deletes the others. Blocks.
     /// - Parameters:
     ///   - earlier: their paths, the newest first.
-    ///   - checkpoint: what the store knows of the newest; nil: none can be used.
+    ///   - checkpoint: the stored state of the newest one; nil: none can be continued.
     ///   - size: bytes of the source.
-    /// - Returns: nil where nothing is left that could be used.
+    /// - Returns: nil where no file can be continued.
     static func adopt(
         _ earlier: [String], as path: String, _ checkpoint: (boot: String, synced: Int64)?, size: Int64
     ) -> PartFile? {
@@ -76,13 +77,13 @@ final class PartFile: Sendable {
         return PartFile(path: path, descriptor: descriptor, length: length, synced: safe)
     }
 
-    /// Makes it whole and durable: its full length, which a hole at the end does not give it, and its permissions. Blocks.
+    /// Sets the length, because a hole at the end does not, and the permissions, and syncs the file. Blocks.
     func complete(size: Int64, mode: UInt32) throws(SystemError) {
         guard ftruncate(descriptor, off_t(size)) == 0, fchmod(descriptor, mode) == 0, fdatasync(descriptor) == 0 else {
             throw SystemError()
         }
     }
 
-    /// Deletes the file; one that has been renamed is out of reach. Blocks.
+    /// Deletes the file, unless it has been renamed to its target. Blocks.
     func remove() { unlink(path) }
 }

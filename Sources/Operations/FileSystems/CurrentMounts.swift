@@ -2,8 +2,8 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// The mount table of this process. It is read again when the kernel has reported a change (poll(2) on the open file), which
-/// costs one system call per look.
+/// The mount table of this process. It is read again when the kernel reports a change (poll(2) on the open
+/// file). The check costs one system call per use.
 final class CurrentMounts: Sendable {
     static let shared = CurrentMounts()
 

@@ -1,12 +1,13 @@
 internal import Commands
 
-/// The mounts of a process, in the form of /proc/self/mountinfo (proc(5)).
+/// The mounts of a process, from /proc/self/mountinfo (proc(5)).
 ///
-/// The file system of a path is found in this text alone, so that finding it never touches a mount that has stopped to
-/// answer. Symbolic links are not followed for the same reason.
+/// The file system of a path is found in this text only, so the search never touches a hung mount. Symbolic
+/// links are not followed for the same reason.
 package struct MountTable: Sendable {
     package struct Mount: Sendable, Equatable {
-        /// Major and minor number of the file system's device, `0:53`; mounts of one file system share it.
+        /// Major and minor number of the file system's device, `0:53`. The mounts of one file system share
+        /// it.
         package var device: String
         /// The mount point.
         package var point: String
@@ -14,7 +15,7 @@ package struct MountTable: Sendable {
 
     private let mounts: [Mount]
 
-    /// - Parameter text: one mount a line; lines that cannot be read are left out.
+    /// - Parameter text: one mount per line. Invalid lines are skipped.
     package init(parsing text: some Sequence<UInt8>) {
         mounts = Array(text).split(separator: 0x0A).compactMap { line in
             let fields = line.split(separator: 0x20, maxSplits: 5)
@@ -25,8 +26,8 @@ package struct MountTable: Sendable {
         }
     }
 
-    /// The mount that holds an absolute path: the longest mount point that is the path or a directory above it; of several
-    /// at one point the last, which hides the others.
+    /// The mount that holds an absolute path: the one with the longest mount point that is the path or a
+    /// parent directory. Of several mounts at one point it is the last, which hides the others.
     package func mount(of path: String) -> Mount? {
         let path = Self.names(in: path)
         var found: (mount: Mount, depth: Int)?
@@ -54,7 +55,7 @@ package struct MountTable: Sendable {
         return names
     }
 
-    /// Space, tab, line feed and backslash stand as `\040` and the like.
+    /// Decodes space, tab, line feed and backslash, which are written as `\040` and so on.
     private static func unescaped(_ field: ArraySlice<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = field

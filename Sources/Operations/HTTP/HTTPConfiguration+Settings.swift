@@ -4,7 +4,7 @@ package import Settings
 internal import Work
 
 extension HTTPConfiguration {
-    /// Reads the section `upload`, and of each section `destination.<name>` what concerns connections:
+    /// Reads the section `upload`, and the keys for connections of each section `destination.<name>`:
     ///
     /// | key | default | meaning |
     /// |---|---|---|
@@ -12,16 +12,16 @@ extension HTTPConfiguration {
     /// | `upload.idleTimeout` | 30 | seconds in which no byte may move either way |
     /// | `upload.responseTimeout` | 600 | seconds from the last byte that the destination received to its response |
     /// | `upload.connectionsPerHost` | 1024 | connections to one scheme, host and port, in each worker |
-    /// | `upload.trustRootsFile` | none | PEM file of certificates to trust besides the system's |
+    /// | `upload.trustRootsFile` | none | PEM file of trusted certificates, in addition to the system's |
     /// | `upload.proxy` | environment | `http://[user:password@]host:port`, or `none` |
-    /// | `upload.noProxy` | environment | list of what goes without a proxy: names with their subdomains, addresses, networks, `*` |
-    /// | `destination.<name>.trustRootsFile` | none | PEM file of certificates to trust there as well |
-    /// | `destination.<name>.clientCertificateFile` | none | PEM file of the certificate chain that is shown there |
+    /// | `upload.noProxy` | environment | list of exceptions: names with their subdomains, addresses, networks, `*` |
+    /// | `destination.<name>.trustRootsFile` | none | PEM file of further certificates to trust there |
+    /// | `destination.<name>.clientCertificateFile` | none | PEM file of the client's certificate chain |
     /// | `destination.<name>.clientKeyFile` | none | PEM file of its private key |
-    /// | `destination.<name>.expectContinue` | false | asks by `Expect: 100-continue` before a body of 64 KiB or more, for at most 1 s |
+    /// | `destination.<name>.expectContinue` | false | sends `Expect: 100-continue` before a body of 64 KiB or more, and waits at most 1 s |
     /// | `destination.<name>.proxy` | `upload.proxy` | as `upload.proxy`, for this destination |
     ///
-    /// - Throws: ``SettingsError`` naming the key; a proxy's password is never quoted.
+    /// - Throws: ``SettingsError`` naming the key. It never quotes the password of a proxy.
     package init(reading reader: inout SettingsReader) throws(SettingsError) {
         self.init()
         try Self.read(&client.connectTimeout, "connectTimeout", &reader)
@@ -66,7 +66,7 @@ extension HTTPConfiguration {
         if let proxy { client.proxies.byOrigin[origin] = proxy }
     }
 
-    /// - Returns: nil where the key is not there; `.none` inside for `none`.
+    /// - Returns: nil where the key is absent; nil inside for `none`.
     private static func proxy(
         _ section: [String], _ reader: inout SettingsReader
     ) throws(SettingsError) -> HTTPProxy?? {
@@ -89,7 +89,8 @@ extension HTTPConfiguration {
         }
     }
 
-    /// What the configuration leaves open is as the environment says: `https_proxy`, `http_proxy`, `all_proxy`, `no_proxy`.
+    /// Reads the environment (`https_proxy`, `http_proxy`, `all_proxy`, `no_proxy`) for settings that the
+    /// configuration does not contain.
     /// - Throws: ``SettingsError`` naming the variable.
     package mutating func readProxies(from environment: (String) -> String?) throws(SettingsError) {
         do throws(ProxyError) {
@@ -98,11 +99,12 @@ extension HTTPConfiguration {
             client.proxies.https = found.https
             if client.proxies.exceptions == ProxyExceptions("") { client.proxies.exceptions = found.exceptions }
         } catch {
-            throw SettingsError(key: error.variable ?? "http_proxy", problem: "names no usable proxy: \(error)")
+            throw SettingsError(key: error.variable ?? "http_proxy", problem: "does not name a usable proxy: \(error)")
         }
     }
 
-    /// For a process that uploads: every certificate must be there. Other users may not be permitted to look.
+    /// Checks that every certificate file can be read. For processes that upload; other users may not be
+    /// permitted to read the files.
     /// - Throws: ``SettingsError`` naming the file.
     package func checkFiles() throws(SettingsError) {
         if let file = client.tls.trustRootsFile { try Self.check(file, "upload.trustRootsFile") }

@@ -3,21 +3,22 @@ internal import HTTPClient
 internal import NIOCore
 internal import NIOHTTP1
 
-/// What is kept of a successful response: `{"status": 201, "headers": {"etag": …}, "body": …}`.
+/// The stored form of a successful response: `{"status": 201, "headers": {"etag": …}, "body": …}`.
 ///
-/// `body` is text where the response is UTF-8 without control characters, otherwise base64 with `"bodyEncoding":
-/// "base64"`; `"bodyTruncated": true` where more came than is kept, or less than was announced. `sourceRemoved` stands
-/// where removal was asked for, with `sourceProblem` where it failed.
+/// `body` is text where the response is UTF-8 without control characters, otherwise base64 with
+/// `"bodyEncoding": "base64"`. `"bodyTruncated": true` means that more arrived than is stored, or less than
+/// was announced. `sourceRemoved` is present where removal was requested, with `sourceProblem` where it
+/// failed.
 enum HTTPResult {
-    /// Headers that say what became of the upload.
+    /// The header fields that are stored.
     static let keptHeaders = [
         "etag", "location", "content-location", "content-type", "last-modified", "server", "date", "x-request-id",
         "repr-digest",
     ]
-    /// Bytes of one header's value that are kept.
+    /// The maximum characters of a stored header value.
     static let headerLimit = 2048
 
-    static func json(_ record: HTTPRecord, removal: SourceRemoval?) -> [UInt8] {
+    static func json(_ record: HTTPRecord, removal: SourceRemovalResult?) -> [UInt8] {
         var writer = JSONWriter(capacity: 512)
         writer.beginObject()
         if let head = record.head {
@@ -55,7 +56,7 @@ enum HTTPResult {
         if isTruncated { writer.member("bodyTruncated", true) }
     }
 
-    /// Bytes at the end that are the start of a UTF-8 character whose rest was cut off.
+    /// The number of bytes at the end that belong to an incomplete UTF-8 character.
     private static func cutCharacter(_ end: some BidirectionalCollection<UInt8>) -> Int {
         var count = 0
         for byte in end.reversed() {

@@ -5,13 +5,13 @@ internal import NIOHTTP1
 internal import Synchronization
 internal import Work
 
-/// The HTTP client of a process's operations, and what its transfers share.
-final class HTTPTransport: Sendable {
+/// Sends the requests of all operations of a process over one HTTP client.
+final class HTTPTransport: RequestTransport {
     let configuration: HTTPConfiguration
     private let client: HTTPClient
     private let active = Mutex<NIOLoopBoundBox<Int>?>(nil)
 
-    /// A body below this size costs less than the wait for an interim response.
+    /// A body below this size is sent at once: that costs less than the wait for an interim response.
     private static let minExpectedBody: Int64 = 64 << 10
 
     init(configuration: HTTPConfiguration) {
@@ -23,22 +23,23 @@ final class HTTPTransport: Sendable {
     /// - Parameter range: the bytes of the file that are the body.
     func send(
         _ method: HTTPMethod, _ url: UploadURL, headers: HTTPHeaders, body: HTTPTransfer.Body, range: Range<Int64>,
-        _ manner: RequestManner, for execution: CommandExecution
+        _ options: RequestOptions, for execution: CommandExecution
     ) async -> HTTPRecord {
         var record = HTTPRecord()
         guard let origin = HTTPOrigin(url.destination) else {
-            record.error = HTTPError.local("\(url.textForPeople) is not a URL of HTTP")
+            record.error = HTTPError.local("\(url.displayText) is not a URL of HTTP")
             return record
         }
         var request = HTTPRequest(
             method, origin, target: url.path + url.query, headers: headers,
             bodyLength: range.upperBound - range.lowerBound)
         request.options.maxIdle =
-            manner.isFresh
-            ? .zero : execution.command.idempotent ? configuration.client.keepAlive : configuration.keepAliveOnce
+            options.usesNewConnection
+            ? .zero
+            : execution.command.idempotent ? configuration.client.keepAlive : configuration.nonIdempotentKeepAlive
         request.options.expectsContinue =
             request.bodyLength >= Self.minExpectedBody
-            && (manner.expectsContinue || configuration.expectContinue.contains(url.destination))
+            && (options.expectsContinue || configuration.expectContinue.contains(url.destination))
         request.options.responseTimeout = configuration.responseTimeout
         if [.GET, .HEAD, .OPTIONS].contains(method) { request.options.bodyTimeout = nil }
         return await send(request, body, range, execution)

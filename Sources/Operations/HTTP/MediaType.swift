@@ -1,8 +1,9 @@
-/// What a file is, by the end of its name: for `Content-Type` where the producer says nothing.
+/// Media types by file name extension, for `Content-Type` where the producer sets none.
 enum MediaType {
     static let unknown = "application/octet-stream"
 
-    /// A short table on purpose: what servers ingest. Anything else is told with `--header`.
+    /// The table is short on purpose: it has the types that servers usually ingest. `--header` sets any
+    /// other.
     static func of(fileName: some StringProtocol) -> String {
         guard let dot = fileName.lastIndex(of: "."), dot != fileName.startIndex else { return unknown }
         return switch fileName[fileName.index(after: dot)...].lowercased() {

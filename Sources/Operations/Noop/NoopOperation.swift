@@ -1,12 +1,12 @@
 public import Commands
 public import Work
 
-/// Does nothing for so long: `{"milliseconds": 0}`. For measuring what the queue itself costs.
+/// Does nothing for a time: `{"milliseconds": 0}`. It serves to measure the cost of the queue itself.
 public struct NoopOperation: CommandOperation {
     public let type = CommandType.noop
 
-    /// A day: whoever wants to wait longer wants `notBefore`.
-    static let longest: Int64 = 86_400_000
+    /// A day. Longer delays are for `notBefore`.
+    static let maxMilliseconds: Int64 = 86_400_000
 
     public init() {}
 
@@ -36,8 +36,8 @@ public struct NoopOperation: CommandOperation {
                 throw PayloadError(
                     .data, "unknown key “\(member.name)” in the payload of a noop; it has only “milliseconds”")
             }
-            guard let value = member.value.integer, (0...longest).contains(value) else {
-                throw PayloadError(.data, "“milliseconds” must be a whole number from 0 to \(longest)")
+            guard let value = member.value.integer, (0...maxMilliseconds).contains(value) else {
+                throw PayloadError(.data, "“milliseconds” must be a whole number from 0 to \(maxMilliseconds)")
             }
             milliseconds = value
         }

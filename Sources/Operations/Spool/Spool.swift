@@ -4,11 +4,12 @@ internal import Glibc
 internal import Host
 internal import Work
 
-/// `<data>/spool`: copies of sources that belong to Sluice, so that what happens to the original after submit does not matter.
+/// `<data>/spool`: copies of sources that belong to Sluice, so that later changes of the originals have no
+/// effect.
 package struct Spool: Sendable {
-    /// 0700, and there.
+    /// An existing directory with mode 0700.
     package let directory: String
-    /// Permissions that a copy to a `file:` URL does not get: those of the process that submits.
+    /// The umask of the process that submits: permissions that a copy to a `file:` URL does not get.
     package let umask: UInt32
 
     package init(directory: String, umask: UInt32 = 0) {
@@ -16,16 +17,20 @@ package struct Spool: Sendable {
         self.umask = umask
     }
 
-    /// Copies the source of an upload into the spool and tells the payload that names the copy, whose bytes are on disk then;
-    /// its name is after ``sync()``. Blocks.
+    /// Copies the source of an upload into the spool. The bytes of the copy are on disk when this returns;
+    /// its name is on disk after ``sync()``. Blocks.
     ///
-    /// The copy shares the blocks of the original where the file system can do that, and has its holes. The destination is
-    /// told the original's name, and a `file:` destination its permissions; `removeSource` is set: a spooled copy goes when it
-    /// has been delivered. A source that only grows meanwhile is taken up to the size that it had when it was opened; one that
-    /// does not state its size is read to its end.
+    /// The copy shares the blocks of the original where the file system supports that, and has its holes. The
+    /// payload keeps the name of the original and, for a `file:` destination, its permissions. It sets
+    /// `removeSource`, so that the copy is deleted after delivery. Of a source that grows meanwhile, the
+    /// bytes that it had when it was opened are copied. A source that does not state its size is read to its
+    /// end.
     /// - Parameters:
-    ///   - began: called with the path of the copy as soon as it is there; what it throws ends the copy and deletes it.
-    ///   - copied: called with the number of bytes after each step; a negative one takes back what is copied anew.
+    ///   - began: is called with the path of the copy once the copy exists. An error that it throws deletes
+    ///     the copy.
+    ///   - copied: is called with the number of bytes after each step. A negative number takes back bytes
+    ///     that are copied again.
+    /// - Returns: the payload that names the copy.
     /// - Throws: ``PayloadError`` for a payload or source that `upload` would refuse, or ``SpoolError``.
     package func take(
         _ payload: JSONValue, began: (_ path: String) throws -> Void = { _ in },
@@ -34,7 +39,7 @@ package struct Spool: Sendable {
         var upload = try UploadPayload(payload)
         guard !upload.removeSource else {
             throw PayloadError(
-                .data, "“removeSource” would delete the spooled copy, not \(upload.file); leave one of both out")
+                .data, "“removeSource” would delete the spooled copy, not \(upload.file); remove one of them")
         }
         try upload.resolveFile()
         upload.name = String(upload.fileName)
@@ -43,7 +48,7 @@ package struct Spool: Sendable {
         }
         let path = "\(directory)/\(CommandID())"
         let copy = try SpooledCopy(file: upload.file, path: path).make(began: began, copied: copied)
-        upload.settle(size: copy.size)
+        upload.chooseProtocol(size: copy.size)
         upload.resolveDirectory()
         if upload.to.scheme == .file, upload.mode == nil { upload.mode = copy.permissions & ~umask }
         upload.file = path
@@ -52,14 +57,14 @@ package struct Spool: Sendable {
         return upload.json
     }
 
-    /// Moves a copy that another spool of the same file system has taken into this one.
-    /// - Returns: the payload that names it here.
+    /// Moves a copy from another spool of the same file system into this one.
+    /// - Returns: the payload that names the copy here.
     /// - Throws: ``SpoolError``.
     package func adopt(_ payload: JSONValue) throws -> JSONValue {
         var upload = try UploadPayload(payload)
-        let theirs = upload.file
-        upload.file = "\(directory)/\(theirs.lastPathName)"
-        guard rename(theirs, upload.file) == 0 else { throw SpoolError(SystemError(), "create", upload.file) }
+        let stagedFile = upload.file
+        upload.file = "\(directory)/\(stagedFile.lastPathName)"
+        guard rename(stagedFile, upload.file) == 0 else { throw SpoolError(SystemError(), "create", upload.file) }
         return upload.json
     }
 
@@ -72,16 +77,16 @@ package struct Spool: Sendable {
         guard fsync(descriptor) == 0 else { throw SpoolError(SystemError(), "write", directory) }
     }
 
-    /// Deletes the copy that a payload names, where it is one of this spool: for a submit that failed after all, or a
-    /// command that is pruned.
+    /// Deletes the copy that a payload names, if it is in this spool. For a failed submit, or a command that
+    /// is pruned.
     package func discard(_ payload: JSONValue) {
         if let file = payload["file"]?.string { discard(file: file) }
     }
 
-    /// Deletes a file of this spool, and no other. The directory may be spelled in any way: relative, through a link, or
-    /// with a slash at its end.
+    /// Deletes a file of this spool and no other. The path may name the directory in any way: relative,
+    /// through a link, or with a slash at its end.
     package func discard(file: String) {
-        // Anything that is not named as a copy is left alone unseen: it may lie on a file system that does not answer.
+        // A file without the name of a copy is not even examined: it may be on a hung file system.
         guard CommandID(file.lastPathName) != nil else { return }
         let parent = file.parentPath
         var theirs = stat()

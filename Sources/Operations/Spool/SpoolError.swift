@@ -3,9 +3,10 @@ internal import Glibc
 internal import Host
 internal import Work
 
-/// The spool cannot be used (exit code 73 where it cannot be created, 74 where it cannot be written).
+/// The spool cannot be used. The exit code is 73 where a file cannot be created, 74 where it cannot be
+/// written.
 package struct SpoolError: Error, Equatable, CustomStringConvertible {
-    /// Whether a file or directory could not be created, rather than written.
+    /// Whether a file or directory could not be created; otherwise it could not be written.
     package let isCreation: Bool
     package let description: String
 

@@ -4,24 +4,26 @@ internal import Glibc
 internal import Host
 internal import Work
 
-/// A copy of a source in the spool, while it is made.
+/// Copies a source into the spool.
 struct SpooledCopy {
+    /// The source.
     let file: String
-    /// Of the copy.
+    /// The copy.
     let path: String
 
     /// Bytes of data copied between two reports.
     private static let step = 4 << 20
-    /// How often a source is copied that is changed meanwhile.
+    /// How many times a source is copied that changes meanwhile.
     private static let maxTries = 4
 
-    /// Makes the copy, for its owner alone, and syncs it. Blocks. Deletes it where that fails.
+    /// Creates the copy with mode 0600 and syncs it. On an error the copy is deleted. Blocks.
     /// - Parameters:
-    ///   - began: called as soon as the copy is there.
-    ///   - copied: called with the bytes of each step; a negative number takes back what is copied anew.
-    /// - Returns: its bytes, and the permissions of the source.
-    /// - Throws: ``PayloadError`` where the source cannot be copied, ``SpoolError`` where the copy cannot be written, and
-    ///   what `began` throws.
+    ///   - began: is called once the copy exists.
+    ///   - copied: is called with the bytes of each step. A negative number takes back bytes that are copied
+    ///     again.
+    /// - Returns: the size of the copy, and the permissions of the source.
+    /// - Throws: ``PayloadError`` where the source cannot be copied, ``SpoolError`` where the copy cannot be
+    ///   written, and the errors of `began`.
     func make(
         began: (_ path: String) throws -> Void, copied: (_ bytes: Int64) -> Void
     ) throws -> (size: Int64, permissions: UInt32) {
@@ -40,7 +42,7 @@ struct SpooledCopy {
         }
     }
 
-    /// Copies anew where the source was changed meanwhile, other than by growing.
+    /// Copies again if the source has changed meanwhile, other than by growing.
     private func fill(_ target: CInt, from first: SourceFile, _ copied: (Int64) -> Void) throws -> Int64 {
         guard first.statesSize else { return try readToEnd(of: first, into: target, copied) }
         var source = first
@@ -56,7 +58,7 @@ struct SpooledCopy {
                 throw PayloadError(
                     .source,
                     "\(file) changed while it was copied, \(attempt) times in a row: \(difference); put it again when "
-                        + "nothing writes to it")
+                        + "no program writes to it")
             }
             copied(-done)
             guard ftruncate(target, 0) == 0 else { throw SpoolError(SystemError(), "write", path) }
@@ -65,7 +67,7 @@ struct SpooledCopy {
         preconditionFailure("the loop ends by its returns")
     }
 
-    /// - Returns: the bytes that were reported.
+    /// - Returns: the number of reported bytes.
     private func take(_ source: SourceFile, into target: CInt, _ copied: (Int64) -> Void) throws -> Int64 {
         let size = source.identity.size
         var offset: Int64 = 0
@@ -82,7 +84,7 @@ struct SpooledCopy {
             copied(end - offset)
             offset = end
         }
-        // A hole at the end is not written, and a source that has grown shares more blocks than are wanted.
+        // A hole at the end is not written, and a source that has grown shares too many blocks.
         guard ftruncate(target, off_t(size)) == 0 else { throw SpoolError(SystemError(), "write", path) }
         return offset
     }

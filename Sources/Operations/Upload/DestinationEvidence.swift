@@ -2,23 +2,24 @@ internal import Commands
 internal import HTTPClient
 internal import Synchronization
 
-/// What this process has seen of each destination. It decides whether a failure is the command's, and when a
-/// small request asks before a whole file is sent.
+/// The recent answers of each destination to this process. They decide whether a failure is the command's,
+/// and when a small query precedes a whole file.
 ///
-/// * Refusals of everything: redirects of all to one other place (a captive portal or a site that moved), a
-///   refused credential, no room. Such a refusal is the destination's and no longer the command's.
-/// * Answers to other commands. Beside them a 503 is the command's and not the link's.
+/// * Refusals of everything: redirects of all commands to one other destination (a captive portal, or a site
+///   that moved), a refused credential, no space. Such a refusal is the destination's failure, not the
+///   command's.
+/// * Answers to other commands. If there are some, a 503 is the command's failure, not the link's.
 final class DestinationEvidence: Sendable {
-    private struct Refusals {
-        /// Commands that were redirected to ``target``, with no other answer between.
+    private struct RefusalHistory {
+        /// Commands that were redirected to ``target``, without another answer between them.
         var redirected: Set<CommandID> = []
         var target: Destination?
-        /// The last answer refused a command for the destination's own reason.
-        var refuses = false
+        /// Whether the last answer refused a command for a reason of the destination.
+        var refusedLastCommand = false
     }
 
-    /// The last answers to two different commands, so that there is always one to another command.
-    private struct Answers {
+    /// The last answers to two different commands. So for each command there is one to another command.
+    private struct AnswerHistory {
         private var latest: (id: CommandID, at: ContinuousClock.Instant)?
         private var before: ContinuousClock.Instant?
 
@@ -27,15 +28,15 @@ final class DestinationEvidence: Sendable {
             latest = (id, at)
         }
 
-        func last(besides id: CommandID) -> ContinuousClock.Instant? { id == latest?.id ? before : latest?.at }
+        func last(notTo id: CommandID) -> ContinuousClock.Instant? { id == latest?.id ? before : latest?.at }
     }
 
     private struct State {
-        var refusals: [Destination: Refusals] = [:]
-        var answers: [Destination: Answers] = [:]
+        var refusals: [Destination: RefusalHistory] = [:]
+        var answers: [Destination: AnswerHistory] = [:]
     }
 
-    /// As many different commands as open the circuit breaker of a link.
+    /// The number of different commands that also opens the circuit breaker of a link.
     static let commandsToBlame = 3
     /// How long an answer shows that its destination serves other commands.
     static let answerMemory: Duration = .seconds(10)
@@ -43,16 +44,17 @@ final class DestinationEvidence: Sendable {
 
     private let state = Mutex(State())
 
-    /// Takes in why a request of a command failed, and says whose fault it is.
+    /// Records the failure of a request and decides whose fault it is.
     ///
-    /// * A redirect to another host is the command's at first, charged and tried again; to the same host it is
-    ///   final. From the third command on that is redirected to the same place it is the destination's.
-    /// * A 503 is the link's. It is the command's where the destination answered another command after the
-    ///   request began, or in the last ``answerMemory``.
-    /// * A reset stays undecided. A destination that restarts cuts all connections, moments after it answered on
-    ///   them. Only the executor sees whether those beside this one are cut too.
+    /// * A redirect to another host is the command's fault at first: it is charged and tried again. A
+    ///   redirect within the host is final. From the third command on that is redirected to the same target,
+    ///   it is the destination's fault.
+    /// * A 503 is the link's fault. It is the command's if the destination has answered another command since
+    ///   the request began, or within ``answerMemory``.
+    /// * A reset stays undecided. A destination that restarts resets all connections, moments after it has
+    ///   answered on them. Only the executor sees whether the other connections are reset too.
     /// - Parameters:
-    ///   - target: where a redirect leads; nil for anything else.
+    ///   - target: the destination of a redirect; nil for other failures.
     ///   - start: when the request began.
     func judge(
         _ failure: CommandFailure, of id: CommandID, at destination: Destination,
@@ -61,7 +63,7 @@ final class DestinationEvidence: Sendable {
     ) -> CommandFailure {
         state.withLock { state in
             var failure = failure
-            var refusals = state.refusals[destination] ?? Refusals()
+            var refusals = state.refusals[destination] ?? RefusalHistory()
             if let target {
                 if target != refusals.target { refusals.redirected = [] }
                 refusals.target = target
@@ -73,15 +75,15 @@ final class DestinationEvidence: Sendable {
                 refusals.redirected = []
             }
             switch failure.fault {
-            case .destination, .credential: refusals.refuses = true
-            // It has not come to an answer of its own.
+            case .destination, .credential: refusals.refusedLastCommand = true
+            // The destination itself has not answered.
             case .link, .reset: break
-            case .command, .final: refusals.refuses = false
+            case .command, .final: refusals.refusedLastCommand = false
             }
             Self.set(refusals, for: destination, in: &state.refusals)
-            // Of the link's failures only a 503 is a push-back.
+            // Among failures of the link, only a 503 is a push-back.
             if failure.fault == .link, failure.isPushback,
-                let last = state.answers[destination]?.last(besides: id), last >= min(start, now - Self.answerMemory)
+                let last = state.answers[destination]?.last(notTo: id), last >= min(start, now - Self.answerMemory)
             {
                 failure.fault = .command
                 failure.reason += "; \(destination) answers other commands, so this failure is charged"
@@ -90,12 +92,13 @@ final class DestinationEvidence: Sendable {
         }
     }
 
-    /// The destination has answered a request that sends something. 503 does not count, and neither does 511,
-    /// which comes from a network on the way (RFC 6585, section 6).
-    func answered(_ status: Int, to id: CommandID, at destination: Destination, now: ContinuousClock.Instant = .now) {
+    /// Records the answer to a request with a body. A 503 does not count. Neither does a 511, which comes
+    /// from a network between client and destination (RFC 6585, section 6).
+    func recordAnswer(_ status: Int, to id: CommandID, at destination: Destination, now: ContinuousClock.Instant = .now)
+    {
         guard status != 503, status != 511 else { return }
         state.withLock { state in
-            var answers = state.answers[destination] ?? Answers()
+            var answers = state.answers[destination] ?? AnswerHistory()
             answers.add(id, at: now)
             Self.set(answers, for: destination, in: &state.answers)
         }
@@ -108,11 +111,12 @@ final class DestinationEvidence: Sendable {
         values[destination] = value
     }
 
-    /// The destination has taken what it was sent.
-    func accepted(_ destination: Destination) { state.withLock { $0.refusals[destination] = nil } }
+    /// Records that the destination has accepted a file.
+    func recordSuccess(at destination: Destination) { state.withLock { $0.refusals[destination] = nil } }
 
-    /// The destination refused the last command for a reason of its own: a small request can tell whether it still does.
-    func refuses(_ destination: Destination) -> Bool {
-        state.withLock { $0.refusals[destination]?.refuses ?? false }
+    /// Whether the destination refused the last command for a reason of its own. Then a small query shows
+    /// whether it still does.
+    func refusedLastCommand(at destination: Destination) -> Bool {
+        state.withLock { $0.refusals[destination]?.refusedLastCommand ?? false }
     }
 }

@@ -3,31 +3,32 @@ package import HTTPClient
 internal import NIOHTTP1
 package import Work
 
-/// Sends a file to a URL by PUT, POST or a protocol that resumes (``ResumableUpload``), or copies it to a `file:` URL
-/// (``FileCopy``). See ``UploadPayload`` for what a payload says, and for how the protocol is found. A source that is
-/// to go goes after the destination was asked (``DeliveryCheck``).
+/// Sends a file to a URL by PUT, POST or a resumable protocol (``ResumableUpload``), or copies it to a
+/// `file:` URL (``FileCopy``). See ``UploadPayload`` for the payload and for the choice of the protocol. A
+/// source that is to be removed is deleted once the destination has confirmed the delivery
+/// (``DeliveryCheck``).
 ///
-/// Everything that can be checked before the first byte is checked at the start of ``execute(_:)`` rather than in a
-/// phase of its own, which would cost every small file a second commit; what fails there is not ambiguous.
+/// All checks before the first byte are at the start of ``execute(_:)``, and their failures are not
+/// ambiguous. A phase of its own for them would cost every small file a second commit.
 package struct UploadOperation: CommandOperation {
     package let type = CommandType.upload
 
     let transport: any RequestTransport
-    /// ``HTTPConfiguration/lockWaits``
-    let lockWaits: [Duration]
+    /// ``HTTPConfiguration/lockRetryDelays``
+    let lockRetryDelays: [Duration]
     let credentials: CredentialStore
     let resumes: ResumeRules
     let timing: UploadTiming
     private let submission: Submission
-    private let discovery = TusDiscovery()
+    private let tusSupport = TusSupportCache()
     let chunks = ChunkSizes()
     let evidence = DestinationEvidence()
 
-    /// What ``inspect(_:)`` is told of the process that submits.
+    /// How the process that calls ``inspect(_:)`` submits.
     package struct Submission: Sendable {
-        /// Permissions that a copy to a `file:` URL does not get.
+        /// The umask of the process: permissions that a copy to a `file:` URL does not get.
         package var umask: UInt32
-        /// The file goes into the spool next, which finds out how large it is.
+        /// The file is copied into the spool next, which determines its size.
         package var isSpooled: Bool
 
         package init(umask: UInt32 = 0, isSpooled: Bool = false) {
@@ -42,17 +43,18 @@ package struct UploadOperation: CommandOperation {
         submission: Submission = Submission()
     ) {
         self.init(
-            transport: HTTPTransport(configuration: configuration), lockWaits: configuration.lockWaits,
+            transport: HTTPTransport(configuration: configuration), lockRetryDelays: configuration.lockRetryDelays,
             credentials: credentials, resumes: resumes, timing: timing, submission: submission)
     }
 
     init(
-        transport: any RequestTransport, lockWaits: [Duration], credentials: CredentialStore, resumes: ResumeRules,
+        transport: any RequestTransport, lockRetryDelays: [Duration], credentials: CredentialStore,
+        resumes: ResumeRules,
         timing: UploadTiming, submission: Submission = Submission()
     ) {
         self.submission = submission
         self.transport = transport
-        self.lockWaits = lockWaits
+        self.lockRetryDelays = lockRetryDelays
         self.credentials = credentials
         self.resumes = resumes
         self.timing = timing
@@ -64,21 +66,21 @@ package struct UploadOperation: CommandOperation {
         var upload = try UploadPayload(payload)
         try upload.resolveFile()
         let file = try SourceFile(path: upload.file, requiringSize: !submission.isSpooled)
-        upload.settleMode(of: file, umask: submission.umask)
+        upload.recordMode(of: file, umask: submission.umask)
         let source = file.identity
         if let recorded = upload.source, let difference = source.difference(from: recorded) {
             throw PayloadError(.source, "\(upload.file) is not the file that “source” describes: \(difference)")
         }
         upload.source = source
-        upload.settle(size: source.size)
+        upload.chooseProtocol(size: source.size)
         upload.resolveDirectory()
         let to = upload.to
-        var facts = PayloadAttributes(
+        var attributes = PayloadAttributes(
             destination: to.scheme == .file ? .file(at: to.filePath) : to.destination,
             idempotent: upload.isIdempotent, total: source.size,
             payload: upload.json)
-        facts.identity = upload.identity
-        return facts
+        attributes.identity = upload.identity
+        return attributes
     }
 
     // MARK: Execution
@@ -90,13 +92,13 @@ package struct UploadOperation: CommandOperation {
             do {
                 return try await FileCopy(upload: upload, execution: execution).run()
             } catch is CancellationError {
-                throw Self.stopped("the copy to \(upload.to.textForPeople)")
+                throw Self.stopped("the copy to \(upload.to.displayText)")
             }
         case .http, .https: return try await send(upload, execution)
         }
     }
 
-    /// Of what was told to stop before anything was delivered: nobody needs to ask what has become of it.
+    /// The failure of an execution that was stopped before it delivered anything. It is not ambiguous.
     static func stopped(_ what: String) -> CommandFailure {
         CommandFailure(.link, reason: "\(what) was stopped before it began")
     }
@@ -104,7 +106,7 @@ package struct UploadOperation: CommandOperation {
     static func payload(of execution: CommandExecution) throws(CommandFailure) -> UploadPayload {
         do {
             var upload = try UploadPayload(try JSONValue(parsing: execution.payload))
-            // Inspection did both; a payload that came another way is treated alike.
+            // The inspection at submit has done both already, unless the payload was submitted without it.
             try upload.resolveFile()
             upload.resolveDirectory()
             return upload
@@ -122,44 +124,44 @@ package struct UploadOperation: CommandOperation {
             if let result = try await confirmDelivery(upload, execution) { return result }
             throw missing.failure
         } catch is CancellationError {
-            throw Self.stopped("the upload to \(upload.to.textForPeople)")
+            throw Self.stopped("the upload to \(upload.to.displayText)")
         }
         var requests = UploadRequests(
             upload: upload, execution: execution, credential: opened.credential, transport: transport,
             evidence: evidence)
-        requests.upload.settle(size: opened.source.identity.size)
+        requests.upload.chooseProtocol(size: opened.source.identity.size)
         if requests.upload.transferProtocol == nil {
-            requests.upload.transferProtocol = try await protocolFound(for: requests, opened.source.identity)
+            requests.upload.transferProtocol = try await chosenProtocol(for: requests, opened.source.identity)
         }
         let isGuess = upload.transferProtocol == nil && requests.upload.transferProtocol == .put
         requests.upload.resolveDirectory()
-        if requests.upload.transferProtocol == .put { try await askFirst(&requests, opened.source.identity) }
+        if requests.upload.transferProtocol == .put { try await queryBeforeUpload(&requests, opened.source.identity) }
         let outcome =
             switch requests.upload.transferProtocol ?? .put {
             case .put: ResumableUpload.Outcome.wholeOnly(isOurs: false)
             case .tus: try await tus(opened.source, requests)
             case .contentRange: try await contentRange(opened.source, requests)
             }
-        let (record, question): (HTTPRecord, DeliveryQuestion?)
+        let (record, query): (HTTPRecord, DeliveryQuery?)
         switch outcome {
-        case .complete(let answer, let way):
-            (record, question) = (answer, DeliveryQuestion(way, target: requests.upload.to))
+        case .complete(let answer, let resumePoint):
+            (record, query) = (answer, DeliveryQuery(resumePoint, target: requests.upload.to))
         case .wholeOnly(let isOurs):
             record = try await put(opened, requests, withholding: isOurs ? ContentRangeRequests.conditions : []) {
                 isGuess ? Self.gatewayHint : nil
             }
-            question = DeliveryQuestion(requests.upload, answered: record)
+            query = DeliveryQuery(requests.upload, answered: record)
         }
-        evidence.accepted(upload.to.destination)
+        evidence.recordSuccess(at: upload.to.destination)
         guard upload.removeSource else { return requests.result(record, removal: nil) }
-        return requests.result(record, removal: try await remove(opened.source, requests, record, question))
+        return requests.result(record, removal: try await remove(opened.source, requests, record, query))
     }
 
-    /// Sends no whole file to a destination that refused the last one for a reason of its own: asks by HEAD whether it
-    /// still does, and lets the body wait for its word.
-    private func askFirst(_ requests: inout UploadRequests, _ source: SourceIdentity) async throws {
+    /// Precedes a whole file by a HEAD, if the destination refused the last file for a reason of its own. If
+    /// the HEAD succeeds, the body waits for `100 Continue`.
+    private func queryBeforeUpload(_ requests: inout UploadRequests, _ source: SourceIdentity) async throws {
         let url = requests.upload.to
-        guard source.size >= Self.minQuestionedSize, evidence.refuses(url.destination) else { return }
+        guard source.size >= Self.minQueriedSize, evidence.refusedLastCommand(at: url.destination) else { return }
         requests.expectsContinue = true
         let record = await requests.send(.HEAD, url, withholding: ["content-type"])
         guard var failure = requests.failure(record, of: .HEAD, url) as? CommandFailure else { return }
@@ -167,22 +169,22 @@ package struct UploadOperation: CommandOperation {
         failure.ambiguous = false
         switch failure.fault {
         case .credential, .destination, .link: throw failure
-        // It would answer the file alike.
+        // The destination would answer the file in the same way.
         case .command where record.status == 503: throw failure
-        // What it says of this URL is the upload's to find out.
+        // The answer concerns this URL only, and the upload handles it.
         case .command, .final, .reset: return
         }
     }
 
-    /// A smaller file costs no more than the question.
-    private static let minQuestionedSize: Int64 = 64 << 10
+    /// Sending a smaller file costs no more than the query.
+    private static let minQueriedSize: Int64 = 64 << 10
 
-    /// The protocol of a payload that leaves it open: the one that an earlier execution has begun with, or what the
-    /// destination is known to understand.
-    private func protocolFound(
+    /// The protocol for a payload that does not name one: that of an earlier execution, or the one that the
+    /// destination supports.
+    private func chosenProtocol(
         for requests: UploadRequests, _ source: SourceIdentity
     ) async throws -> UploadPayload.TransferProtocol {
-        switch UploadCheckpoint(requests.execution.checkpoint, of: source)?.way {
+        switch UploadCheckpoint(requests.execution.checkpoint, of: source)?.resumePoint {
         case .tus: return .tus
         case .contentRange: return .contentRange
         case .copy, nil: break
@@ -193,7 +195,7 @@ package struct UploadOperation: CommandOperation {
         case .tus: return .tus
         case nil: break
         }
-        let answer = try await discovery.ask(requests)
+        let answer = try await tusSupport.support(for: requests)
         guard answer.speaksTus else { return .put }
         if let limit = answer.maxSize, let refusal = TusDialect.tooLarge(source.size, limit: limit, url) {
             throw refusal
@@ -203,8 +205,8 @@ package struct UploadOperation: CommandOperation {
 
     // MARK: One request
 
-    /// The whole file in one request.
-    /// - Parameter hint: what is added to a final refusal.
+    /// Sends the whole file in one request.
+    /// - Parameter hint: returns a text that is added to a final refusal.
     private func put(
         _ opened: OpenedSource, _ requests: UploadRequests, withholding withheld: Set<String>, hint: () -> String?
     ) async throws -> HTTPRecord {
@@ -228,12 +230,12 @@ package struct UploadOperation: CommandOperation {
         return record
     }
 
-    /// Of a destination that was asked by OPTIONS and named no tus: a gateway may have answered in its place.
+    /// For a destination whose answer to OPTIONS did not mention tus: a gateway may have answered instead.
     private static let gatewayHint =
         "; OPTIONS was answered there without tus headers: if it is a tus endpoint behind a gateway, submit with "
         + "--protocol tus, or set destination.<name>.resume: tus in sluice.yaml"
 
-    /// A header in the payload is more precise than a rule for the destination.
+    /// The credential for the destination, unless the payload sets its header.
     func credential(for upload: UploadPayload) -> Credential? {
         guard let credential = credentials[upload.to.destination] else { return nil }
         let name = credential.headerName.lowercased()

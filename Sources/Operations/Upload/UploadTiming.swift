@@ -1,13 +1,14 @@
-/// Pauses between the questions that an upload asks its destination.
+/// The delays before an upload queries its destination again.
 package struct UploadTiming: Sendable, Equatable {
-    /// Before a tus upload that seems to have vanished is asked a second time.
-    package var secondQuestion: Duration = .seconds(1)
-    /// Between questions whether an upload that was answered 202 has been stored: a minute together.
-    package var acceptedWaits: [Duration] = [
+    /// Before a tus upload that seems to have vanished is queried a second time.
+    package var vanishedRecheckDelay: Duration = .seconds(1)
+    /// Between queries whether an upload that was answered 202 has been stored. Together they are a minute.
+    package var acceptedRecheckDelays: [Duration] = [
         .milliseconds(250), .milliseconds(750), .seconds(2), .seconds(5), .seconds(10), .seconds(20), .seconds(22),
     ]
-    /// Before a destination that contradicts its own success is asked again: a replica may not have heard of it yet.
-    package var contradictedWaits: [Duration] = [.seconds(1)]
+    /// Before a destination that contradicts its own success is queried again, because a replica may lag
+    /// behind.
+    package var contradictionRecheckDelays: [Duration] = [.seconds(1)]
 
     package init() {}
 }

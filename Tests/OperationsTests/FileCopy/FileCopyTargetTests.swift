@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Work
 
-/// What a copy replaces, and with which permissions.
+/// The targets that a copy may replace, and their permissions.
 @Suite struct FileCopyTargetTests {
     private func withHarness(_ body: (UploadHarness, String) async throws -> Void) async throws {
         let harness = try UploadHarness()
@@ -14,15 +14,15 @@ import Work
     }
 
     private func type(_ path: String) -> mode_t? {
-        var facts = stat()
-        return lstat(path, &facts) == 0 ? facts.st_mode & S_IFMT : nil
+        var status = stat()
+        return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
     }
 
     private func permissions(_ path: String) throws -> Int? {
         try (FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber)?.intValue
     }
 
-    @Test func `a FIFO and a socket are refused and stay`() async throws {
+    @Test func `a FIFO and a socket are refused and not replaced`() async throws {
         try await withHarness { harness, target in
             let file = try harness.directory.file("a", [4])
             #expect(mkfifo("\(target)/fifo", 0o600) == 0)
@@ -38,10 +38,10 @@ import Work
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can make a device"))
-    func `a device is refused and stays`() async throws {
+    func `a device is refused and not replaced`() async throws {
         try await withHarness { harness, target in
             let file = try harness.directory.file("a", [4])
-            // A container may be denied it.
+            // A container may not be permitted to make a device.
             guard mknod("\(target)/null", S_IFCHR | 0o600, 0x103) == 0 else { return }
             let failure = try await harness.failure(file: file, to: "file://\(target)/null")
             #expect(failure.fault == .final)
@@ -50,12 +50,12 @@ import Work
         }
     }
 
-    @Test func `a symbolic link stays, and the file that it leads to is replaced`() async throws {
+    @Test func `a symbolic link is kept, and its target is replaced`() async throws {
         try await withHarness { harness, target in
             let file = try harness.directory.file("a", [4])
             let real = try harness.directory.makeDirectory("real")
             _ = try harness.directory.file("real/old", [1, 2])
-            // Absolute, relative, through another link, and to where nothing stands yet.
+            // Absolute, relative, through another link, and dangling.
             #expect(symlink("\(real)/old", "\(target)/absolute") == 0)
             #expect(symlink("../real/relative", "\(target)/relative") == 0)
             #expect(symlink("relative2", "\(target)/chain") == 0)
@@ -70,7 +70,7 @@ import Work
         }
     }
 
-    @Test func `links that lead nowhere are refused by name`() async throws {
+    @Test func `looping and dangling links are refused by name`() async throws {
         try await withHarness { harness, target in
             let file = try harness.directory.file("a", [4])
             #expect(symlink("loop", "\(target)/loop") == 0)
@@ -86,7 +86,7 @@ import Work
 
     @Test func `a slash before a combining mark separates names`() async throws {
         try await withHarness { harness, target in
-            // The mark that begins the name would join with the slash into one character.
+            // Unicode joins the mark at the start of the name and the slash into one character.
             let name = "\u{301}x"
             let file = try harness.directory.file("a", [4])
             _ = try await harness.upload(file: file, to: "file://\(target)/%CC%81x")
@@ -101,7 +101,7 @@ import Work
         }
     }
 
-    @Test func `a spooled file has the permissions of its source, and its copy in the spool has none for others`()
+    @Test func `the target of a spooled file gets the source's permissions, and the spooled copy is private`()
         async throws
     {
         try await withHarness { harness, target in
@@ -117,14 +117,14 @@ import Work
         }
     }
 
-    @Test func `the umask of the process that submits holds for a file that is not spooled, too`() async throws {
+    @Test func `the umask of the submitting process applies to files that are not spooled`() async throws {
         try await withHarness { harness, target in
             let file = try harness.directory.file("a", [4])
             chmod(file, 0o666)
             let operation = UploadOperation(submission: .init(umask: 0o022))
-            let facts = try operation.inspect(["file": .string(file), "to": .string("file://\(target)/x")])
-            #expect(facts.payload?["mode"] == "644")
-            _ = try await harness.run(UploadHarness.execution(facts).execution)
+            let attributes = try operation.inspect(["file": .string(file), "to": .string("file://\(target)/x")])
+            #expect(attributes.payload?["mode"] == "644")
+            _ = try await harness.run(UploadHarness.execution(attributes).execution)
             #expect(try permissions("\(target)/x") == 0o644)
         }
     }

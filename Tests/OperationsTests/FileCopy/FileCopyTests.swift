@@ -18,7 +18,7 @@ import Work
     }
 
     @Test(arguments: [0, 1, 9_000_001])
-    func `copies every byte and leaves nothing else`(_ size: Int) async throws {
+    func `a copy has every byte, and no other file remains`(_ size: Int) async throws {
         try await withHarness { harness, target in
             let bytes = sample(size)
             let file = try harness.directory.file("a b?.bin", bytes)
@@ -36,7 +36,7 @@ import Work
         }
     }
 
-    @Test func `replaces what is there in one step`() async throws {
+    @Test func `an existing target is replaced`() async throws {
         try await withHarness { harness, target in
             let old = try harness.directory.file("target/x", [1, 2, 3])
             let file = try harness.directory.file("a", [4])
@@ -45,7 +45,7 @@ import Work
         }
     }
 
-    @Test func `clears away what earlier executions of the command left`() async throws {
+    @Test func `a copy deletes the parts of earlier executions`() async throws {
         try await withHarness { harness, target in
             let id = CommandID()
             let other = CommandID()
@@ -59,7 +59,7 @@ import Work
         }
     }
 
-    @Test func `copies to the longest name that there is`() async throws {
+    @Test func `a target may have the longest possible name`() async throws {
         try await withHarness { harness, target in
             let name = String(repeating: "ä", count: 127)
             let file = try harness.directory.file("a", [4])
@@ -68,7 +68,7 @@ import Work
         }
     }
 
-    @Test func `leaves nothing when it is cancelled`() async throws {
+    @Test func `a cancelled copy deletes its part`() async throws {
         try await withHarness { harness, target in
             let file = try harness.directory.solidFile("solid", 64 << 20)
             let (execution, meter) = try harness.execution(file: file, to: "file://\(target)/x")
@@ -81,7 +81,7 @@ import Work
         }
     }
 
-    @Test func `keeps to its pace, stands still at none, and goes on when it is lifted`() async throws {
+    @Test func `a copy keeps to its pace, pauses at 0, and continues when the pace is lifted`() async throws {
         try await withHarness { harness, target in
             let file = try harness.directory.solidFile("solid", 64 << 20)
             let (execution, meter) = try harness.execution(file: file, to: "file://\(target)/x")
@@ -94,12 +94,12 @@ import Work
             #expect(meter.reading.waited)
             execution.pace.set(0)
             let atPause = meter.reading.bytes
-            // Another copies a quarter of a second's worth at the pace that this one had.
+            // Meanwhile another copy takes a quarter of a second for 1 MiB, at the previous pace of this one.
             let (other, beside) = try harness.execution(file: file, to: "file://\(target)/y")
             other.pace.set(4 << 20)
             let second = Task { try await harness.run(other) }
             try await until("1 MiB beside it") { beside.reading.bytes >= 1 << 20 }
-            // A step may have been under way.
+            // A step may have been running.
             #expect(meter.reading.bytes <= atPause + 256 << 10)
             other.pace.set(nil)
             execution.pace.set(nil)
@@ -108,7 +108,7 @@ import Work
         }
     }
 
-    @Test func `owes nothing for what went before there was a pace`() async throws {
+    @Test func `bytes before a pace was set do not count against it`() async throws {
         try await withHarness { harness, target in
             let file = try harness.directory.solidFile("solid", 1 << 30)
             let (execution, meter) = try harness.execution(file: file, to: "file://\(target)/x")
@@ -123,7 +123,7 @@ import Work
         }
     }
 
-    @Test func `leaves nothing of a source that changed`() async throws {
+    @Test func `a copy of a source that changed is deleted`() async throws {
         try await withHarness { harness, target in
             let file = try harness.directory.solidFile("solid", 64 << 20)
             let (execution, meter) = try harness.execution(file: file, to: "file://\(target)/x")
@@ -138,12 +138,12 @@ import Work
         }
     }
 
-    // MARK: Going on
+    // MARK: Continuing
 
     private static let size = 20 << 20
 
-    /// What an execution of claim 1 has left: 18 MB of a byte that its source has not, so that it can be told apart.
-    private func withRemains(
+    /// Prepares the part of an execution with claim 1: 18 MB of a byte that the source does not contain.
+    private func withPart(
         boot: String? = nil, synced: Int = 5 << 20,
         _ body: (UploadHarness, String, RepeatedUpload, _ file: String, _ part: String) async throws -> Void
     ) async throws {
@@ -154,7 +154,7 @@ import Work
             let source = try #require(try JSONValue(parsing: first.payload)["source"])
             let here = String(decoding: contents(of: "/proc/sys/kernel/random/boot_id") ?? [], as: UTF8.self)
             let running = here.trimmingCharacters(in: .newlines)
-            upload.keep([
+            upload.setCheckpoint([
                 "copy": .string(boot ?? running), "synced": .integer(Int64(synced)), "source": source,
             ])
             let part = try harness.directory.file(
@@ -163,7 +163,7 @@ import Work
         }
     }
 
-    /// How many bytes of the earlier execution the file at `path` begins with; all others are zero.
+    /// The number of bytes of the earlier execution at the start of the file. All other bytes are zero.
     private func adopted(_ path: String) throws -> Int {
         let bytes = try #require(contents(of: path))
         let count = bytes.firstIndex { $0 != 7 } ?? bytes.count
@@ -172,8 +172,8 @@ import Work
         return count
     }
 
-    @Test func `goes on from what an execution has written that died`() async throws {
-        try await withRemains { harness, target, upload, _, _ in
+    @Test func `a copy continues the part of an execution that died`() async throws {
+        try await withPart { harness, target, upload, _, _ in
             let (execution, meter) = upload.next()
             _ = try await harness.run(execution)
             #expect(try names(target) == ["x"])
@@ -184,8 +184,8 @@ import Work
     }
 
     @Test(.enabled(if: runsSlowTests, "slow"), arguments: [0, 5 << 20, 100 << 20])
-    func `trusts what was synced where the machine has been started since`(_ synced: Int) async throws {
-        try await withRemains(boot: "another", synced: synced) { harness, target, upload, _, _ in
+    func `a copy continues from the synced bytes after a reboot`(_ synced: Int) async throws {
+        try await withPart(boot: "another", synced: synced) { harness, target, upload, _, _ in
             let (execution, meter) = upload.next()
             _ = try await harness.run(execution)
             let expected = min(synced, 18 << 20)
@@ -195,28 +195,28 @@ import Work
     }
 
     @Test(.enabled(if: runsSlowTests, "slow"))
-    func `copies anew where the trace is another source's, or none is there`() async throws {
-        try await withRemains { harness, target, upload, _, _ in
-            upload.keep(nil)
+    func `a copy starts over without a checkpoint, without a part or with another source`() async throws {
+        try await withPart { harness, target, upload, _, _ in
+            upload.setCheckpoint(nil)
             _ = try await upload.run()
             #expect(try names(target) == ["x"])
             #expect(try adopted("\(target)/x") == 0)
         }
-        try await withRemains { harness, target, upload, _, part in
+        try await withPart { harness, target, upload, _, part in
             unlink(part)
             _ = try await upload.run()
             #expect(try adopted("\(target)/x") == 0)
         }
-        try await withRemains { harness, target, upload, file, part in
+        try await withPart { harness, target, upload, file, part in
             #expect(truncate(file, off_t(Self.size) - 1) == 0)
             let failure = try await upload.failure()
             #expect(failure.fault == .final)
-            #expect(try names(target).isEmpty, "nobody will go on from it")
+            #expect(try names(target).isEmpty, "no execution will continue it")
         }
     }
 
-    @Test func `clears away what was left where the destination is refused since`() async throws {
-        try await withRemains { harness, target, upload, _, _ in
+    @Test func `a final failure deletes the parts of earlier executions`() async throws {
+        try await withPart { harness, target, upload, _, _ in
             #expect(mkdir("\(target)/x", 0o700) == 0)
             let failure = try await upload.failure()
             #expect(failure.fault == .final)
@@ -224,8 +224,9 @@ import Work
         }
     }
 
-    @Test(.enabled(if: runsSlowTests, "slow")) func `writes into nothing but a file of its own`() async throws {
-        try await withRemains { harness, target, upload, _, part in
+    @Test(.enabled(if: runsSlowTests, "slow"))
+    func `a copy never writes into a link or a hard-linked file`() async throws {
+        try await withPart { harness, target, upload, _, part in
             let other = try harness.directory.file("other", [1, 2, 3])
             unlink(part)
             #expect(symlink(other, part) == 0)
@@ -234,7 +235,7 @@ import Work
             #expect(try names(target) == ["x"])
             #expect(try adopted("\(target)/x") == 0)
         }
-        try await withRemains { harness, target, upload, _, part in
+        try await withPart { harness, target, upload, _, part in
             let other = "\(harness.directory.path)/other"
             #expect(link(part, other) == 0)
             _ = try await upload.run()
@@ -243,9 +244,9 @@ import Work
         }
     }
 
-    @Test func `does not go on with a part that a call of an earlier execution still holds`() async throws {
-        try await withRemains { harness, target, upload, _, part in
-            // As a call that hangs in the kernel holds it.
+    @Test func `a part that is locked by a hung call is not continued`() async throws {
+        try await withPart { harness, target, upload, _, part in
+            // A hung call holds the lock in the same way.
             let late = open(part, O_WRONLY)
             defer { close(late) }
             #expect(flock(late, LOCK_EX | LOCK_NB) == 0)
@@ -257,7 +258,7 @@ import Work
         }
     }
 
-    @Test func `leaves its part when it is released, and goes on from it`() async throws {
+    @Test func `a released copy keeps its part, and the next execution continues it`() async throws {
         try await withHarness { harness, target in
             let file = try harness.directory.solidFile("solid", 256 << 20)
             let upload = try RepeatedUpload(harness, file: file, to: "file://\(target)/x", "put")
@@ -268,7 +269,7 @@ import Work
             task.cancel()
             await #expect(throws: CommandFailure.self) { try await task.value }
             #expect(try names(target) == [".x.\(upload.id).1.part"])
-            #expect(upload.kept?["copy"] != nil)
+            #expect(upload.checkpoint?["copy"] != nil)
             let (second, rest) = upload.next()
             _ = try await harness.run(second)
             #expect(meter.reading.bytes + rest.reading.bytes == Int64(256 << 20))
@@ -276,7 +277,7 @@ import Work
         }
     }
 
-    @Test func `says what is wrong with the destination`() async throws {
+    @Test func `the reason names the problem of the target`() async throws {
         try await withHarness { harness, target in
             let file = try harness.directory.file("a", [4])
             mkdir("\(target)/taken", 0o700)
@@ -296,7 +297,7 @@ import Work
     }
 
     @Test(.enabled(if: geteuid() != 0, "root may write everywhere"))
-    func `says that it may not write`() async throws {
+    func `a copy without write permission is final`() async throws {
         try await withHarness { harness, target in
             let file = try harness.directory.file("a", [4])
             chmod(target, 0o500)
@@ -306,12 +307,12 @@ import Work
     }
 
     @Test(.enabled(if: geteuid() == 0 && program("mount") != nil, "only root can mount a small tmpfs"))
-    func `charges a full disk and clears away`() async throws {
+    func `a full disk is charged, and the part is deleted`() async throws {
         try await withHarness { harness, target in
             let mount = try ChildProcess(
                 [try #require(program("mount")), "-t", "tmpfs", "-o", "size=1m", "tmpfs", target],
                 log: "\(harness.directory.path)/mount")
-            // A container may be denied mounting; there is nothing to see then.
+            // A container may not be permitted to mount; then there is nothing to test.
             guard try await mount.end(within: .seconds(10)) == .exited(0) else { return }
             defer { umount2(target, CInt(MNT_DETACH)) }
             let file = try harness.directory.file("a", sample(2 << 20))
@@ -322,33 +323,33 @@ import Work
         }
     }
 
-    @Test func `moves where it is told to`() async throws {
+    @Test func `a copy with removeSource deletes the source`() async throws {
         try await withHarness { harness, target in
             let file = try harness.directory.file("a", [4, 5])
             let remove = [JSONValue.Member("removeSource", true)]
-            let facts = try harness.operation.inspect(
+            let attributes = try harness.operation.inspect(
                 .object([.init("file", .string(file)), .init("to", .string("file://\(target)/x"))] + remove))
             let created = Timestamp.now
             func execution(claim: Int) -> CommandExecution {
-                UploadHarness.execution(facts, claim: claim, createdAt: created).execution
+                UploadHarness.execution(attributes, claim: claim, createdAt: created).execution
             }
             let result = try await harness.run(execution(claim: 1))
             #expect(result == ["bytes": 2, "sourceRemoved": true])
             #expect(access(file, F_OK) != 0)
-            // An execution that was cut after the move says the same.
+            // An execution after an interrupted one has the same result.
             #expect(try await harness.run(execution(claim: 2)) == result)
             #expect(try await harness.failure(of: execution(claim: 1)).fault == .final)
         }
     }
 
-    @Test func `takes no file for its own that is older than the command`() async throws {
+    @Test func `a target that is older than the command does not confirm a delivery`() async throws {
         try await withHarness { harness, target in
             let file = try harness.directory.file("a", [4, 5])
             let old = try harness.directory.file("target/x", [6, 7])
-            let facts = try harness.operation.inspect(
+            let attributes = try harness.operation.inspect(
                 ["file": .string(file), "to": .string("file://\(target)/x"), "removeSource": true])
             unlink(file)
-            let late = UploadHarness.execution(facts, claim: 2, createdAt: .now + .seconds(60)).execution
+            let late = UploadHarness.execution(attributes, claim: 2, createdAt: .now + .seconds(60)).execution
             let failure = try await harness.failure(of: late)
             #expect(failure.fault == .final)
             #expect(failure.reason.contains(file), "\(failure.reason)")

@@ -13,10 +13,10 @@ import Work
         try await body(harness, try harness.directory.makeDirectory("target"))
     }
 
-    private func facts(_ path: String) throws -> stat {
-        var facts = stat()
-        try #require(stat(path, &facts) == 0)
-        return facts
+    private func status(_ path: String) throws -> stat {
+        var status = stat()
+        try #require(stat(path, &status) == 0)
+        return status
     }
 
     private func holes(_ file: String, _ size: Int, data: [Int]) throws {
@@ -28,7 +28,7 @@ import Work
         #expect(ftruncate(descriptor, off_t(size)) == 0)
     }
 
-    /// What cp makes of the file, in blocks.
+    /// The blocks of a copy that cp makes of the file.
     private func blocksOfCopy(_ file: String, _ harness: UploadHarness) async throws -> Int {
         let copy = "\(harness.directory.path)/by-cp"
         let child = try ChildProcess(
@@ -36,7 +36,7 @@ import Work
             log: "\(harness.directory.path)/cp")
         #expect(try await child.end(within: .seconds(30)) == .exited(0))
         sync()
-        return Int(try facts(copy).st_blocks)
+        return Int(try status(copy).st_blocks)
     }
 
     @Test(arguments: [[0, 8 << 20, 40 << 20], [1 << 20], [], [48 << 20 - 64 << 10]])
@@ -48,7 +48,7 @@ import Work
             let (execution, meter) = try harness.execution(file: file, to: "file://\(target)/x")
             _ = try await harness.run(execution)
             sync()
-            #expect(try await Int(facts("\(target)/x").st_blocks) == blocksOfCopy(file, harness))
+            #expect(try await Int(status("\(target)/x").st_blocks) == blocksOfCopy(file, harness))
             #expect(
                 try Data(contentsOf: URL(fileURLWithPath: "\(target)/x"))
                     == Data(contentsOf: URL(fileURLWithPath: file)))
@@ -57,14 +57,14 @@ import Work
         }
     }
 
-    @Test func `four gigabytes of holes need neither the disk nor the time for them`() async throws {
+    @Test func `a hole of four gigabytes costs neither disk space nor time`() async throws {
         try await withHarness { harness, target in
             let file = try harness.hollowFile(4 << 30)
             let (execution, meter) = try harness.execution(file: file, to: "file://\(target)/x")
             let began = ContinuousClock.now
             _ = try await harness.run(execution)
             #expect(ContinuousClock.now - began < .seconds(2))
-            let made = try facts("\(target)/x")
+            let made = try status("\(target)/x")
             #expect(made.st_size == 4 << 30)
             #expect(made.st_blocks * 512 < 1 << 20)
             #expect(meter.reading.offset == 4 << 30)
@@ -81,12 +81,12 @@ import Work
             let copy = try #require(payload["file"]?.string)
             sync()
             #expect(copied == 48 << 20)
-            #expect(try await Int(facts(copy).st_blocks) <= blocksOfCopy(file, harness))
+            #expect(try await Int(status(copy).st_blocks) <= blocksOfCopy(file, harness))
             #expect(try Data(contentsOf: URL(fileURLWithPath: copy)) == Data(contentsOf: URL(fileURLWithPath: file)))
         }
     }
 
-    @Test func `a copy that goes on keeps the holes of what is left`() async throws {
+    @Test func `a resumed copy keeps the holes of the rest`() async throws {
         try await withHarness { harness, target in
             let file = "\(harness.directory.path)/a"
             try holes(file, 48 << 20, data: [0, 4 << 20, 40 << 20])
@@ -102,7 +102,7 @@ import Work
             _ = try await harness.run(second)
             sync()
             #expect(meter.reading.bytes + rest.reading.bytes == Int64(192 << 10))
-            #expect(try await Int(facts("\(target)/x").st_blocks) == blocksOfCopy(file, harness))
+            #expect(try await Int(status("\(target)/x").st_blocks) == blocksOfCopy(file, harness))
             #expect(
                 try Data(contentsOf: URL(fileURLWithPath: "\(target)/x"))
                     == Data(contentsOf: URL(fileURLWithPath: file)))

@@ -4,10 +4,10 @@ import TestSupport
 enum Curl {
     static var isInstalled: Bool { program("curl") != nil }
 
-    /// - Returns: heads and bodies of all responses, as they came; empty where curl got none.
+    /// - Returns: the heads and bodies of all responses; empty where curl received none.
     static func answers(_ arguments: String...) async throws -> String { try await run(arguments).output }
 
-    /// - Returns: how curl ended; see EXIT CODES in curl(1).
+    /// - Returns: the exit status of curl; see EXIT CODES in curl(1).
     static func ending(_ arguments: String...) async throws -> ChildProcess.Exit { try await run(arguments).ending }
 
     private static func run(_ arguments: [String]) async throws -> (output: String, ending: ChildProcess.Exit) {

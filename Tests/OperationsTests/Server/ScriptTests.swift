@@ -13,7 +13,7 @@ import Testing
         "PUT /a : answer 201 drip tail 1 every 1s",
         "PUT /a : answer 201 body 999999999999G", "PUT /a : store pausing 1s", "PUT /a : store pausing 1s every 0",
     ])
-    func `a line that is not understood is an error that names it`(_ line: String) {
+    func `an invalid line is an error that names it`(_ line: String) {
         let error = #expect(throws: ScriptError.self) { try Script(parsing: "# a comment\n\n\(line)\n") }
         #expect(error?.line == 3)
         #expect(error?.problem.isEmpty == false)

@@ -2,7 +2,7 @@ import Host
 import TestSupport
 import Testing
 
-/// That a test server does what its script says, as curl sees it.
+/// Test servers follow their scripts, as seen by curl.
 @Suite(.enabled(if: Curl.isInstalled, "curl is not installed"))
 struct ScriptedServerTests {
     private func with(
@@ -76,7 +76,7 @@ struct ScriptedServerTests {
         }
     }
 
-    @Test func `a response is framed and paced as told`() async throws {
+    @Test func `a response is framed and paced by its script`() async throws {
         let script = """
             * /chunks : answer 200 chunked body "abcdef" drip body 4 every 10ms
             * /unended : answer 200 unended body 3; close
@@ -104,7 +104,7 @@ struct ScriptedServerTests {
         }
     }
 
-    @Test func `connections end as told`() async throws {
+    @Test func `a connection ends as its script says`() async throws {
         let script = """
             * /close : close
             * /reset : reset
@@ -116,7 +116,7 @@ struct ScriptedServerTests {
             #expect(try await Curl.ending("\(server.origin)/close") == .exited(52))
             #expect(try await Curl.ending("\(server.origin)/reset") == .exited(56))
             #expect(try await Curl.ending("-m", "0.2", "\(server.origin)/hang") == .exited(28))
-            // curl waits between two requests for 20 a minute, 3 s.
+            // At 20 requests a minute curl waits 3 s between two requests.
             let urls = ["\(server.origin)/idle", "\(server.origin)/idle"]
             _ = try await Curl.answers("--rate", "20/m", urls[0], urls[1])
             let used = server.requests(to: "/idle").map(\.connection)
@@ -124,7 +124,7 @@ struct ScriptedServerTests {
         }
     }
 
-    @Test func `a proxy passes on requests and tunnels, and asks for its password`() async throws {
+    @Test func `a proxy forwards requests and tunnels, and demands its password`() async throws {
         let server = try await ScriptedServer()
         let script = """
             * * without proxy-authorization "Basic dTpw" : answer 407 header "Proxy-Authenticate: Basic realm=a"
@@ -151,7 +151,7 @@ struct ScriptedServerTests {
         await server.stop()
     }
 
-    @Test func `files are kept with Content-Range and by tus`() async throws {
+    @Test func `a test server stores files by Content-Range and tus`() async throws {
         try await with("* * : store after 1ms") { server in
             _ = try await Curl.answers("-X", "PUT", "-d", "abc", "\(server.origin)/a")
             _ = try await Curl.answers(
@@ -185,7 +185,7 @@ struct ScriptedServerTests {
         }
     }
 
-    @Test func `certificates are what they say`() async throws {
+    @Test func `test certificates have the stated dates, names and issuers`() async throws {
         let directory = try TemporaryDirectory("certificates")
         defer { directory.remove() }
         let root = TestAuthority("Test root")

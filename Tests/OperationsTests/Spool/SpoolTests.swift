@@ -13,7 +13,7 @@ import Work
     }
 
     @Test(arguments: [0, 5_000_000])
-    func `keeps a private copy under the original's name`(_ size: Int) async throws {
+    func `a spooled copy is private and keeps the original's name`(_ size: Int) async throws {
         try await withSpool { spool, harness in
             let bytes = sample(size)
             let file = try harness.directory.file("a b.jpg", bytes)
@@ -21,7 +21,7 @@ import Work
             let copy = try #require(payload["file"]?.string)
             #expect(copy.hasPrefix(spool.directory + "/"))
             #expect(contents(of: copy) == bytes)
-            // Of a large one it is not known yet whether the URL is a directory or takes uploads itself.
+            // For a large file it is unknown whether the URL is a directory or an endpoint.
             #expect(payload["to"]?.string == (size == 0 ? "http://h/in/a%20b.jpg" : "http://h/in/"))
             #expect(payload["name"]?.string == "a b.jpg")
             #expect(payload["removeSource"]?.bool == true)
@@ -32,14 +32,14 @@ import Work
         }
     }
 
-    @Test func `delivers the copy whatever becomes of the original, and removes it`() async throws {
+    @Test func `a spooled copy is delivered without its original and then deleted`() async throws {
         try await withReceiver { receiver, harness in
             let spool = Spool(directory: try harness.directory.makeDirectory("spool"))
             let file = try harness.directory.file("a", sample(1000))
             let payload = try spool.take(["file": .string(file), "to": .string("\(receiver.origin)/in/")])
             unlink(file)
-            let facts = try harness.operation.inspect(payload)
-            _ = try await harness.run(UploadHarness.execution(facts).execution)
+            let attributes = try harness.operation.inspect(payload)
+            _ = try await harness.run(UploadHarness.execution(attributes).execution)
             #expect(receiver.requests.first?.target == "/in/a")
             #expect(receiver.requests.first?.isWhole == true)
             #expect(try FileManager.default.contentsOfDirectory(atPath: spool.directory).isEmpty)
@@ -52,16 +52,16 @@ import Work
             "only root can mount a file system, and mkfs.xfs makes one"))
     func `a copy shares the blocks of the original where the file system can`() async throws {
         try await withSpool { spool, harness in
-            let place = harness.directory.path
+            let directory = harness.directory.path
             func run(_ name: String, _ arguments: String...) async throws -> Bool {
                 let child = try ChildProcess(
-                    [try #require(program(name), "\(name) is not installed")] + arguments, log: "\(place)/\(name)")
+                    [try #require(program(name), "\(name) is not installed")] + arguments, log: "\(directory)/\(name)")
                 return try await child.end(within: .seconds(30)) == .exited(0)
             }
             let image = try harness.hollowFile(400 << 20, name: "image")
             let mounted = try harness.directory.makeDirectory("mounted")
             try #require(try await run("mkfs.xfs", "-q", image))
-            // A container may be denied mounting; there is nothing to see then.
+            // A container may not be permitted to mount; then there is nothing to test.
             guard try await run("mount", "-o", "loop", image, mounted) else { return }
             defer { umount2(mounted, CInt(MNT_DETACH)) }
             let size = 32 << 20
@@ -70,8 +70,8 @@ import Work
             try Data(bytes).write(to: URL(fileURLWithPath: file))
             sync()
             func free() -> Int {
-                var facts = statvfs()
-                return statvfs(mounted, &facts) == 0 ? Int(facts.f_bfree * facts.f_bsize) : 0
+                var status = statvfs()
+                return statvfs(mounted, &status) == 0 ? Int(status.f_bfree * status.f_bsize) : 0
             }
             let before = free()
             let payload = try Spool(directory: mounted).take(["file": .string(file), "to": "http://h/in/"])
@@ -81,7 +81,7 @@ import Work
         }
     }
 
-    @Test func `refuses what upload refuses and leaves nothing`() async throws {
+    @Test func `an invalid upload is not spooled`() async throws {
         try await withSpool { spool, harness in
             let file = try harness.directory.file("a", [1])
             let bad: [JSONValue] = [
@@ -105,12 +105,12 @@ import Work
             #expect(contents(of: copy) == [1, 2, 3])
             #expect(payload["name"]?.string == "a")
             #expect(try FileManager.default.contentsOfDirectory(atPath: stage.directory).isEmpty)
-            // It is gone from there.
+            // The copy has left the other spool.
             #expect(throws: SpoolError.self) { try spool.adopt(staged) }
         }
     }
 
-    @Test func `says so when the spool cannot be used`() async throws {
+    @Test func `an unusable spool is an error that names it`() async throws {
         try await withSpool { _, harness in
             let spool = Spool(directory: try harness.directory.file("other", []))
             let file = try harness.directory.file("a", [1])
@@ -122,14 +122,14 @@ import Work
         }
     }
 
-    @Test func `discards its own copies only`() async throws {
+    @Test func `a spool discards its own copies only`() async throws {
         try await withSpool { spool, harness in
             let file = try harness.directory.file("a", [1])
             let payload = try spool.take(["file": .string(file), "to": "http://h/x"])
             spool.discard(["file": .string(file)])
             spool.discard(["file": .string("\(spool.directory)/../a")])
             #expect(access(file, F_OK) == 0)
-            // Nor what has the name of a copy and lies elsewhere.
+            // A file with the name of a copy in another directory is not discarded either.
             let namesake = try harness.directory.file("\(CommandID())", [1])
             spool.discard(file: namesake)
             spool.discard(file: "\(spool.directory)/../\(namesake.split(separator: "/").last ?? "")")
@@ -139,7 +139,7 @@ import Work
         }
     }
 
-    @Test func `knows its own copies however its directory is spelled`() async throws {
+    @Test func `a spool recognizes its copies under any path of its directory`() async throws {
         try await withSpool { spool, harness in
             let file = try harness.directory.file("a", [1])
             let base = harness.directory.path
@@ -153,7 +153,7 @@ import Work
         }
     }
 
-    @Test func `tells how far a copy has got, and leaves nothing of one that is not wanted`() async throws {
+    @Test func `the progress of a copy is reported, and an aborted copy is deleted`() async throws {
         try await withSpool { spool, harness in
             let file = try harness.directory.file("a", sample(9_000_000))
             var began: [String] = []

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-/// What the answers of a destination say of its 503, on a clock of its own.
+/// The fault of a 503 by the recent answers of its destination, on a virtual clock.
 @Suite struct DestinationEvidenceTests {
     private static let host = Destination(scheme: "http", host: "a.example", port: 80)
     private static let portal = Destination(scheme: "http", host: "portal.example", port: 80)
@@ -24,7 +24,7 @@ import Testing
     private func answer(
         _ status: Int, to id: CommandID, at seconds: Double, from destination: Destination = Self.host
     ) {
-        evidence.answered(status, to: id, at: destination, now: Self.time(seconds))
+        evidence.recordAnswer(status, to: id, at: destination, now: Self.time(seconds))
     }
 
     private func judge(
@@ -57,17 +57,17 @@ import Testing
     }
 
     @Test(arguments: [201, 302, 400, 401, 404, 409, 429, 500, 502, 503, 504, 507, 511])
-    func `any answer but 503 and 511 to another command charges a 503`(_ status: Int) {
+    func `any answer to another command except 503 and 511 charges a 503`(_ status: Int) {
         answer(status, to: other, at: 0)
         #expect(judge(since: 1, now: 2).fault == (status == 503 || status == 511 ? .link : .command))
     }
 
-    @Test func `a 503 before any answer is the link's`() {
+    @Test func `a 503 before any answer is the link's failure`() {
         let failure = judge(since: 0, now: 1)
         #expect(failure == Self.unavailable)
     }
 
-    @Test func `a charged 503 keeps what the destination asked for`() {
+    @Test func `a charged 503 keeps its Retry-After`() {
         answer(201, to: other, at: 0)
         let failure = judge(since: 1, now: 2)
         #expect(failure.isPushback && failure.isAnswer && !failure.ambiguous)
@@ -81,12 +81,12 @@ import Testing
         #expect(judge(since: 1, now: 2).fault == .link)
     }
 
-    @Test func `an answer to the same command does not hide that to another`() {
+    @Test func `an answer to the same command does not hide an answer to another`() {
         answer(201, to: other, at: 0)
         answer(404, to: failing, at: 1)
         answer(404, to: failing, at: 2)
         #expect(judge(since: 3, now: 4).fault == .command)
-        // The other one's is over, and its own does not count.
+        // The answer to the other command is too old, and those to the same command do not count.
         #expect(judge(since: 10.5, now: 11).fault == .link)
         answer(201, to: other, at: 12)
         #expect(judge(since: 13, now: 14).fault == .command)
@@ -105,26 +105,26 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a 503 leaves the refusals of its destination as they are`(_ isCharged: Bool) {
+    func `a 503 does not change the refusals of its destination`(_ isCharged: Bool) {
         let refusal = CommandFailure(.credential, reason: "it was answered 401")
-        #expect(!evidence.refuses(Self.host))
+        #expect(!evidence.refusedLastCommand(at: Self.host))
         _ = judge(since: 0, now: 1)
-        #expect(!evidence.refuses(Self.host))
+        #expect(!evidence.refusedLastCommand(at: Self.host))
         _ = judge(refusal, since: 1, now: 2)
         if isCharged { answer(401, to: other, at: 2) }
         #expect(judge(since: 3, now: 4).fault == (isCharged ? .command : .link))
-        #expect(evidence.refuses(Self.host))
+        #expect(evidence.refusedLastCommand(at: Self.host))
     }
 
-    @Test func `a destination that accepts a file keeps its answers and loses its refusals`() {
+    @Test func `accepting a file clears the refusals of a destination and not its answers`() {
         _ = judge(CommandFailure(.destination, reason: "it was answered 507"), since: 0, now: 1)
         answer(201, to: other, at: 1)
-        evidence.accepted(Self.host)
-        #expect(!evidence.refuses(Self.host))
+        evidence.recordSuccess(at: Self.host)
+        #expect(!evidence.refusedLastCommand(at: Self.host))
         #expect(judge(since: 2, now: 3).fault == .command)
     }
 
-    @Test func `answers do not change the verdict on redirects to one place`() {
+    @Test func `answers do not change the verdict on redirects to one target`() {
         var redirect = CommandFailure(.final, reason: "it was answered 302")
         redirect.isAnswer = true
         let faults = (1...3).map { number in
@@ -135,10 +135,10 @@ import Testing
             ).fault
         }
         #expect(faults == [.command, .command, .destination])
-        #expect(evidence.refuses(Self.host))
+        #expect(evidence.refusedLastCommand(at: Self.host))
     }
 
-    @Test func `answers of many destinations push out older answers and no refusal`() {
+    @Test func `answers of many destinations displace older answers but not refusals`() {
         _ = judge(CommandFailure(.destination, reason: "it was answered 507"), since: 0, now: 1)
         answer(201, to: other, at: 1)
         for port in 1..<DestinationEvidence.maxDestinations {
@@ -147,6 +147,6 @@ import Testing
         #expect(judge(since: 1, now: 2).fault == .command)
         answer(201, to: other, at: 1, from: Self.portal)
         #expect(judge(since: 1, now: 2).fault == .link)
-        #expect(evidence.refuses(Self.host))
+        #expect(evidence.refusedLastCommand(at: Self.host))
     }
 }

@@ -4,10 +4,10 @@ import TestSupport
 import Testing
 import Work
 
-/// Against a server that others wrote.
+/// Uploads to nginx.
 @Suite(.enabled(if: isAvailable(NginxServer.isInstalled), "nginx is not installed; deploy/test installs it"))
 struct NginxTests {
-    @Test func `puts files into a WebDAV directory`() async throws {
+    @Test func `files are stored in a WebDAV directory`() async throws {
         let harness = try UploadHarness()
         defer { harness.directory.remove() }
         let nginx = try await NginxServer(in: harness.directory.path)
@@ -35,23 +35,23 @@ struct NginxTests {
         await nginx.stop()
     }
 
-    @Test func `puts many small files at once`() async throws {
+    @Test func `many small files are stored at once`() async throws {
         let harness = try UploadHarness()
         defer { harness.directory.remove() }
         let nginx = try await NginxServer(in: harness.directory.path)
         do {
             let file = try harness.directory.file("a", sample(65_536))
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for lane in 0..<16 {
+                for batch in 0..<16 {
                     group.addTask {
                         for number in 0..<20 {
-                            _ = try await harness.upload(file: file, to: "\(nginx.origin)/dav/\(lane)-\(number)")
+                            _ = try await harness.upload(file: file, to: "\(nginx.origin)/dav/\(batch)-\(number)")
                         }
                     }
                 }
                 try await group.waitForAll()
             }
-            for lane in 0..<16 { #expect(contents(of: "\(nginx.root)/\(lane)-19")?.count == 65_536) }
+            for batch in 0..<16 { #expect(contents(of: "\(nginx.root)/\(batch)-19")?.count == 65_536) }
         } catch {
             await nginx.stop()
             throw error

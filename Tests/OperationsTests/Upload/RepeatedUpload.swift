@@ -5,16 +5,16 @@ import TestSupport
 import Testing
 import Work
 
-/// One command that is executed again and again, with what its executions leave to each other.
+/// One command that is executed several times, with its checkpoint.
 final class RepeatedUpload: Sendable {
     let harness: UploadHarness
     let id = CommandID()
-    private let facts: PayloadAttributes
-    private let state = Mutex<(claim: Int, kept: [UInt8]?, meter: TransferMeter?)>((0, nil, nil))
+    private let attributes: PayloadAttributes
+    private let state = Mutex<(claim: Int, checkpoint: [UInt8]?, meter: TransferMeter?)>((0, nil, nil))
 
     /// - Parameters:
-    ///   - transferProtocol: nil leaves it open.
-    ///   - idempotent: nil leaves it to the operation.
+    ///   - transferProtocol: nil for none.
+    ///   - idempotent: nil: the operation decides.
     init(
         _ harness: UploadHarness, file: String, to url: String, _ transferProtocol: String?,
         extra: [JSONValue.Member] = [], idempotent: Bool? = nil
@@ -22,40 +22,40 @@ final class RepeatedUpload: Sendable {
         self.harness = harness
         var members: [JSONValue.Member] = [.init("file", .string(file)), .init("to", .string(url))] + extra
         if let transferProtocol { members.append(.init("protocol", .string(transferProtocol))) }
-        var facts = try harness.operation.inspect(.object(members))
-        facts.idempotent = idempotent ?? facts.idempotent
-        self.facts = facts
+        var attributes = try harness.operation.inspect(.object(members))
+        attributes.idempotent = idempotent ?? attributes.idempotent
+        self.attributes = attributes
     }
 
-    /// What the next execution finds.
-    var kept: JSONValue? { state.withLock { $0.kept }.flatMap { try? JSONValue(parsing: $0) } }
+    /// The checkpoint for the next execution.
+    var checkpoint: JSONValue? { state.withLock { $0.checkpoint }.flatMap { try? JSONValue(parsing: $0) } }
 
-    /// Changes what the next execution finds.
-    func keep(_ value: JSONValue?) { state.withLock { $0.kept = value?.bytes } }
+    /// Replaces the checkpoint for the next execution.
+    func setCheckpoint(_ value: JSONValue?) { state.withLock { $0.checkpoint = value?.bytes } }
 
-    /// - Parameter onKeep: called when what is kept has become durable; what it throws ends the execution there.
+    /// - Parameter onSave: is called once a checkpoint is saved. An error that it throws ends the execution.
     func next(
-        onKeep: @escaping @Sendable () throws -> Void = {}
+        onSave: @escaping @Sendable () throws -> Void = {}
     ) -> (execution: CommandExecution, meter: TransferMeter) {
-        let meter = TransferMeter(total: facts.total)
-        // The store knows the offset that the execution before has reported.
-        let (claim, kept, offset) = state.withLock { state in
+        let meter = TransferMeter(total: attributes.total)
+        // The store has the offset that the previous execution reported.
+        let (claim, checkpoint, offset) = state.withLock { state in
             let offset = state.meter?.reading.offset ?? 0
             state.claim += 1
             state.meter = meter
-            return (state.claim, state.kept, offset)
+            return (state.claim, state.checkpoint, offset)
         }
-        var command = Command(id: id, type: "upload", destination: facts.destination, createdAt: .now)
+        var command = Command(id: id, type: "upload", destination: attributes.destination, createdAt: .now)
         command.status = .sent
-        command.idempotent = facts.idempotent
+        command.idempotent = attributes.idempotent
         command.claim = claim
         command.offset = offset
-        command.total = facts.total
+        command.total = attributes.total
         let execution = CommandExecution(
-            command: command, payload: facts.payload?.bytes ?? [], checkpoint: kept, meter: meter,
+            command: command, payload: attributes.payload?.bytes ?? [], checkpoint: checkpoint, meter: meter,
             saver: { [self] bytes in
-                state.withLock { $0.kept = bytes }
-                try onKeep()
+                state.withLock { $0.checkpoint = bytes }
+                try onSave()
             })
         return (execution, meter)
     }

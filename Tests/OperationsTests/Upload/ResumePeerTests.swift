@@ -5,14 +5,14 @@ import TestSupport
 import Testing
 import Work
 
-/// Cut uploads that go on, at servers that others wrote.
+/// Interrupted uploads to tuspyserver, Apache httpd and nginx.
 @Suite struct ResumePeerTests {
     private static let size = 40_000_000
 
-    /// Runs the first execution of an upload until half of it has left, and stops it.
+    /// Runs the first execution of an upload until half of the file was sent, and stops it.
     private func cut(_ upload: RepeatedUpload) async throws {
         let (execution, meter) = upload.next()
-        // A second for all of it, of which each quarter is measured.
+        // The file takes a second, and each quarter of a second is measured.
         execution.pace.set(Int64(Self.size))
         let task = Task { try await upload.harness.run(execution) }
         try await until("half of the file") { meter.reading.bytes >= Self.size / 2 }
@@ -22,7 +22,7 @@ import Work
         #expect(meter.reading.isResumable)
     }
 
-    /// - Returns: the result, and how many bytes were sent.
+    /// - Returns: the result, and the number of sent bytes.
     private func finish(_ upload: RepeatedUpload) async throws -> (JSONValue, Int) {
         let (execution, meter) = upload.next()
         let result = try await upload.harness.run(execution)
@@ -30,7 +30,8 @@ import Work
         return (result, Int(meter.reading.bytes))
     }
 
-    /// Runs a test with Apache httpd, of which a harness knows that it takes ranges, and clears both away.
+    /// Runs a test with Apache httpd and a harness that uses Content-Range there, and removes both
+    /// afterwards.
     private func withApache(_ body: (ApacheServer, UploadHarness) async throws -> Void) async throws {
         let directory = try TemporaryDirectory("apache")
         defer { directory.remove() }
@@ -51,7 +52,7 @@ import Work
         .enabled(
             if: isAvailable(TusServer.isInstalled), "tuspyserver is not installed; deploy/prepare test installs it"),
         arguments: ["tus", nil])
-    func `tuspyserver takes the rest`(_ name: String?) async throws {
+    func `tuspyserver takes the rest of a file`(_ name: String?) async throws {
         let harness = try UploadHarness()
         defer { harness.directory.remove() }
         let server = try await TusServer(in: harness.directory.path)
@@ -62,15 +63,15 @@ import Work
             try await cut(upload)
             try await until("the server to see the cut") { !server.isWriting }
             let (result, sent) = try await finish(upload)
-            let place = try #require(result["headers"]?["location"]?.string)
-            #expect(server.contents(of: place) == bytes)
-            // Half of it was acknowledged, of which the server's program had not read all.
+            let location = try #require(result["headers"]?["location"]?.string)
+            #expect(server.contents(of: location) == bytes)
+            // Half of the file was acknowledged. The server's program had not read all of it.
             #expect(sent <= Self.size * 3 / 4)
-            // It is forgotten there: the command would make another one.
-            server.remove(place)
+            // Without the upload at the server, the command creates a new one.
+            server.remove(location)
             let (again, all) = try await finish(upload)
             let other = try #require(again["headers"]?["location"]?.string)
-            #expect(other != place && all == Self.size)
+            #expect(other != location && all == Self.size)
             #expect(server.contents(of: other) == bytes)
             let empty = try harness.directory.file("empty", [])
             _ = try await RepeatedUpload(harness, file: empty, to: server.endpoint, "tus").run()
@@ -85,7 +86,7 @@ import Work
         .enabled(
             if: isAvailable(ApacheServer.isInstalled), "apache2 is not installed; deploy/prepare test installs it"),
         arguments: ["contentRange", nil])
-    func `Apache takes the rest, and no tail of a longer file stays`(_ name: String?) async throws {
+    func `Apache takes the rest of a file, and no tail of a longer file remains`(_ name: String?) async throws {
         try await withApache { server, harness in
             let longer = try harness.directory.file("longer", sample(Self.size + 1000))
             _ = try await harness.upload(file: longer, to: "\(server.origin)/x")
@@ -94,7 +95,7 @@ import Work
             let upload = try RepeatedUpload(harness, file: file, to: "\(server.origin)/x", name)
             try await cut(upload)
             let (_, sent) = try await finish(upload)
-            // Half of it was acknowledged, of which the server's program had not read all.
+            // Half of the file was acknowledged. The server's program had not read all of it.
             #expect(sent <= Self.size * 3 / 4)
             #expect(contents(of: "\(server.root)/x") == bytes)
         }
@@ -103,7 +104,7 @@ import Work
     @Test(
         .enabled(
             if: isAvailable(ApacheServer.isInstalled), "apache2 is not installed; deploy/prepare test installs it"))
-    func `Apache keeps nothing of another file that came while an upload stood still`() async throws {
+    func `Apache has no bytes of another file that was stored while an upload was interrupted`() async throws {
         try await withApache { server, harness in
             let bytes = sample(Self.size)
             let upload = try RepeatedUpload(
@@ -118,7 +119,7 @@ import Work
     }
 
     @Test(.enabled(if: isAvailable(NginxServer.isInstalled), "nginx is not installed; deploy/prepare test installs it"))
-    func `nginx, which takes no ranges, gets the whole file`() async throws {
+    func `nginx does not support Content-Range and gets the whole file`() async throws {
         let harness = try UploadHarness()
         defer { harness.directory.remove() }
         let server = try await NginxServer(in: harness.directory.path)
@@ -166,8 +167,8 @@ import Work
             let upload = try RepeatedUpload(
                 harness, file: file, to: "\(proxy.origin)/files/", "tus", extra: [.init("removeSource", true)])
             let result = try await upload.run()
-            let place = try #require(result["headers"]?["location"]?.string)
-            #expect(server.contents(of: place) == bytes)
+            let location = try #require(result["headers"]?["location"]?.string)
+            #expect(server.contents(of: location) == bytes)
             #expect(result["sourceRemoved"]?.bool == true)
             #expect(access(file, F_OK) != 0)
         } catch {

@@ -7,7 +7,7 @@ import Testing
 import Work
 
 @Suite struct UploadCancellationTests {
-    @Test func `stops the bytes within 100 ms`() async throws {
+    @Test func `a cancellation stops the bytes within 100 ms`() async throws {
         var options = MisbehavingReceiver.Options()
         options.hashes = false
         try await withReceiver(options) { receiver, harness in
@@ -26,13 +26,13 @@ import Work
                 #expect(!last.isWhole)
                 delays.append(last.lastByte - cancelled)
             }
-            // One may be late, because the machine is shared: where all cores are busy the receiver itself may sleep so long.
+            // One delay may be longer: on a busy machine the receiver itself may wait for a core.
             #expect(delays.count { $0 > .milliseconds(100) } <= 1, "\(delays)")
             #expect(delays.allSatisfy { $0 <= .seconds(2) }, "\(delays)")
         }
     }
 
-    @Test func `a peer that takes all at once does not keep the others waiting`() async throws {
+    @Test func `a fast peer does not delay other uploads`() async throws {
         var options = MisbehavingReceiver.Options()
         options.hashes = false
         try await withReceiver(options) { receiver, harness in
@@ -49,13 +49,13 @@ import Work
             }
             task.cancel()
             _ = try? await task.value
-            // Half of them may wait for a core of this machine.
+            // Half of the uploads may wait for a core of this machine.
             #expect(times.sorted()[20] < .milliseconds(50), "\(times)")
         }
     }
 
     @Test(arguments: [false, true])
-    func `drops what the kernel holds for a slow peer`(isEncrypted: Bool) async throws {
+    func `a cancellation discards the bytes that the kernel holds for a slow peer`(isEncrypted: Bool) async throws {
         var options = MisbehavingReceiver.Options()
         options.hashes = false
         options.receiveBuffer = 16 << 10
@@ -75,13 +75,13 @@ import Work
             await #expect(throws: CancellationError.self) { try await task.value }
             try await until("the end of the connection") { receiver.requests.first?.ended != nil }
             let came = receiver.requests.first?.bytes ?? 0
-            // The 256 KiB that waited on this side of the wire have not come after all.
+            // The 256 KiB in the buffers of this host have not arrived.
             #expect(came < before + (128 << 10))
         }
     }
 
     @Test(arguments: [Behaviour.hang(.head), .hang(.body)])
-    func `is not kept waiting by a peer that hangs`(_ behaviour: Behaviour) async throws {
+    func `a cancellation does not wait for a hung peer`(_ behaviour: Behaviour) async throws {
         try await withReceiver { receiver, harness in
             receiver.on("/a", behaviour)
             let file = try harness.directory.file("a", sample(1000))
@@ -94,12 +94,12 @@ import Work
         }
     }
 
-    @Test func `sends nothing for a task that was cancelled before`() async throws {
+    @Test func `a task that is already cancelled sends nothing`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.directory.file("a", sample(1000))
             let (execution, _) = try harness.execution(file: file, to: "\(receiver.origin)/a")
             let gate = Task {
-                // Cancelled for certain when the upload begins.
+                // The task is already cancelled when the upload begins.
                 while !Task.isCancelled { await Task.yield() }
                 return try await harness.run(execution)
             }
@@ -110,7 +110,7 @@ import Work
         }
     }
 
-    @Test func `leaves the client fit for the next upload`() async throws {
+    @Test func `the client works after cancelled uploads`() async throws {
         try await withReceiver { receiver, harness in
             let big = try harness.hollowFile(1 << 30)
             let small = try harness.directory.file("small", [1])

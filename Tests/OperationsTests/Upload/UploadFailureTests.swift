@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Work
 
-/// Whose fault a failure is, and whether a byte may have been delivered.
+/// The faults of failures, and whether a byte may have been delivered.
 @Suite struct UploadFailureTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var behaviour: Behaviour
@@ -57,7 +57,7 @@ import Work
             behaviour: .answerEarly(200, afterBytes: 1000, closes: true), fault: .command, ambiguous: true,
             size: 20_000_000),
     ])
-    func `tells whose fault it is`(_ example: Case) async throws {
+    func `a failure has the fault and ambiguity of its cause`(_ example: Case) async throws {
         try await withReceiver { receiver, harness in
             receiver.on("/a", example.behaviour)
             let file = try harness.hollowFile(example.size)
@@ -69,7 +69,7 @@ import Work
         }
     }
 
-    @Test func `goes on where an early yes is followed by more reading`() async throws {
+    @Test func `an upload is completed if the server reads on after an early success`() async throws {
         try await withReceiver { receiver, harness in
             receiver.on("/a", .answerEarly(200, closes: false))
             let file = try harness.hollowFile(20_000_000)
@@ -79,7 +79,7 @@ import Work
         }
     }
 
-    @Test func `quotes the first bytes of a refusal in one line`() async throws {
+    @Test func `the reason quotes the start of a refusal in one line`() async throws {
         try await withReceiver { receiver, harness in
             receiver.on(
                 "/a", .answer(422, body: "  the name\r\n\u{1B}[31mis taken\u{0}" + String(repeating: "x", count: 5000)))
@@ -93,7 +93,7 @@ import Work
         }
     }
 
-    @Test func `blames the link for a port where nobody listens`() async throws {
+    @Test func `a refused connection is the link's failure`() async throws {
         let harness = try UploadHarness(connectTimeout: .seconds(3600))
         defer { harness.directory.remove() }
         let file = try harness.directory.file("a", [1])
@@ -102,11 +102,11 @@ import Work
         #expect(failure.fault == .link)
         #expect(!failure.ambiguous)
         #expect(failure.reason.contains("refuses connections"))
-        // At once, and not after the time-out of a connection.
+        // At once, not after the connect timeout.
         #expect(ContinuousClock.now - began < .seconds(600))
     }
 
-    @Test func `blames the link for a port that takes no connection in time`() async throws {
+    @Test func `a connect timeout is the link's failure`() async throws {
         let harness = try UploadHarness(connectTimeout: .milliseconds(200))
         defer { harness.directory.remove() }
         let full = try FullListener()
@@ -117,7 +117,7 @@ import Work
         #expect(failure.reason.contains("within the connect timeout"), "\(failure.reason)")
     }
 
-    @Test func `is not in doubt where it is stopped before a byte has left`() async throws {
+    @Test func `an upload that is stopped before the first byte is not ambiguous`() async throws {
         let harness = try UploadHarness(connectTimeout: .seconds(3600))
         defer { harness.directory.remove() }
         let full = try FullListener()
@@ -131,18 +131,18 @@ import Work
         }
     }
 
-    @Test func `understands IPv6 literals`() async throws {
+    @Test func `an IPv6 literal is not resolved as a name`() async throws {
         let harness = try UploadHarness()
         defer { harness.directory.remove() }
         let file = try harness.directory.file("a", [1])
-        // Refused, or without a route where this host has no IPv6; never taken for a name.
+        // The connection is refused, or there is no route without IPv6. The literal is never resolved as a name.
         let failure = try await harness.failure(file: file, to: "http://[::1]:\(try freePort())/a")
         #expect(failure.fault == .link, "\(failure.reason)")
         #expect(failure.reason.contains("http://[::1]:"), "\(failure.reason)")
         #expect(!failure.reason.contains("resolved"), "\(failure.reason)")
     }
 
-    @Test func `blames the link for a name that does not exist`() async throws {
+    @Test func `an unknown name is the link's failure`() async throws {
         let harness = try UploadHarness()
         defer { harness.directory.remove() }
         let file = try harness.directory.file("a", [1])
@@ -153,7 +153,7 @@ import Work
     }
 
     @Test(arguments: [(Behaviour.hang(.head), 20_000_000), (.hang(.bytes(500_000)), 20_000_000)])
-    func `gives up where no byte moves any more`(_ behaviour: Behaviour, _ size: Int) async throws {
+    func `an upload without progress fails as stalled`(_ behaviour: Behaviour, _ size: Int) async throws {
         try await withReceiver(idleTimeout: .milliseconds(300)) { receiver, harness in
             receiver.on("/a", behaviour)
             let file = try harness.hollowFile(size)
@@ -165,7 +165,7 @@ import Work
         }
     }
 
-    @Test func `a destination that answers late is waited for, and its command is charged when it does not answer`()
+    @Test func `a slow destination is given its response timeout, and a missing response is charged`()
         async throws
     {
         var configuration = HTTPConfiguration()
@@ -185,10 +185,10 @@ import Work
         }
     }
 
-    @Test func `takes slow for slow and not for dead`() async throws {
+    @Test func `a slow peer does not count as dead`() async throws {
         var options = MisbehavingReceiver.Options()
         options.receiveBuffer = 16 << 10
-        // Every chunk of half a megabyte takes longer than the time in which a byte has to move.
+        // Every chunk of half a megabyte takes longer than the idle timeout.
         try await withReceiver(options, idleTimeout: .seconds(2)) { receiver, harness in
             receiver.on("/a", .slow(bytesPerSecond: 200_000))
             let file = try harness.directory.file("a", sample(1_400_000))
@@ -198,7 +198,7 @@ import Work
     }
 
     @Test(arguments: [301, 302, 303, 307, 308])
-    func `follows no redirect and shows nobody the credential`(_ status: Int) async throws {
+    func `a redirect is not followed and gets no credential`(_ status: Int) async throws {
         let other = try await MisbehavingReceiver()
         let receiver = try await MisbehavingReceiver()
         let harness = try UploadHarness(token: "hush", to: receiver)
@@ -216,7 +216,7 @@ import Work
         await other.stop()
     }
 
-    @Test func `shows a credential to its origin only, and a header in the payload wins`() async throws {
+    @Test func `a credential is sent to its origin only, and a header in the payload replaces it`() async throws {
         let receiver = try await MisbehavingReceiver()
         let other = try await MisbehavingReceiver()
         let harness = try UploadHarness(token: "hush", to: receiver)
@@ -236,7 +236,7 @@ import Work
         await other.stop()
     }
 
-    @Test func `does not trust a certificate that signed itself`() async throws {
+    @Test func `a self-signed certificate is not trusted`() async throws {
         var options = MisbehavingReceiver.Options()
         options.identity = .selfSigned
         try await withReceiver(options) { receiver, harness in
@@ -249,7 +249,7 @@ import Work
         }
     }
 
-    @Test func `trusts the certificates that it is told to, for their names`() async throws {
+    @Test func `a configured certificate is trusted for its names only`() async throws {
         var options = MisbehavingReceiver.Options()
         options.identity = .selfSigned
         let directory = try TemporaryDirectory("trust")
@@ -271,7 +271,7 @@ import Work
         }
     }
 
-    @Test func `blames the link where HTTPS meets plain HTTP`() async throws {
+    @Test func `HTTPS to a plain HTTP server is the link's failure`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.directory.file("a", [1])
             let failure = try await harness.failure(file: file, to: "https://127.0.0.1:\(receiver.port)/a")

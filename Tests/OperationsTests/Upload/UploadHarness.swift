@@ -6,12 +6,12 @@ import TestSupport
 import Testing
 import Work
 
-/// A directory, an upload operation, and what it takes to execute commands with it as a worker would.
+/// Executes uploads as a worker does, with a directory of its own.
 struct UploadHarness {
     let directory: TemporaryDirectory
     let operation: UploadOperation
 
-    /// - Parameter token: shown to that receiver, from a file.
+    /// - Parameter token: the bearer token for `receiver`, stored in a file.
     init(token: String, to receiver: MisbehavingReceiver) throws {
         let directory = try TemporaryDirectory("operations")
         let file = try directory.file("token", Array(token.utf8))
@@ -22,7 +22,7 @@ struct UploadHarness {
 
     init(
         connectTimeout: Duration = .seconds(10), idleTimeout: Duration = .seconds(30), trustRoots: String? = nil,
-        credentials: [Destination: Credential] = [:], lockWaits: [Duration] = [.milliseconds(1)],
+        credentials: [Destination: Credential] = [:], lockRetryDelays: [Duration] = [.milliseconds(1)],
         contentRange: Set<Destination> = [], tus: Set<Destination> = [],
         configuration: HTTPConfiguration = HTTPConfiguration(),
         chunkSizes: [Destination: Int64] = [:], directory: TemporaryDirectory? = nil
@@ -32,48 +32,49 @@ struct UploadHarness {
         configuration.client.connectTimeout = connectTimeout
         configuration.client.idleTimeout = idleTimeout
         configuration.client.tls.trustRootsFile = trustRoots
-        configuration.lockWaits = lockWaits
+        configuration.lockRetryDelays = lockRetryDelays
         var timing = UploadTiming()
-        timing.secondQuestion = .milliseconds(1)
-        timing.contradictedWaits = [.milliseconds(1)]
-        timing.acceptedWaits = [.milliseconds(1), .milliseconds(1)]
+        timing.vanishedRecheckDelay = .milliseconds(1)
+        timing.contradictionRecheckDelays = [.milliseconds(1)]
+        timing.acceptedRecheckDelays = [.milliseconds(1), .milliseconds(1)]
         operation = UploadOperation(
             configuration: configuration, credentials: CredentialStore(credentials),
             resumes: ResumeRules(contentRange: contentRange, tus: tus, chunkSizes: chunkSizes), timing: timing)
     }
 
-    /// An execution of an inspected payload: of the protocol put, unless `extra` names one.
+    /// Inspects a payload and returns its execution. The protocol is put, unless `extra` names one.
     func execution(
         file: String, to url: String, extra: [JSONValue.Member] = [], claim: Int = 1, id: CommandID = CommandID(),
         idempotent: Bool? = nil, qos: Commands.QualityOfService = .default, createdAt: Timestamp = .now
     ) throws -> (execution: CommandExecution, meter: TransferMeter) {
         let named = extra.contains { $0.name == "protocol" } ? extra : extra + [.init("protocol", "put")]
-        let facts = try operation.inspect(.object([.init("file", .string(file)), .init("to", .string(url))] + named))
-        return Self.execution(facts, claim: claim, id: id, idempotent: idempotent, qos: qos, createdAt: createdAt)
+        let attributes = try operation.inspect(
+            .object([.init("file", .string(file)), .init("to", .string(url))] + named))
+        return Self.execution(attributes, claim: claim, id: id, idempotent: idempotent, qos: qos, createdAt: createdAt)
     }
 
     static func execution(
-        _ facts: PayloadAttributes, claim: Int = 1, id: CommandID = CommandID(), idempotent: Bool? = nil,
+        _ attributes: PayloadAttributes, claim: Int = 1, id: CommandID = CommandID(), idempotent: Bool? = nil,
         qos: Commands.QualityOfService = .default, createdAt: Timestamp = .now
     ) -> (execution: CommandExecution, meter: TransferMeter) {
-        var command = Command(id: id, type: "upload", destination: facts.destination, createdAt: createdAt)
+        var command = Command(id: id, type: "upload", destination: attributes.destination, createdAt: createdAt)
         command.qos = qos
         command.status = .sent
-        command.idempotent = idempotent ?? facts.idempotent
+        command.idempotent = idempotent ?? attributes.idempotent
         command.claim = claim
-        command.total = facts.total
-        let meter = TransferMeter(total: facts.total)
-        return (CommandExecution(command: command, payload: facts.payload?.bytes ?? [], meter: meter), meter)
+        command.total = attributes.total
+        let meter = TransferMeter(total: attributes.total)
+        return (CommandExecution(command: command, payload: attributes.payload?.bytes ?? [], meter: meter), meter)
     }
 
-    /// A file of that size without the disk for it, and without the time to fill it.
+    /// Creates a file of this size as one hole, which takes neither disk space nor time.
     func hollowFile(_ size: Int, name: String = "hollow") throws -> String {
         let file = try directory.file(name, [])
         #expect(truncate(file, off_t(size)) == 0)
         return file
     }
 
-    /// Executes and returns the result.
+    /// Executes an upload that must succeed.
     func run(_ execution: CommandExecution) async throws -> JSONValue {
         let result = try #require(try await operation.execute(execution))
         return try JSONValue(parsing: result)
@@ -83,7 +84,7 @@ struct UploadHarness {
         try await run(try execution(file: file, to: url, extra: extra).execution)
     }
 
-    /// Executes what must fail and returns the failure.
+    /// Executes an upload that must fail.
     func failure(file: String, to url: String, extra: [JSONValue.Member] = []) async throws -> CommandFailure {
         try await failure(of: try execution(file: file, to: url, extra: extra).execution)
     }
@@ -98,7 +99,7 @@ struct UploadHarness {
     }
 }
 
-/// Runs a test with a receiver and a harness, and clears both away.
+/// Runs a test with a receiver and a harness, and removes both afterwards.
 func withReceiver(
     _ options: MisbehavingReceiver.Options = .init(), idleTimeout: Duration = .seconds(30), trustRoots: String? = nil,
     configuration: HTTPConfiguration = HTTPConfiguration(),
@@ -116,7 +117,7 @@ func withReceiver(
     await receiver.stop()
 }
 
-/// Bytes that differ from each other, the same at every call.
+/// Random bytes, the same at every call.
 func sample(_ count: Int) -> [UInt8] {
     var random = SeededRandom(seed: UInt64(count))
     var bytes: [UInt8] = []

@@ -5,9 +5,9 @@ import TestSupport
 import Testing
 import Work
 
-/// Uploads obey their pace, and count what the peer has acknowledged.
+/// Uploads keep to their pace and count acknowledged bytes.
 @Suite struct UploadPaceTests {
-    @Test func `keeps to its pace, stands still at none, and goes on when it is lifted`() async throws {
+    @Test func `an upload keeps to its pace, pauses at 0, and continues when the pace is lifted`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.hollowFile(8 << 20)
             let (execution, meter) = try harness.execution(file: file, to: "\(receiver.origin)/a")
@@ -20,8 +20,8 @@ import Work
             #expect(meter.reading.waited)
 
             execution.pace.set(0)
-            // What is under way arrives: a portion, and what the channel holds. Meanwhile another upload, at the pace that
-            // this one had, moves twice of what this one would show.
+            // Bytes in flight still arrive: a portion, and the buffer of the channel. Meanwhile another upload at the
+            // previous pace moves twice as many bytes as would show a missing pause.
             let atPause = receiver.requests.first?.bytes ?? 0
             let (other, _) = try harness.execution(file: file, to: "\(receiver.origin)/b")
             other.pace.set(200_000)
@@ -41,11 +41,11 @@ import Work
         }
     }
 
-    @Test func `waits for a slow pace at every look, not only when a portion goes`() async throws {
+    @Test func `a wait for a slow pace is reported at every measurement`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.hollowFile(1 << 20)
             let (execution, meter) = try harness.execution(file: file, to: "\(receiver.origin)/a")
-            // The next portion goes after eight seconds.
+            // The next portion is sent after eight seconds.
             execution.pace.set(500)
             let task = Task { try await harness.run(execution) }
             try await until("the wait") { meter.reading.waited }
@@ -58,7 +58,7 @@ import Work
         }
     }
 
-    @Test func `says how long the first byte of an answer is waited for`() async throws {
+    @Test func `the wait for the first byte of a response is measured`() async throws {
         try await withReceiver { receiver, harness in
             receiver.on("/a", .hang(.body))
             let file = try harness.directory.file("a", sample(1000))
@@ -70,7 +70,7 @@ import Work
         }
     }
 
-    @Test func `a pause is no stall`() async throws {
+    @Test func `a pause is not a stall`() async throws {
         try await withReceiver(idleTimeout: .milliseconds(200)) { receiver, harness in
             let file = try harness.hollowFile(1 << 20)
             let (execution, _) = try harness.execution(file: file, to: "\(receiver.origin)/a")
@@ -78,7 +78,7 @@ import Work
             let task = Task { try await harness.run(execution) }
             try await until("the request") { !receiver.requests.isEmpty }
             execution.pace.set(0)
-            // Three others stall, one after the other, within the time that this one stands still.
+            // Three other uploads stall, one after the other, while this one is paused.
             receiver.on("/stalls", .hang(.head))
             let large = try harness.hollowFile(20_000_000, name: "large")
             for _ in 1...3 {
@@ -91,7 +91,7 @@ import Work
         }
     }
 
-    @Test func `counts what the peer has acknowledged, not what the socket took`() async throws {
+    @Test func `progress counts acknowledged bytes, not bytes in the socket`() async throws {
         var options = MisbehavingReceiver.Options()
         options.receiveBuffer = 16 << 10
         try await withReceiver(options) { receiver, harness in
@@ -102,7 +102,8 @@ import Work
             try await until("300 kB counted") { meter.reading.bytes > 300_000 }
             let counted = meter.reading
             let came = Int64(receiver.requests.first?.bytes ?? 0)
-            // The peer's kernel holds a little that its program has not read; ours would hold 256 KiB more.
+            // The peer's kernel holds some bytes that its program has not read. This host's kernel would hold 256 KiB
+            // more.
             #expect(counted.bytes <= came + (192 << 10), "\(counted.bytes) counted, \(came) came")
             #expect(counted.offset == counted.bytes)
             #expect(counted.connection.roundTrip > 0)

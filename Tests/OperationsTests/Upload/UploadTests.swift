@@ -5,10 +5,10 @@ import TestSupport
 import Testing
 import Work
 
-/// What goes out and what comes back when all is well.
+/// Requests and results of successful uploads.
 @Suite struct UploadTests {
     @Test(arguments: [0, 1, 65_536, 262_144, 262_145, 3_000_001])
-    func `delivers every byte and counts it`(_ size: Int) async throws {
+    func `an upload delivers and counts every byte`(_ size: Int) async throws {
         try await withReceiver { receiver, harness in
             let bytes = sample(size)
             let file = try harness.directory.file("a.bin", bytes)
@@ -28,7 +28,7 @@ import Work
         }
     }
 
-    @Test func `says who it is, what it sends and for which command`() async throws {
+    @Test func `a request has user agent, content type and command id`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.directory.file("picture.JPG", [1, 2, 3])
             let id = CommandID()
@@ -49,7 +49,7 @@ import Work
         }
     }
 
-    @Test func `sends the content type that it is told`() async throws {
+    @Test func `a content type in the payload is sent`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.directory.file("a.jpg", [1])
             let headers: JSONValue = ["content-type": "application/x-mine"]
@@ -59,7 +59,7 @@ import Work
         }
     }
 
-    @Test func `posts where it is told to`() async throws {
+    @Test func `a POST is sent where the payload says so`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.directory.file("a", [])
             _ = try await harness.upload(
@@ -71,7 +71,7 @@ import Work
     }
 
     @Test(arguments: ["a b", "ü", "#?%", "100%25", "日本語", "a;b=c&d+e", "..%2f..", "\u{1F600}"])
-    func `sends odd names so that they arrive`(_ name: String) async throws {
+    func `special names arrive unchanged`(_ name: String) async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.directory.file(name, [1])
             _ = try await harness.upload(file: file, to: "\(receiver.origin)/in/")
@@ -82,7 +82,7 @@ import Work
         }
     }
 
-    @Test func `keeps what the destination says of the upload`() async throws {
+    @Test func `the result has the response's status, headers and body`() async throws {
         try await withReceiver { receiver, harness in
             let headers = [
                 "ETag": "\"1\"", "Location": "/a/1", "Content-Type": "text/plain", "Set-Cookie": "hush=1",
@@ -99,7 +99,7 @@ import Work
         }
     }
 
-    @Test func `keeps 64 KiB of a long answer and waits for no endless one`() async throws {
+    @Test func `the first 64 KiB of a long response are stored, and the rest is not awaited`() async throws {
         try await withReceiver { receiver, harness in
             let text = String(repeating: "ä", count: 50_000)
             receiver.on("/a", .answer(200, body: text))
@@ -113,7 +113,7 @@ import Work
         }
     }
 
-    @Test func `takes an answer that breaks off for the answer that it is`() async throws {
+    @Test func `a response that breaks off keeps its status`() async throws {
         try await withReceiver { receiver, harness in
             receiver.on("/a", .wrongLength(announced: 100, sent: 10))
             let file = try harness.directory.file("a", [1])
@@ -123,7 +123,7 @@ import Work
         }
     }
 
-    @Test func `sends 64 files at once`() async throws {
+    @Test func `64 files are sent at once`() async throws {
         try await withReceiver { receiver, harness in
             let bytes = sample(600_000)
             let file = try harness.directory.file("a", bytes)

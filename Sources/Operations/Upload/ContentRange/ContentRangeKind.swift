@@ -1,4 +1,4 @@
-/// How a destination that takes `Content-Range` is asked for what it holds; the raw value stands in checkpoints.
+/// How the offset of an upload by `Content-Range` is queried. The raw values are stored in checkpoints.
 enum ContentRangeKind: String, Sendable {
     /// ``ContentRangeSession``
     case session

@@ -4,27 +4,28 @@ internal import Host
 internal import NIOCore
 internal import NIOHTTP1
 
-/// `Content-Range` to a target whose length (`HEAD`) says how much of it is there.
+/// `Content-Range` to a target whose length (`HEAD`) is the offset.
 ///
-/// The target is emptied first and grows in its place: what length it has is then ours, and a longer file that stood
-/// there leaves no tail. A reader meanwhile sees its first part. When the rest of a file was sent the length is
-/// compared, and a destination that took the rest for the whole gets the whole file after all.
+/// The target is emptied first and then grows in place. So its length is the work of this upload, and a
+/// longer file that was there before leaves no tail. A reader sees the first part meanwhile. After the rest
+/// of a file was sent, the length is compared. A destination that took the rest for the whole file gets the
+/// whole file in one request.
 ///
-/// The offset is asked for before every resume, and may have gone down. A length does not say whose: while this upload
-/// stood still another one may have put its file there. So the last 16 KiB before the offset are read back and
-/// compared, where the destination shows them (206); one that lets nothing be read is believed. Two uploads to one URL
-/// at the same time are not told apart.
+/// The offset is queried before every resume, and may have gone down. A length does not say which upload
+/// wrote it: another upload may have stored its file while this one was interrupted. So the last 16 KiB
+/// before the offset are read back and compared, if the destination returns them (206). Otherwise the length
+/// is trusted. Two uploads to one URL at the same time are not detected.
 struct ContentRangeLength: UploadDialect {
     /// Bytes before the offset that are compared with the source.
     private static let sample: Int64 = 16 << 10
 
     let messages: ContentRangeRequests
 
-    var checkpoint: UploadCheckpoint.Way? { .contentRange(.length) }
+    var checkpoint: UploadCheckpoint.ResumePoint? { .contentRange(.length) }
     var takesChunks: Bool { false }
     private var requests: UploadRequests { messages.requests }
 
-    func begin() async -> ResumptionAnswer {
+    func create() async -> ResumptionAnswer {
         let record = await messages.empty()
         if let failure = requests.failure(record, of: .PUT, messages.url) { return .failed(failure) }
         return .holds(0, record)
@@ -38,9 +39,9 @@ struct ContentRangeLength: UploadDialect {
             return .failed(
                 CommandFailure(
                     .final,
-                    reason: "HEAD \(messages.url.textForPeople) was answered without a Content-Length, so it cannot be "
-                        + "told what is there; take contentRange from this destination in sluice.yaml, or name the "
-                        + "protocol put"))
+                    reason: "HEAD \(messages.url.displayText) was answered without a Content-Length, so the "
+                        + "offset is unknown; remove resume: contentRange of this destination from sluice.yaml, or use "
+                        + "the protocol put"))
         }
         guard length <= messages.size else { return .foreign }
         do {
@@ -56,7 +57,7 @@ struct ContentRangeLength: UploadDialect {
             return range.lowerBound > 0 ? .unconfirmed : .holds(range.upperBound, record)
         }
         if record.lostKeptConnection, !Task.isCancelled { return .lostConnection(failure) }
-        // Bytes of a connection that was cut may arrive late.
+        // Bytes of a broken connection may arrive late, so query the offset again.
         return record.status == 409 || record.status == 416 ? .refusesOffset(failure) : .failed(failure)
     }
 
@@ -67,7 +68,7 @@ struct ContentRangeLength: UploadDialect {
         return .holds(messages.size, record)
     }
 
-    /// Whether what stands there ends as this file does at that length.
+    /// Whether the last bytes of the target are those of the source at this length.
     private func isOurs(upTo length: Int64) async throws -> Bool {
         let start = max(0, length - Self.sample)
         guard start < length else { return true }
@@ -87,7 +88,7 @@ struct ContentRangeLength: UploadDialect {
         requests.failure(record, of: .GET, messages.url) ?? messages.failure(record)
     }
 
-    /// Of the source.
+    /// Reads bytes of the source.
     private func bytes(_ start: Int64, _ end: Int64) async throws -> [UInt8] {
         let source = messages.source
         do {

@@ -2,28 +2,21 @@ internal import Commands
 internal import HTTPClient
 internal import NIOHTTP1
 
-/// PUT with `Content-Range` (RFC 9110, section 14.5), for destinations that sluice.yaml says understand it: one that
-/// does not would take the rest of a file for all of it.
+/// PUT with `Content-Range` (RFC 9110, section 14.5), for destinations that support it according to
+/// sluice.yaml. Any other destination would take the rest of a file for the whole file.
 ///
-/// The destination shows how it wants to be asked, in its answer to an empty `PUT` with `Content-Range: bytes */SIZE`:
+/// The answer to an empty `PUT` with `Content-Range: bytes */SIZE` shows which dialect the destination
+/// supports:
 ///
 /// | answer | dialect |
 /// |---|---|
 /// | 308 | ``ContentRangeSession`` (Google Cloud Storage and others) |
-/// | 400 (Apache httpd with mod_dav), 404, 500 … | ``ContentRangeLength``: it knows `bytes 0-41/42` alone |
-/// | 2xx | the same, where the target is empty now: it took nothing for the whole file |
+/// | 400 (Apache httpd with mod_dav), 404, 500 … | ``ContentRangeLength``: it supports only `bytes 0-41/42` |
+/// | 2xx | the same, if the target is empty now: the destination stored the empty body |
 /// | 501 (nginx) | none: the whole file is sent in one PUT |
 struct ContentRangeRequests: Sendable {
-    /// What a destination showed when it was asked for the first time.
-    enum Discovery {
-        case session(ResumptionAnswer)
-        /// - begun: the target is empty already.
-        case length(begun: ResumptionAnswer?)
-        /// - isOurs: the question has made the target.
-        case wholeOnly(isOurs: Bool)
-    }
-
-    /// Of the payload, until a request has made the target: what is there then is ours.
+    /// Conditional headers of the payload. They are sent only until a request of this upload has created the
+    /// target.
     static let conditions: Set<String> = ["if-none-match", "if-match", "if-unmodified-since"]
 
     let requests: UploadRequests
@@ -32,19 +25,20 @@ struct ContentRangeRequests: Sendable {
     var size: Int64 { source.identity.size }
     var url: UploadURL { requests.upload.to }
 
-    /// - Throws: ``CommandFailure`` of a destination that refuses the question or does not answer it now.
-    func discover() async throws -> Discovery {
+    /// Queries which dialect the destination supports.
+    /// - Throws: ``CommandFailure`` where the destination refuses the query or is unavailable.
+    func querySupport() async throws -> ContentRangeSupport {
         let record = await query(withholding: [])
         switch record.status {
         case 308? where Self.isIncomplete(record): return .session(session(record))
-        case 501?: return .wholeOnly(isOurs: false)
+        case 501?: return .none(createdTarget: false)
         case let code? where (200..<300).contains(code):
             let found = await head()
-            guard Self.length(found) == 0 else { return .wholeOnly(isOurs: true) }
-            return .length(begun: .holds(0, found))
+            guard Self.length(found) == 0 else { return .none(createdTarget: true) }
+            return .length(emptied: .holds(0, found))
         case nil, 401?, 403?, 408?, 410?, 425?, 429?, 502?, 503?, 504?: throw failure(record)
         case let code? where code < 400: throw failure(record)
-        default: return .length(begun: nil)
+        default: return .length(emptied: nil)
         }
     }
 
@@ -54,9 +48,9 @@ struct ContentRangeRequests: Sendable {
         await requests.send(.PUT, url, [("Content-Range", "bytes */\(size)")], withholding: withheld)
     }
 
-    func head() async -> HTTPRecord { await DeliveryQuestion.head(url, requests) }
+    func head() async -> HTTPRecord { await DeliveryQuery.head(url, requests) }
 
-    /// Makes the target empty.
+    /// Creates the target or empties it.
     func empty() async -> HTTPRecord { await requests.send(.PUT, url, contentType) }
 
     func append(_ range: Range<Int64>) async -> HTTPRecord {
@@ -70,7 +64,7 @@ struct ContentRangeRequests: Sendable {
 
     // MARK: Answers
 
-    /// 308 is also a redirect (RFC 9110, section 15.4.9), which says where to.
+    /// Whether a 308 reports an incomplete upload. A redirect (RFC 9110, section 15.4.9) has a `Location`.
     static func isIncomplete(_ record: HTTPRecord) -> Bool { record.header("location") == nil }
 
     static func length(_ record: HTTPRecord) -> Int64? {
@@ -78,7 +72,8 @@ struct ContentRangeRequests: Sendable {
         return record.count("content-length")
     }
 
-    /// `Range: bytes=0-41`: 42 bytes are there; without it, none.
+    /// Reads `Range: bytes=0-41`, which means that the destination holds 42 bytes. Without the field it holds
+    /// none.
     func session(_ record: HTTPRecord) -> ResumptionAnswer {
         guard let range = record.header("range") else { return .holds(0, record) }
         guard let dash = range.lastIndex(of: "-"), let last = Int64(range[range.index(after: dash)...].trimmed),
@@ -87,7 +82,7 @@ struct ContentRangeRequests: Sendable {
         return .holds(last + 1, record)
     }
 
-    /// What a request comes to that was not answered as hoped.
+    /// The failure of a request with an unexpected answer.
     func failure(_ record: HTTPRecord) -> any Error {
         requests.failure(record, of: .PUT, url) ?? unexpected(record)
     }
@@ -95,7 +90,7 @@ struct ContentRangeRequests: Sendable {
     private func unexpected(_ record: HTTPRecord) -> CommandFailure {
         CommandFailure(
             .command,
-            reason: "PUT \(url.textForPeople) was answered \(record.status ?? 0) with the range "
-                + "“\((record.header("range") ?? "").prefix(80))”, which says nothing of \(size) bytes")
+            reason: "PUT \(url.displayText) was answered \(record.status ?? 0) with the range "
+                + "“\((record.header("range") ?? "").prefix(80))”, which does not fit a file of \(size) bytes")
     }
 }

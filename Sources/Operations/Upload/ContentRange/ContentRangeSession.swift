@@ -2,16 +2,16 @@ internal import Commands
 internal import HTTPClient
 internal import NIOHTTP1
 
-/// `Content-Range` to a session URL: an empty `PUT` with `bytes */SIZE` is answered 308 with `Range: bytes=0-41` for 42
-/// bytes, and 2xx where all of it is there.
+/// `Content-Range` to a session URL. An empty `PUT` with `bytes */SIZE` is answered by 308 with
+/// `Range: bytes=0-41` for 42 bytes, and by 2xx when the file is complete.
 struct ContentRangeSession: UploadDialect {
     let messages: ContentRangeRequests
 
-    var checkpoint: UploadCheckpoint.Way? { .contentRange(.session) }
+    var checkpoint: UploadCheckpoint.ResumePoint? { .contentRange(.session) }
     var takesChunks: Bool { false }
 
-    /// The session was made by another program, which gave its URL.
-    func begin() async -> ResumptionAnswer { await locate() }
+    /// Another program has created the session and submitted its URL, so this only queries the offset.
+    func create() async -> ResumptionAnswer { await locate() }
 
     func locate() async -> ResumptionAnswer {
         let record = await messages.query(withholding: ContentRangeRequests.conditions)
@@ -33,7 +33,8 @@ struct ContentRangeSession: UploadDialect {
         switch record.status {
         case 308? where ContentRangeRequests.isIncomplete(record): return .refusesOffset(nil)
         case 404?, 410?: return .failed(isOver(record))
-        // It has got on, or lost something, since it was asked: bytes of a connection that was cut may arrive late.
+        // The offset has changed since the query: bytes of a broken connection may have arrived late, or bytes were
+        // lost.
         case 409?, 416?: return .refusesOffset(failure)
         default: return .failed(failure)
         }
@@ -44,7 +45,7 @@ struct ContentRangeSession: UploadDialect {
     private func isOver(_ record: HTTPRecord) -> CommandFailure {
         CommandFailure(
             .final,
-            reason: "PUT \(messages.url.textForPeople) was answered \(record.status ?? 0): the session of this upload "
+            reason: "PUT \(messages.url.displayText) was answered \(record.status ?? 0): the session of this upload "
                 + "is over; open another one there and submit to its URL")
     }
 }

@@ -2,9 +2,10 @@ internal import Commands
 internal import Work
 
 extension CommandExecution {
-    /// Whether what was last written at `time` may be the work of this command, which does not write before it is there.
+    /// Whether this command may have written a file that was last modified at `time`: not if it was created
+    /// later.
     ///
-    /// HTTP counts in whole seconds, some file systems in steps of two, and the clock of a server may differ a little: two
-    /// seconds are allowed.
+    /// Two seconds are tolerated, because HTTP counts whole seconds, some file systems count steps of two
+    /// seconds, and clocks differ a little.
     func mayHaveWritten(at time: Timestamp) -> Bool { time + .seconds(2) >= command.createdAt }
 }

@@ -1,23 +1,23 @@
 internal import Commands
 internal import HTTPClient
 
-/// What a destination says of an upload that it has answered with success.
+/// The evidence for the delivery of an upload that was answered with success.
 enum DeliveryEvidence: Sendable {
-    /// It holds every byte, says this answer.
-    case every(HTTPRecord)
-    /// It holds something else: `has 0 of 2000000 bytes`.
-    case lacks(String)
-    /// The upload is not there any more. A server removes uploads that it has processed, and it may have lost this one.
+    /// The destination holds every byte, according to this answer.
+    case complete(HTTPRecord)
+    /// The destination holds something else: `has 0 of 2000000 bytes`.
+    case mismatch(String)
+    /// The upload no longer exists. The server may have processed and removed it, or lost it.
     case gone(String)
-    /// Nothing: it cannot be asked (403, 405, 501), or states neither a length nor a digest.
-    case untold
-    /// It does not answer now.
-    case notNow(any Error)
+    /// The destination does not support the query (403, 405, 501), or states neither a length nor a digest.
+    case unknown
+    /// The destination does not answer now.
+    case unavailable(any Error)
 
     var isContradiction: Bool {
         switch self {
-        case .lacks, .gone: true
-        case .every, .untold, .notNow: false
+        case .mismatch, .gone: true
+        case .complete, .unknown, .unavailable: false
         }
     }
 }

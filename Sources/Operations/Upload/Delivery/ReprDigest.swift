@@ -3,12 +3,12 @@ internal import HTTPClient
 internal import Host
 internal import Work
 
-/// `Repr-Digest` (RFC 9530): `sha-256=:base64:`, a digest of the whole representation.
+/// `Repr-Digest` (RFC 9530): `sha-256=:base64:`, the digest of the whole file.
 enum ReprDigest {
     private static let step = 1 << 20
 
-    /// - Parameter fields: the values of all fields of that name.
-    /// - Returns: 32 bytes in base64; nil where no SHA-256 is stated, or none that can be read.
+    /// - Parameter fields: the values of all `Repr-Digest` fields.
+    /// - Returns: 32 bytes in base64; nil without a valid SHA-256.
     static func sha256(_ fields: [String]) -> String? {
         for member in fields.flatMap({ $0.split(separator: ",") }).map(\.trimmed) {
             guard let mark = member.firstIndex(of: "="), member[..<mark].trimmed.lowercased() == "sha-256" else {
@@ -22,7 +22,7 @@ enum ReprDigest {
         return nil
     }
 
-    /// Reads all of a source. Blocks.
+    /// Reads the whole source. Blocks.
     /// - Returns: its SHA-256 in base64.
     /// - Throws: ``SystemError``.
     static func sha256(of source: SourceFile) throws -> String {

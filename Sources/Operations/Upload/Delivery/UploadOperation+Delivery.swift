@@ -2,28 +2,30 @@ internal import Commands
 internal import HTTPClient
 internal import Work
 
-/// What becomes of a source that is to go after its upload.
+/// The removal of sources after their upload.
 extension UploadOperation {
-    /// - Throws: ``CommandFailure`` where the destination contradicts its answer.
+    /// Deletes the source if the destination confirms the delivery.
+    /// - Throws: ``CommandFailure`` where the destination contradicts its answer to the upload.
     func remove(
-        _ source: SourceFile, _ requests: UploadRequests, _ record: HTTPRecord, _ question: DeliveryQuestion?
-    ) async throws -> SourceRemoval {
+        _ source: SourceFile, _ requests: UploadRequests, _ record: HTTPRecord, _ query: DeliveryQuery?
+    ) async throws -> SourceRemovalResult {
         let check = DeliveryCheck(requests: requests, source: source, timing: timing)
-        switch await check.decide(question, after: record.status ?? 0) {
+        switch await check.decide(query, after: record.status ?? 0) {
         case .fail(let failure): throw failure
-        case .keep(let why): return SourceRemoval(problem: why)
-        case .remove: break
+        case .keepSource(let why): return SourceRemovalResult(problem: why)
+        case .deleteSource: break
         }
-        return await SourceRemoval(deleting: source)
+        return await SourceRemovalResult(deleting: source)
     }
 
-    /// An earlier execution may have delivered the file, deleted it as asked, and died before it could say so. Then the
-    /// destination has the only copy.
+    /// Finds out whether an earlier execution has delivered the file, deleted the source as requested, and
+    /// died before it could report that. Then the destination has the only copy.
     ///
-    /// A tus upload is known by its place, and a session by its URL. Of anything else the destination must say that it
-    /// got it after the submit (`Last-Modified`): a file of that size may be an older one. Where it does not say, the
-    /// delivery is not believed.
-    /// - Throws: where it cannot be told now: the destination cannot be reached, or says to come again.
+    /// A tus upload is identified by its location, and a session by its URL. Any other target must have been
+    /// modified after the submit (`Last-Modified`), because a file of the same size may be older. Without
+    /// that the delivery counts as not confirmed.
+    /// - Returns: the result; nil where the delivery is not confirmed.
+    /// - Throws: an error where the destination is unavailable.
     func confirmDelivery(_ upload: UploadPayload, _ execution: CommandExecution) async throws -> [UInt8]? {
         guard upload.removeSource, execution.command.idempotent, upload.method == .put, execution.claim > 1,
             let source = upload.source
@@ -40,22 +42,22 @@ extension UploadOperation {
         var requests = UploadRequests(
             upload: upload, execution: execution, credential: header, transport: transport,
             evidence: evidence)
-        let way = UploadCheckpoint(execution.checkpoint, of: source)?.way
-        if case .tus? = way {} else if upload.transferProtocol == .tus { return nil }
+        let resumePoint = UploadCheckpoint(execution.checkpoint, of: source)?.resumePoint
+        if case .tus? = resumePoint {} else if upload.transferProtocol == .tus { return nil }
         if upload.transferProtocol == nil { requests.upload.transferProtocol = .put }
         requests.upload.resolveDirectory()
-        let question = DeliveryQuestion(way, target: requests.upload.to)
-        switch await question.ask(requests, size: source.size, digest: { nil }) {
-        case .every(let record):
-            if case .head = question {
+        let query = DeliveryQuery(resumePoint, target: requests.upload.to)
+        switch await query.send(requests, size: source.size, digest: { nil }) {
+        case .complete(let record):
+            if case .head = query {
                 guard let modified = record.header("last-modified").flatMap({ RetryAfter.date($0) }),
                     execution.mayHaveWritten(at: modified)
                 else { return nil }
             }
             execution.progress(offset: source.size, total: source.size)
-            return requests.result(record, removal: SourceRemoval(problem: nil))
-        case .notNow(let error): throw error
-        case .lacks, .gone, .untold: return nil
+            return requests.result(record, removal: SourceRemovalResult(problem: nil))
+        case .unavailable(let error): throw error
+        case .mismatch, .gone, .unknown: return nil
         }
     }
 }

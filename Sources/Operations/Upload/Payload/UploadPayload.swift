@@ -8,21 +8,21 @@ internal import Work
 /// ```
 /// {"file": "/data/a.mp4",                     the source: a regular file; made absolute at submit
 ///  "to": "https://media.example.com/in/",     a trailing slash appends the file's name at submit
-///  "method": "PUT",                           or POST; of the protocol put alone
+///  "method": "PUT",                           or POST; only with the protocol put
 ///  "headers": {"X-Tag": "a"},                 none by default
 ///  "protocol": "put",                         the whole file in one request; "tus" or "contentRange": can be resumed
-///  "name": "a.mp4",                           what the destination is to call it; the file's own name by default
+///  "name": "a.mp4",                           the name at the destination; the name of the file by default
 ///  "mode": "644",                             permissions, octal, of a copy to a file: URL; the source's by default
-///  "removeSource": false,                     delete the file after success, once the destination was asked whether
-///                                             it holds every byte (``DeliveryCheck``)
+///  "removeSource": false,                     delete the file after success, once the destination has confirmed
+///                                             the delivery (``DeliveryCheck``)
 ///  "source": {"size": …, "mtime": …, "inode": …, "device": …}}    recorded at submit; mtime in nanoseconds
 /// ```
 ///
-/// Without `protocol` the worker chooses when the upload begins: `contentRange` or `tus` where sluice.yaml says so of the
-/// destination (``ResumeRules``), else `tus` where the URL says by OPTIONS that it speaks it (``TusDiscovery``), else
-/// `put`. It is `put` from the start, and no question is asked, for a file below 1 MiB, where a method is named, and for
-/// a `file:` destination, which can always be resumed. A directory URL gets the file's name as soon as the protocol is
-/// known; tus uploads go to it as it is.
+/// Without `protocol` the worker chooses one when the upload begins: `contentRange` or `tus` if sluice.yaml
+/// says so for the destination (``ResumeRules``), else `tus` if the URL reports tus in its answer to OPTIONS
+/// (``TusSupportCache``), else `put`. The protocol is `put` without a query for a file below 1 MiB, if a
+/// method is given, and for a `file:` destination, which can always be resumed. A directory URL gets the name
+/// of the file once the protocol is known. tus uploads go to the directory URL itself.
 struct UploadPayload: Sendable, Equatable {
     enum Method: String, Sendable {
         case put = "PUT"
@@ -38,7 +38,7 @@ struct UploadPayload: Sendable, Equatable {
         case contentRange
     }
 
-    /// Below it nobody is asked how to send a file: to send it again costs no more than the question.
+    /// Files below this size are sent without a query: sending one again costs no more than the query.
     static let smallFile: Int64 = 1 << 20
 
     struct Header: Sendable, Equatable {
@@ -50,7 +50,7 @@ struct UploadPayload: Sendable, Equatable {
     var to: UploadURL
     var method: Method = .put
     var headers: [Header] = []
-    /// Nil: still open.
+    /// Nil: not chosen yet.
     var transferProtocol: TransferProtocol?
     var name: String?
     var mode: UInt32?
@@ -83,7 +83,7 @@ struct UploadPayload: Sendable, Equatable {
                     throw PayloadError(
                         .data,
                         "“protocol” is “\(name)”; it is “put” (one request), “tus” or “contentRange” (both can be "
-                            + "resumed), or absent: then the worker finds out")
+                            + "resumed), or absent: then the worker chooses")
                 }
                 transferProtocol = known
             case "name":
@@ -114,9 +114,9 @@ struct UploadPayload: Sendable, Equatable {
         guard let file else { throw PayloadError(.data, "“file” is missing in the payload of an upload") }
         guard let to else { throw PayloadError(.data, "“to” is missing in the payload of an upload") }
         guard !file.isEmpty else { throw PayloadError(.data, "“file” is empty") }
-        guard !file.utf8.contains(0) else { throw PayloadError(.data, "“file” has a zero byte in it") }
+        guard !file.utf8.contains(0) else { throw PayloadError(.data, "“file” contains a zero byte") }
         guard mode == nil || to.scheme == .file else {
-            throw PayloadError(.data, "“mode” means nothing to a destination other than file:")
+            throw PayloadError(.data, "“mode” is only valid for a file: destination")
         }
         self.file = file
         self.to = to
@@ -130,7 +130,7 @@ struct UploadPayload: Sendable, Equatable {
             }
             transferProtocol = .put
             guard method == .put else { throw PayloadError(.data, "“method” must be PUT for a file: destination") }
-            guard headers.isEmpty else { throw PayloadError(.data, "“headers” mean nothing to a file: destination") }
+            guard headers.isEmpty else { throw PayloadError(.data, "“headers” are not valid for a file: destination") }
         }
     }
 
@@ -155,19 +155,21 @@ struct UploadPayload: Sendable, Equatable {
         return .object(members)
     }
 
-    /// May it be executed again after an ambiguous end? PUT replaces what is there; POST may add.
+    /// Whether the upload may be executed again after an ambiguous end. PUT replaces the target; POST may add
+    /// another.
     var isIdempotent: Bool { method == .put }
 
-    /// What the destination is to call it.
+    /// The name at the destination.
     var fileName: Substring { name.map { $0[...] } ?? file.lastPathName }
 
-    /// Chooses `put` where it is not worth asking for anything else.
-    mutating func settle(size: Int64) {
+    /// Chooses `put` for a file that is too small for a query.
+    mutating func chooseProtocol(size: Int64) {
         if transferProtocol == nil, size < Self.smallFile { transferProtocol = .put }
     }
 
-    /// Makes the path absolute, from the working directory of this process.
-    /// - Throws: ``PayloadError`` of the kind `source` where that directory is gone, or its path is not valid UTF-8.
+    /// Makes the path absolute, relative to the working directory of this process.
+    /// - Throws: ``PayloadError`` of the kind `source` where that directory is gone, or its path is not valid
+    ///   UTF-8.
     mutating func resolveFile() throws(PayloadError) {
         guard !file.beginsWithBytes(of: "/") else { return }
         guard let directory = getcwd(nil, 0) else {
@@ -189,7 +191,7 @@ struct UploadPayload: Sendable, Equatable {
         return String(repeating: "0", count: max(3 - digits.utf8.count, 0)) + digits
     }
 
-    /// Appends the file's name to a URL that ends in a slash, once it is known that the URL is not an endpoint.
+    /// Appends the name of the file to a URL that ends in a slash, unless the URL is a tus endpoint.
     mutating func resolveDirectory() {
         guard let transferProtocol, transferProtocol != .tus, to.isDirectory else { return }
         to = to.appending(name: fileName)
@@ -217,7 +219,7 @@ struct UploadPayload: Sendable, Equatable {
                 throw PayloadError(.data, objection)
             }
             guard names.insert(member.name.lowercased()).inserted else {
-                throw PayloadError(.data, "the header “\(member.name)” is there twice; join its values with a comma")
+                throw PayloadError(.data, "the header “\(member.name)” occurs twice; join its values with a comma")
             }
             headers.append(Header(name: member.name, value: text))
         }

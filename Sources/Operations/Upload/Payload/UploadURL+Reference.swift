@@ -1,6 +1,6 @@
 extension UploadURL {
-    /// What a `Location` in an answer from this URL names (RFC 3986, section 5.2).
-    /// - Returns: nil where it is no URL that an upload could go to.
+    /// The URL that a `Location` in an answer from this URL refers to (RFC 3986, section 5.2).
+    /// - Returns: nil where it is not a valid URL for an upload.
     func resolving(_ reference: String) -> UploadURL? {
         let reference = String(reference.prefix { $0 != "#" })
         if let colon = reference.firstIndex(of: ":"), !reference[..<colon].contains(where: { "/?".contains($0) }) {
@@ -17,7 +17,7 @@ extension UploadURL {
         return try? UploadURL(origin + Self.withoutDots(merged) + reference[end...])
     }
 
-    /// Section 5.2.4.
+    /// Removes dot segments (section 5.2.4).
     private static func withoutDots(_ path: String) -> String {
         var kept: [Substring] = []
         let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)

@@ -2,25 +2,25 @@ internal import Commands
 internal import HTTPClient
 internal import Work
 
-/// Where a file goes: `http:`, `https:` or `file:`, taken apart as far as an upload needs it (RFC 3986).
+/// The target of an upload: a URL with the scheme `http`, `https` or `file` (RFC 3986).
 struct UploadURL: Sendable, Equatable {
     enum Scheme: String, Sendable {
         case http, https, file
     }
 
     let scheme: Scheme
-    /// What stands before the path: `https://media.example.com:8443`.
+    /// The part before the path: `https://media.example.com:8443`.
     let origin: String
-    /// Percent-encoded, starting with a slash or empty.
+    /// Percent-encoded; starts with a slash or is empty.
     private(set) var path: String
-    /// With its question mark, or empty.
+    /// With the question mark, or empty.
     let query: String
     let destination: Destination
 
     /// - Throws: ``PayloadError`` of the kind `usage`.
     init(_ text: String) throws(PayloadError) {
         func refuse(_ why: String) -> PayloadError {
-            PayloadError(.usage, "“\(Self.shown(text))” is no usable URL: \(why)")
+            PayloadError(.usage, "“\(Self.shown(text))” is not a usable URL: \(why)")
         }
 
         guard let colon = text.firstIndex(of: ":"), Self.isScheme(text[..<colon]) else {
@@ -41,7 +41,7 @@ struct UploadURL: Sendable, Equatable {
             throw refuse("“//” and a host must follow the scheme")
         }
         guard !authority.contains("@") else {
-            throw refuse("it must not carry a user or password; give the destination a credential in sluice.yaml")
+            throw refuse("it must not contain a user or password; give the destination a credential in sluice.yaml")
         }
         self.scheme = scheme
         path = String(rest.prefix { $0 != "?" })
@@ -56,7 +56,9 @@ struct UploadURL: Sendable, Equatable {
             }
             guard path.hasPrefix("/") else { throw refuse("the path of a file: URL starts with a slash: file:///path") }
             guard query.isEmpty else { throw refuse("a file: URL has no query; write %3F for a question mark") }
-            guard Self.decoded(path) != nil else { throw refuse("its path is no UTF-8 text, or has a zero byte in it") }
+            guard Self.decoded(path) != nil else {
+                throw refuse("its path is not valid UTF-8, or contains a zero byte")
+            }
             origin = "file://"
             destination = .file
         } else {
@@ -70,13 +72,13 @@ struct UploadURL: Sendable, Equatable {
 
     var text: String { origin + path + query }
 
-    /// Without its query, which often holds a signature: for messages.
-    var textForPeople: String { origin + path }
+    /// The URL in messages, without its query, which often contains a signature.
+    var displayText: String { origin + path }
 
-    /// Whether a file's name is to be appended.
+    /// Whether the URL ends in a slash, so that the name of the file is appended.
     var isDirectory: Bool { path.hasSuffix("/") }
 
-    /// The directory's URL with a name in it: every byte but the unreserved ones is percent-encoded.
+    /// Appends a name. Every byte except the unreserved ones is percent-encoded.
     func appending(name: some StringProtocol) -> UploadURL {
         var copy = self
         for byte in name.utf8 {
@@ -89,17 +91,17 @@ struct UploadURL: Sendable, Equatable {
         return copy
     }
 
-    /// The path of a `file:` URL in the file system.
+    /// The decoded path of a `file:` URL.
     var filePath: String { Self.decoded(path) ?? path }
 
     private static let digits = Array("0123456789ABCDEF")
 
-    /// A URL as it may stand in a message: without query and fragment, and without what may be a password.
+    /// An invalid URL in a message: without query, fragment and possible password.
     private static func shown(_ text: String) -> String {
         let start = text.unicodeScalars.prefix { $0 != "?" && $0 != "#" }
         let breaks = "\u{85}\u{2028}\u{2029}".unicodeScalars
         var shown = Array(start.prefix(300).map { $0 < " " || breaks.contains($0) ? "\u{FFFD}" : $0 })
-        // A user may stand there without a scheme or its slashes, too.
+        // A user may be present even without a scheme or slashes.
         let user = shown.firstRange(of: Array("//".unicodeScalars))?.upperBound ?? 0
         if let at = shown[user...].prefix(while: { $0 != "/" }).lastIndex(of: "@") {
             shown.replaceSubrange(user..<at, with: "…".unicodeScalars)
@@ -121,7 +123,7 @@ struct UploadURL: Sendable, Equatable {
         return host.utf8.allSatisfy { $0.isLetter || $0.isDigit || "-._~".utf8.contains($0) }
     }
 
-    /// The first character that may not stand in a URL, in words.
+    /// The first character that is not permitted in a URL, in a sentence.
     private static func firstProblem(in text: String) -> String? {
         var rest = text.utf8[...]
         while let byte = rest.popFirst() {

@@ -1,6 +1,6 @@
 internal import HTTPClient
 
-/// Sizes as people write them.
+/// Sizes with units.
 enum ByteCount {
     private static let units: [(name: String, bytes: Int64)] = [
         ("", 1), ("B", 1), ("kB", 1000), ("KB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("KiB", 1 << 10),

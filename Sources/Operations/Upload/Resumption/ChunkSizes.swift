@@ -1,35 +1,36 @@
-internal import CLinux
 internal import Commands
+internal import Host
 internal import Synchronization
 
-/// Request sizes that destinations have shown to take, after they answered 413: shared by the uploads of a process.
+/// Request sizes of destinations that have answered 413. All uploads of a process share them.
 final class ChunkSizes: Sendable {
-    /// Bytes below which a chunk is not halved. A server that refuses so little refuses the upload.
+    /// Chunks of this size are not halved. A server that refuses them refuses the upload.
     static let minChunk: Int64 = 64 << 10
-    /// Bytes of the first chunk after a larger request was refused: limits of proxies are 1 MiB (nginx) to 100 MB.
+    /// The maximum of the first chunk after a larger request was refused. Limits of proxies are 1 MiB (nginx)
+    /// to 100 MB.
     static let maxChunkAfterRefusal: Int64 = 64 << 20
-    /// How long a size is remembered, in nanoseconds.
-    private static let memory: Int64 = 3_600_000_000_000
+    /// How long a size is remembered.
+    private static let lifetime: Duration = .seconds(3600)
     private static let maxDestinations = 1024
 
-    private let sizes = Mutex<[Destination: (bytes: Int64, until: Int64)]>([:])
+    private let sizes = Mutex<[Destination: (bytes: Int64, until: MonotonicTime)]>([:])
 
-    /// - Returns: half of what was refused, in bytes; nil where that is too little to go on with.
+    /// - Returns: half of the refused bytes; nil where that is too small.
     static func smaller(than refused: Int64) -> Int64? {
         refused > minChunk ? max(minChunk, min(refused / 2, maxChunkAfterRefusal)) : nil
     }
 
-    /// - Parameter configured: bytes that sluice.yaml allows in a request; nil: any number.
-    /// - Returns: bytes of a request to the destination; nil: any number.
+    /// - Parameter configured: the maximum bytes of a request by sluice.yaml; nil: unlimited.
+    /// - Returns: the maximum bytes of a request to the destination; nil: unlimited.
     func chunk(for destination: Destination, configured: Int64?) -> Int64? {
-        let now = Int64(clinux_monotonic())
+        let now = MonotonicTime.now
         let learned = sizes.withLock { $0[destination].flatMap { now < $0.until ? $0.bytes : nil } }
         guard let learned else { return configured }
         return min(learned, configured ?? learned)
     }
 
     func learn(_ bytes: Int64, for destination: Destination) {
-        let until = Int64(clinux_monotonic()) + Self.memory
+        let until = MonotonicTime.now + Self.lifetime
         sizes.withLock { sizes in
             if sizes.count >= Self.maxDestinations { sizes.removeAll(keepingCapacity: true) }
             sizes[destination] = (bytes, until)

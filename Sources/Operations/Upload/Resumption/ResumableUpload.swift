@@ -2,14 +2,14 @@ internal import Commands
 internal import HTTPClient
 internal import Work
 
-/// Drives a ``Resumption``: sends what it orders by a dialect, reports progress, and saves the checkpoint.
+/// Executes the steps of a ``Resumption`` by a dialect, reports progress, and saves the checkpoint.
 struct ResumableUpload: Sendable {
     enum Outcome: Sendable {
-        /// The destination has every byte, says this answer.
-        /// - Parameter 1: what tells where it is.
-        case complete(HTTPRecord, UploadCheckpoint.Way?)
+        /// The destination holds every byte, according to this answer. The resume point identifies the
+        /// upload.
+        case complete(HTTPRecord, UploadCheckpoint.ResumePoint?)
         /// The destination takes the file in one request only.
-        /// - isOurs: the target is there, made by this upload.
+        /// - isOurs: this upload has created the target.
         case wholeOnly(isOurs: Bool)
     }
 
@@ -17,29 +17,29 @@ struct ResumableUpload: Sendable {
     let source: SourceIdentity
     let chunks: ChunkSizes
     let limits: Resumption.Limits
-    /// Bytes of a request that sluice.yaml allows; nil: any number.
+    /// The maximum bytes of a request by sluice.yaml; nil: unlimited.
     let configuredChunk: Int64?
 
     /// - Returns: how the upload ended at the destination.
-    /// - Throws: ``CommandFailure``, or `CancellationError` where the task was cancelled in mid-request.
-    func run(_ dialect: some UploadDialect, _ opening: Resumption.Opening) async throws -> Outcome {
+    /// - Throws: ``CommandFailure``, or `CancellationError` where the task was cancelled during a request.
+    func run(_ dialect: some UploadDialect, _ start: Resumption.Start) async throws -> Outcome {
         let (execution, destination) = (requests.execution, requests.upload.to.destination)
         var dialect = dialect
         var resumption = Resumption(
-            of: "the upload to \(requests.upload.to.textForPeople)", size: source.size,
+            of: "the upload to \(requests.upload.to.displayText)", size: source.size,
             isIdempotent: execution.command.idempotent,
             chunk: dialect.takesChunks ? chunks.chunk(for: destination, configured: configuredChunk) : nil,
             limits: limits)
-        if case .begun(let answer) = opening {
+        if case .created(let answer) = start {
             try await save(dialect, after: answer)
             report(answer)
         }
-        var step = resumption.start(opening)
+        var step = resumption.start(start)
         while true {
             let answer: ResumptionAnswer
             switch step {
-            case .begin:
-                answer = await dialect.begin()
+            case .create:
+                answer = await dialect.create()
                 try await save(dialect, after: answer)
             case .locate:
                 answer = await dialect.locate()
@@ -60,10 +60,10 @@ struct ResumableUpload: Sendable {
         }
     }
 
-    /// On disk before the first byte leaves, so that any worker can go on.
+    /// Saves the checkpoint before the first byte leaves, so that any worker can resume the upload.
     private func save(_ dialect: some UploadDialect, after answer: ResumptionAnswer) async throws {
         guard case .holds = answer, let checkpoint = dialect.checkpoint else { return }
-        try await requests.execution.leave(checkpoint, of: source)
+        try await requests.execution.save(checkpoint, of: source)
     }
 
     private func report(_ answer: ResumptionAnswer) {

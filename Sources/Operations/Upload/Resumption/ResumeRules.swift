@@ -1,9 +1,9 @@
 package import Commands
 package import Settings
 
-/// How uploads can be resumed, by destination: what cannot be found out by asking. A server that does not know
-/// `Content-Range` takes the rest of a file for all of it (RFC 9110, section 14.5), and a gateway may answer `OPTIONS`
-/// in place of a tus server.
+/// How uploads can be resumed, by destination, where a query does not show it. A server that does not support
+/// `Content-Range` takes the rest of a file for the whole file (RFC 9110, section 14.5), and a gateway may
+/// answer `OPTIONS` instead of a tus server.
 package struct ResumeRules: Sendable, Equatable {
     package enum Resume: String, Sendable {
         case contentRange
@@ -16,8 +16,8 @@ package struct ResumeRules: Sendable, Equatable {
     package init() {}
 
     /// - Parameters:
-    ///   - tus: destinations whose uploads go by tus without a question.
-    ///   - chunkSizes: bytes of a tus request at most.
+    ///   - tus: destinations whose uploads use tus without a query.
+    ///   - chunkSizes: the maximum bytes of a tus request.
     package init(
         contentRange: Set<Destination>, tus: Set<Destination> = [], chunkSizes: [Destination: Int64] = [:]
     ) {
@@ -28,7 +28,7 @@ package struct ResumeRules: Sendable, Equatable {
 
     func resume(at destination: Destination) -> Resume? { resume[destination] }
 
-    /// - Returns: bytes of a tus request at most; nil: any number.
+    /// - Returns: the maximum bytes of a tus request; nil: unlimited.
     func chunkSize(at destination: Destination) -> Int64? { chunkSizes[destination] }
 
     /// Reads the list `destinations` and, for each name in it, the section `destination.<name>`:
@@ -36,10 +36,10 @@ package struct ResumeRules: Sendable, Equatable {
     /// | key | default | meaning |
     /// |---|---|---|
     /// | `origin` | – | scheme, host and port, as in `https://media.example.com`; must match exactly |
-    /// | `resume` | none | of uploads of 1 MiB and more that name no protocol. `contentRange`: by PUT with `Content-Range`; `tus`: by tus, without asking by `OPTIONS` |
-    /// | `chunkSize` | none | bytes of a tus request at most, as in `8MiB`; at least 64 KiB. After a 413 chunks are halved in any case |
+    /// | `resume` | none | for uploads of 1 MiB and more without a protocol. `contentRange`: PUT with `Content-Range`; `tus`: tus, without a query by `OPTIONS` |
+    /// | `chunkSize` | none | maximum bytes of a tus request, as in `8MiB`; at least 64 KiB. After a 413 chunks are halved in any case |
     ///
-    /// Other keys of the section belong to other readers.
+    /// Other parts of Sluice read the other keys of the section.
     /// - Throws: ``SettingsError`` naming the key.
     package init(reading reader: inout SettingsReader) throws(SettingsError) {
         for name in try reader.list(["destinations"]) {

@@ -1,69 +1,69 @@
 internal import Commands
 internal import HTTPClient
 
-/// Decides how a resumable upload goes on: for every protocol, without a clock and without I/O.
+/// Decides the steps of a resumable upload, for every protocol. Pure.
 ///
 /// ```
 ///              vanished, another file
 ///          ┌─────────────────────────────┐
 ///          ▼                             │
-///        begin ──► append ──► append ──► confirm ──► finish
+///        create ─► append ──► append ──► confirm ──► finish
 ///                  │    ▲       │
 ///                  ▼    │       │  refused offset, lost connection, smaller chunk, server error at the end
 ///    (checkpoint) locate ◄──────┘
 ///                  │    ▲
-///                  ▼    │  locked; gone with most of the upload: asked again
+///                  ▼    │  locked, or most of the upload has vanished: queried again
 ///                  pause
 /// ```
 ///
-/// The number of requests is bounded: every ``ResumptionStep/locate`` counts until a byte is gained, pauses and chunks
-/// that become smaller are counted by themselves, and so are new uploads.
+/// The number of requests is bounded. Every ``ResumptionStep/locate`` counts until the offset grows. Pauses,
+/// smaller chunks and new uploads have limits of their own.
 struct Resumption: Sendable {
     struct Limits: Sendable, Equatable {
-        /// Questions for the offset in a row without a byte gained, after which the destination is not believed.
+        /// The maximum queries for the offset in a row while it does not grow.
         var maxAttemptsWithoutProgress = 6
-        /// Uploads that one execution makes.
-        var maxBegins = 2
-        /// Lost kept connections in a row after which the next one ends the execution.
+        /// The maximum uploads that one execution creates.
+        var maxCreations = 2
+        /// The maximum lost kept connections in a row.
         var maxLostConnections = 2
-        /// Pauses before a locked upload is asked for again; anew after each gain.
-        var lockWaits: [Duration] = []
-        /// Pause before an upload that seems to have vanished is asked for a second time.
-        var secondQuestion: Duration = .seconds(1)
-        /// Bytes from which on, or from half of the file on, a loss is worth a second question.
+        /// The delays before a locked upload is queried again. They start over when the offset grows.
+        var lockRetryDelays: [Duration] = []
+        /// The delay before an upload that seems to have vanished is queried a second time.
+        var vanishedRecheckDelay: Duration = .seconds(1)
+        /// A loss of more bytes, or of more than half of the file, is worth a second query.
         var largeLoss: Int64 = 64 << 20
     }
 
     /// Where an execution starts.
-    enum Opening: Sendable {
-        case begin
-        /// An earlier execution has left a checkpoint.
+    enum Start: Sendable {
+        case create
+        /// An earlier execution has saved a checkpoint.
         /// - held: bytes that the destination held then, as far as known.
         case locate(held: Int64)
-        /// The dialect was found out by a request that has made the upload.
-        case begun(ResumptionAnswer)
+        /// The query for the dialect has created the upload.
+        case created(ResumptionAnswer)
     }
 
     let size: Int64
     let isIdempotent: Bool
     let limits: Limits
-    /// Bytes of a request at most; nil: all that is left.
+    /// The maximum bytes of a request; nil: the rest of the file.
     private(set) var chunk: Int64?
-    /// For messages: `the upload to https://media.example.com/files/`.
+    /// The upload in messages: `the upload to https://media.example.com/files/`.
     private let name: String
 
-    private var step = ResumptionStep.begin
-    /// The most that the destination has been seen to hold of this upload, in bytes; -1: nothing is known.
-    private var held: Int64 = -1
-    /// What is lost where the upload has vanished, in bytes, as far as known.
-    private var atStake: Int64 = 0
+    private var step = ResumptionStep.create
+    /// The maximum bytes that the destination has held of this upload; -1 where nothing is known.
+    private var bytesHeld: Int64 = -1
+    /// The bytes that are lost if the upload has vanished, as far as known.
+    private var bytesAtRisk: Int64 = 0
     private var attempts = 0
-    private var begins = 0
+    private var creations = 0
     private var lostConnections = 0
     private var waits: ArraySlice<Duration> = []
-    private var hasAskedTwice = false
+    private var hasRechecked = false
     private var refusal: (failure: any Error, offset: Int64)?
-    /// The answer to the last byte, while it is not known whether the upload was processed.
+    /// The failure after the last byte, while it is unknown whether the upload was processed.
     private var failureAtEnd: CommandFailure?
 
     init(of name: String, size: Int64, isIdempotent: Bool, chunk: Int64?, limits: Limits) {
@@ -72,30 +72,30 @@ struct Resumption: Sendable {
         self.isIdempotent = isIdempotent
         self.chunk = chunk.map { max($0, 1) }
         self.limits = limits
-        waits = limits.lockWaits[...]
+        waits = limits.lockRetryDelays[...]
     }
 
-    mutating func start(_ opening: Opening) -> ResumptionStep {
-        switch opening {
-        case .begin: step = begin()
+    mutating func start(_ start: Start) -> ResumptionStep {
+        switch start {
+        case .create: step = create()
         case .locate(let held):
-            atStake = held
+            bytesAtRisk = held
             step = locate()
-        case .begun(let answer):
-            begins = 1
-            step = .begin
+        case .created(let answer):
+            creations = 1
+            step = .create
             return next(after: answer)
         }
         return step
     }
 
-    /// - Returns: the step after a ``ResumptionStep/pause(_:)``.
+    /// - Returns: the step after ``ResumptionStep/pause(_:)``.
     mutating func pauseEnded() -> ResumptionStep {
         step = .locate
         return step
     }
 
-    /// - Parameter answer: to the step that was ordered last.
+    /// - Parameter answer: the answer to the last step.
     mutating func next(after answer: ResumptionAnswer) -> ResumptionStep {
         step = decide(answer)
         return step
@@ -106,7 +106,7 @@ struct Resumption: Sendable {
         case .holds(let offset, let record): return holds(offset, record)
         case .unconfirmed: return .confirm
         case .vanished: return vanished()
-        case .foreign: return failureAtEnd == nil ? begin() : vanished()
+        case .foreign: return failureAtEnd == nil ? create() : vanished()
         case .refusesOffset(let failure):
             if let failure, case .append(let range) = step { refusal = (failure, range.lowerBound) }
             return locate()
@@ -134,64 +134,64 @@ struct Resumption: Sendable {
     // MARK: Decisions
 
     private mutating func holds(_ offset: Int64, _ record: HTTPRecord) -> ResumptionStep {
-        guard (0...size).contains(offset) else { return failureAtEnd == nil ? begin() : vanished() }
+        guard (0...size).contains(offset) else { return failureAtEnd == nil ? create() : vanished() }
         if case .append(let range) = step {
-            // A part was taken: the destination is asked, for it may still be writing.
+            // The destination took a part, and may still be writing: query the offset.
             guard offset == range.upperBound else { return locate() }
             lostConnections = 0
         } else if var failure = failureAtEnd, offset < size {
-            // Bytes are missing, so nothing was processed.
+            // Bytes are missing, so the upload was not processed.
             failure.ambiguous = false
             return .fail(failure)
         } else if let refusal, refusal.offset == offset {
             return fail(refusal.failure)
         }
         refusal = nil
-        hasAskedTwice = false
-        atStake = offset
-        if offset > held {
-            held = offset
+        hasRechecked = false
+        bytesAtRisk = offset
+        if offset > bytesHeld {
+            bytesHeld = offset
             attempts = 0
-            waits = limits.lockWaits[...]
+            waits = limits.lockRetryDelays[...]
         }
         guard offset < size else { return .finish(record) }
         return .append(offset..<min(size, offset + min(chunk ?? size, size - offset)))
     }
 
-    /// A replica that does not know the upload answers 404, too. Before much is sent again the destination is asked
-    /// twice.
+    /// Handles an upload that does not exist. A replica that has not received the upload answers 404 too, so
+    /// before much is sent again the query is repeated.
     private mutating func vanished() -> ResumptionStep {
         if var failure = failureAtEnd {
-            failure.reason += "; the upload is gone since, so it may have been processed"
+            failure.reason += "; the upload no longer exists, so it may have been processed"
             failure.ambiguous = true
             return .fail(failure)
         }
-        guard !hasAskedTwice, atStake > limits.largeLoss || atStake > size / 2 else { return begin() }
-        hasAskedTwice = true
+        guard !hasRechecked, bytesAtRisk > limits.largeLoss || bytesAtRisk > size / 2 else { return create() }
+        hasRechecked = true
         let next = locate()
-        if case .locate = next { return .pause(limits.secondQuestion) }
+        if case .locate = next { return .pause(limits.vanishedRecheckDelay) }
         return next
     }
 
-    private mutating func begin() -> ResumptionStep {
-        begins += 1
-        guard begins <= limits.maxBegins else { return standstill("it vanishes as soon as it is made") }
-        (held, atStake) = (-1, 0)
-        hasAskedTwice = false
+    private mutating func create() -> ResumptionStep {
+        creations += 1
+        guard creations <= limits.maxCreations else { return noProgress("it vanishes as soon as it is created") }
+        (bytesHeld, bytesAtRisk) = (-1, 0)
+        hasRechecked = false
         refusal = nil
-        return .begin
+        return .create
     }
 
     private mutating func locate() -> ResumptionStep {
         attempts += 1
         guard attempts <= limits.maxAttemptsWithoutProgress else {
-            return standstill(
-                "the destination names offsets and then refuses them, the last at \(atStake) of \(size) bytes")
+            return noProgress(
+                "the destination reports offsets and then refuses them, the last at \(bytesAtRisk) of \(size) bytes")
         }
         return .locate
     }
 
-    private func standstill(_ why: String) -> ResumptionStep {
+    private func noProgress(_ why: String) -> ResumptionStep {
         fail(CommandFailure(.command, reason: "\(name) makes no progress: \(why)"))
     }
 

@@ -1,28 +1,29 @@
 internal import Commands
 internal import HTTPClient
 
-/// What a destination answered to a step of a resumable upload, as an ``UploadDialect`` understood it.
+/// The answer of a destination to a step of a resumable upload, as read by an ``UploadDialect``.
 enum ResumptionAnswer: Sendable {
-    /// So many bytes from the start are there.
+    /// The destination holds this many bytes from the start.
     case holds(Int64, HTTPRecord)
-    /// The bytes were taken; the length that is there now is not known.
+    /// The destination took the bytes; the new offset is unknown.
     case unconfirmed
-    /// The upload is not there: 404, 410.
+    /// The upload does not exist: 404, 410.
     case vanished
-    /// Another file is there.
+    /// The target is another file.
     case foreign
-    /// The destination refuses the offset, and may name another one when it is asked.
-    /// - failure: what it comes to where the same offset is named again; nil: another try.
+    /// The destination refuses the offset. A query may return another one. With the same offset again, the
+    /// upload ends with this failure; nil: it is tried again.
     case refusesOffset((any Error)?)
-    /// Another request holds the upload (423), mostly over a connection that was cut.
+    /// Another request has locked the upload (423), usually one over a broken connection.
     case locked(any Error)
     /// The request was too large (413).
     case tooLarge(any Error)
-    /// A kept connection ended in mid-request: it may have been closed before the request came.
+    /// A kept connection ended during the request. It may have been closed before the request arrived.
     case lostConnection(any Error)
     /// A server error after the last byte of the file: the destination may have processed the upload.
     case failedAtEnd(CommandFailure)
     /// The destination takes the file in one request only.
+    /// - isOurs: this upload has created the target.
     case takesWholeOnly(isOurs: Bool)
     case failed(any Error)
 }

@@ -1,56 +1,56 @@
 internal import Commands
 internal import Work
 
-/// What an upload leaves in the store for the execution after it (``CommandExecution/saveCheckpoint(_:)``), so that any worker can go on
-/// where this one died. Valid for the same source only.
+/// The state that an upload saves in the store (``CommandExecution/saveCheckpoint(_:)``), so that any worker
+/// can resume it after this one has died. It is valid for the same source only.
 ///
 /// ```
 /// {"tus": "https://media.example.com/files/24e5", "cookies": [["route=2", "/files"]], "source": {…}}
-///                                                                   where the upload lives
-/// {"contentRange": "session", "source": {…}}                        how the destination is asked
-/// {"copy": "<boot>", "synced": 268435456, "source": {…}}            what is on disk of a copy, whatever happens
+///                                                                   the URL of the upload
+/// {"contentRange": "session", "source": {…}}                        how the offset is queried
+/// {"copy": "<boot>", "synced": 268435456, "source": {…}}            bytes of a copy that survive a loss of power
 /// ```
 struct UploadCheckpoint: Equatable {
-    enum Way: Sendable, Equatable {
+    enum ResumePoint: Sendable, Equatable {
         case tus(TusLocation)
         case contentRange(ContentRangeKind)
         /// - Parameters:
-        ///   - boot: in which all that was written can be read.
-        ///   - synced: bytes that a loss of power leaves.
+        ///   - boot: the boot in which all written bytes are valid.
+        ///   - synced: bytes that survive a loss of power.
         case copy(boot: String, synced: Int64)
     }
 
-    var way: Way
+    var resumePoint: ResumePoint
     var source: SourceIdentity
 
-    /// - Returns: nil where nothing was kept, or nothing that this program understands, or for another source: then the
-    ///   upload starts over.
+    /// - Returns: nil where there is no checkpoint, this program cannot read it, or it is for another source.
+    ///   Then the upload starts over.
     init?(_ bytes: [UInt8]?, of source: SourceIdentity) {
         guard let bytes, let value = try? JSONValue(parsing: bytes), let described = value["source"],
             let identity = try? SourceIdentity(described), identity.difference(from: source) == nil
         else { return nil }
         if let text = value["tus"]?.string, let url = try? UploadURL(text) {
             let cookies = value["cookies"]?.elements ?? []
-            way = .tus(TusLocation(url: url, cookies: cookies.compactMap(UploadCookie.init)))
+            resumePoint = .tus(TusLocation(url: url, cookies: cookies.compactMap(UploadCookie.init)))
         } else if let name = value["contentRange"]?.string, let kind = ContentRangeKind(rawValue: name) {
-            way = .contentRange(kind)
+            resumePoint = .contentRange(kind)
         } else if let boot = value["copy"]?.string, let synced = value["synced"]?.integer {
-            way = .copy(boot: boot, synced: synced)
+            resumePoint = .copy(boot: boot, synced: synced)
         } else {
             return nil
         }
         self.source = identity
     }
 
-    init(_ way: Way, of source: SourceIdentity) {
-        self.way = way
+    init(_ resumePoint: ResumePoint, of source: SourceIdentity) {
+        self.resumePoint = resumePoint
         self.source = source
     }
 
     var bytes: [UInt8] {
         var writer = JSONWriter(capacity: 256)
         writer.beginObject()
-        switch way {
+        switch resumePoint {
         case .tus(let location):
             writer.member("tus", location.url.text)
             if !location.cookies.isEmpty { writer.member("cookies", JSONValue.array(location.cookies.map(\.json))) }
@@ -66,9 +66,9 @@ struct UploadCheckpoint: Equatable {
 }
 
 extension CommandExecution {
-    /// Saves a checkpoint; from now on a cut costs little.
-    func leave(_ way: UploadCheckpoint.Way, of source: SourceIdentity) async throws {
-        try await saveCheckpoint(UploadCheckpoint(way, of: source).bytes)
+    /// Saves a checkpoint. From now on the execution can be interrupted at little cost.
+    func save(_ resumePoint: UploadCheckpoint.ResumePoint, of source: SourceIdentity) async throws {
+        try await saveCheckpoint(UploadCheckpoint(resumePoint, of: source).bytes)
         canResume()
     }
 }

@@ -1,17 +1,17 @@
-/// The requests of a protocol by which an upload can be resumed. It sends them and reads the answers; ``Resumption``
-/// decides.
+/// A protocol for resumable uploads: sends its requests and reads the answers. ``Resumption`` decides the
+/// steps.
 protocol UploadDialect: Sendable {
-    /// What another execution needs to go on; nil before ``begin()`` has made the upload.
-    var checkpoint: UploadCheckpoint.Way? { get }
-    /// Whether the file may come in several requests, each with an end that is not the file's.
+    /// The state that another execution needs to resume the upload; nil before ``create()``.
+    var checkpoint: UploadCheckpoint.ResumePoint? { get }
+    /// Whether the file may be sent in several requests.
     var takesChunks: Bool { get }
 
-    /// Makes the upload.
-    mutating func begin() async -> ResumptionAnswer
-    /// Asks how many bytes are there.
+    /// Creates the upload.
+    mutating func create() async -> ResumptionAnswer
+    /// Queries how many bytes the destination holds.
     func locate() async -> ResumptionAnswer
-    /// Sends bytes from the offset that the destination named.
+    /// Sends bytes from the offset that the destination reported.
     func append(_ range: Range<Int64>) async -> ResumptionAnswer
-    /// Asks whether every byte is there.
+    /// Queries whether the destination holds every byte.
     func confirm() async -> ResumptionAnswer
 }

@@ -1,6 +1,6 @@
 internal import Commands
 
-/// The source is gone, and its removal was asked for: an earlier execution may have done it.
+/// The source does not exist, and its removal was requested: an earlier execution may have deleted it.
 struct MissingSource: Error {
     let failure: CommandFailure
 }

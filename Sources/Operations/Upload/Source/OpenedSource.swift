@@ -3,7 +3,8 @@ internal import HTTPClient
 internal import NIOCore
 internal import Work
 
-/// A source and what else is read from disk before its upload begins.
+/// An open source, the start of its content and the credential: everything that is read from disk before the
+/// upload.
 struct OpenedSource: Sendable {
     let source: SourceFile
     let body: HTTPTransfer.Body

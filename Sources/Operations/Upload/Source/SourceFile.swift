@@ -4,22 +4,25 @@ internal import Glibc
 internal import Host
 internal import Work
 
-/// An open source. It closes with its last reference, so a read under way never meets a descriptor that means another file.
+/// An open source. It is closed with its last reference, so no read uses a descriptor that belongs to another
+/// file.
 final class SourceFile: Sendable {
     let path: String
     let identity: SourceIdentity
-    /// Whether ``identity`` says how many bytes there are. A file of /proc or /sys does not, nor does any other that has
-    /// bytes beyond a size of 0: it ends where a read returns nothing.
+    /// Whether ``identity`` has the true size. It has not for files in /proc or /sys and others with content
+    /// but a size of 0. Such a file ends where a read returns nothing.
     let statesSize: Bool
     private let descriptor: CInt
     private let fileSystem: FileSystemType
     private let isSparse: Bool
 
     /// Opens a regular file for reading. Blocks.
-    /// - Parameter requiringSize: refuse a file that does not state its size.
-    /// - Throws: ``PayloadError`` that says why it cannot be a source (`source`), or not now (`passing`).
+    /// - Parameter requiringSize: whether a file that does not state its size is refused.
+    /// - Throws: ``PayloadError`` of the kind `source` where the file cannot be a source, or `passing` where
+    ///   the error may pass.
     init(path: String, requiringSize: Bool = true) throws(PayloadError) {
-        // Looked at before it is opened: opening a device can do things, and opening a pipe waits for its other end.
+        // The type is checked before the open: opening a device can have effects, and opening a pipe waits for its
+        // other end.
         var status = stat()
         guard stat(path, &status) == 0 else { throw Self.refusal(path, SystemError()) }
         try Self.requireRegular(path, status)
@@ -30,30 +33,30 @@ final class SourceFile: Sendable {
         var opened = stat()
         var result = fstat(descriptor, &opened)
         var hasBytes = false
-        if result == 0, opened.st_size == 0, opened.st_mode & S_IFMT == S_IFREG, !fileSystem.makesContent {
+        if result == 0, opened.st_size == 0, opened.st_mode & S_IFMT == S_IFREG, !fileSystem.generatesContent {
             var byte: UInt8 = 0
             hasBytes = pread(descriptor, &byte, 1, 0) > 0
-            // It may have been written to in between.
+            // The file may have been written to in between.
             if hasBytes { result = fstat(descriptor, &opened) }
         }
-        statesSize = !fileSystem.makesContent && !(hasBytes && opened.st_size == 0)
+        statesSize = !fileSystem.generatesContent && !(hasBytes && opened.st_size == 0)
         isSparse = Int64(opened.st_blocks) * 512 < Int64(opened.st_size)
-        identity = SourceIdentity(opened, keepsInode: fileSystem.keepsInodes)
+        identity = SourceIdentity(opened, hasStableInode: fileSystem.hasStableInodes)
         guard result == 0 else { throw Self.refusal(path, SystemError()) }
         try Self.requireRegular(path, opened)
         guard statesSize || !requiringSize else {
-            throw PayloadError(.source, "\(path) does not say how large it is; use --spool")
+            throw PayloadError(.source, "\(path) does not state its size; use --spool")
         }
     }
 
     deinit {
         guard descriptor >= 0 else { return }
-        // To close a file of a file server is a call to it.
-        if fileSystem.keepsInodes {
+        // Closing a file on a file server is a call to the server.
+        if fileSystem.hasStableInodes {
             close(descriptor)
         } else {
             let descriptor = descriptor
-            BlockingIO.sources.lane(of: path).clearLater { close(descriptor) }
+            BlockingIO.sources.queue(of: path).cleanUpLater { close(descriptor) }
         }
     }
 
@@ -61,7 +64,7 @@ final class SourceFile: Sendable {
         switch status.st_mode & S_IFMT {
         case S_IFREG: return
         case S_IFDIR: throw PayloadError(.source, "\(path) is a directory; name the files in it one by one")
-        default: throw PayloadError(.source, "\(path) is no regular file; only regular files can be uploaded")
+        default: throw PayloadError(.source, "\(path) is not a regular file; only regular files can be uploaded")
         }
     }
 
@@ -78,10 +81,11 @@ final class SourceFile: Sendable {
         }
     }
 
-    /// A program that writes JSON may have put U+FFFD for bytes that are not UTF-8: the path names another file then, or none.
+    /// Whether a program that writes JSON has replaced invalid UTF-8 by U+FFFD, so that the path names
+    /// another file or none.
     private static func hasReplacement(_ path: String) -> Bool { path.unicodeScalars.contains("\u{FFFD}") }
 
-    /// Tells the kernel to read ahead generously.
+    /// Makes the kernel read ahead.
     func willReadFromStartToEnd() { _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL) }
 
     /// Reads until `buffer` is full or the file ends. Blocks.
@@ -96,15 +100,15 @@ final class SourceFile: Sendable {
         return done
     }
 
-    /// Reads what the page cache holds, without waiting for a disk.
-    /// - Returns: bytes read, 0 at the end of the file; nil where it would have to wait, or cannot tell.
+    /// Reads from the page cache, without waiting for a disk.
+    /// - Returns: bytes read, 0 at the end of the file; nil where the read would wait, or may do so.
     func readCached(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
         let count = clinux_read_cached(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
         return count >= 0 ? count : nil
     }
 
-    /// Compares the file with what it was when it was opened.
-    /// - Throws: a final ``CommandFailure`` that says what changed.
+    /// Compares the file with its state when it was opened.
+    /// - Throws: a final ``CommandFailure`` that names the change.
     func requireUnchanged() throws(CommandFailure) {
         let now: SourceIdentity
         do { now = try currentIdentity() } catch {
@@ -115,41 +119,41 @@ final class SourceFile: Sendable {
         }
     }
 
-    /// What the open file is now.
+    /// The present state of the open file.
     func currentIdentity() throws(SystemError) -> SourceIdentity {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw SystemError() }
-        return SourceIdentity(status, keepsInode: fileSystem.keepsInodes)
+        return SourceIdentity(status, hasStableInode: fileSystem.hasStableInodes)
     }
 
-    /// Whether `other` is the status of this file, by whichever name.
+    /// Whether `other` is the status of this file, under any name.
     func isSame(as other: stat) -> Bool {
         var status = stat()
         return fstat(descriptor, &status) == 0 && status.st_ino == other.st_ino && status.st_dev == other.st_dev
     }
 
-    /// Deletes the file, unless its name stands for another one by now.
-    /// - Returns: why not, in a sentence; nil when it is gone.
+    /// Deletes the file, unless another file has its name now.
+    /// - Returns: why it was not deleted, in a sentence; nil when it no longer exists.
     func remove() -> String? {
         var status = stat()
         guard lstat(path, &status) == 0 else {
             let error = SystemError()
             return error.code == ENOENT ? nil : "\(path) cannot be examined: \(error)"
         }
-        // A symbolic link to the source is removed as a link: its target belongs to somebody else.
-        let named = SourceIdentity(status, keepsInode: fileSystem.keepsInodes)
+        // If the name is a symbolic link to the source, only the link is removed.
+        let named = SourceIdentity(status, hasStableInode: fileSystem.hasStableInodes)
         if status.st_mode & S_IFMT == S_IFREG, let difference = named.difference(from: identity) {
             return "\(path) was kept: \(difference)"
         }
         return unlink(path) == 0 ? nil : "\(path) cannot be deleted: \(SystemError())"
     }
 
-    /// Copies to the same offsets of another descriptor, in the kernel where it can. Holes are left out. Blocks.
+    /// Copies to the same offsets of another descriptor, in the kernel if possible. Skips holes. Blocks.
     /// - Parameters:
-    ///   - range: the bytes that are wanted.
-    ///   - maxBytes: bytes of data after which it stops.
-    /// - Returns: the offset that it has reached, before the end of `range` where it stopped or the file ends; and bytes of
-    ///   data copied.
+    ///   - range: the bytes to copy.
+    ///   - maxBytes: the bytes of data after which it stops.
+    /// - Returns: the offset that the copy has reached, and the bytes of data copied. The offset is below the
+    ///   end of `range` where the copy stopped or the file ends.
     func copy(
         _ range: Range<Int64>, maxBytes: Int, to target: CInt
     ) throws(SystemError) -> (end: Int64, bytes: Int) {
@@ -165,7 +169,8 @@ final class SourceFile: Sendable {
         return (offset, bytes)
     }
 
-    /// The first part of `range` that is not a hole; nil where all of it is one. What cannot be told is data.
+    /// The first part of `range` that is not a hole; nil if the whole range is one. Where holes are unknown,
+    /// all is data.
     private func nextData(in range: Range<Int64>) -> Range<Int64>? {
         guard isSparse else { return range }
         let start = Int64(clinux_next_data(descriptor, off_t(range.lowerBound)))
@@ -177,15 +182,15 @@ final class SourceFile: Sendable {
 
     private func copyData(_ count: Int, at offset: Int64, to target: CInt) throws(SystemError) -> Int {
         let copied = clinux_copy_range(descriptor, target, count, off_t(offset))
-        // Some file systems report 0 where they have more: what they say of the end is asked by a read.
+        // Some file systems report 0 before the end of the file, so a read finds out.
         if copied > 0 { return copied }
         switch copied == 0 ? EINVAL : errno {
-        case EXDEV, EINVAL, ENOSYS, EOPNOTSUPP, EINTR, EPERM: return try copyByHand(count, at: offset, to: target)
+        case EXDEV, EINVAL, ENOSYS, EOPNOTSUPP, EINTR, EPERM: return try copyByReading(count, at: offset, to: target)
         default: throw SystemError()
         }
     }
 
-    private func copyByHand(_ count: Int, at offset: Int64, to target: CInt) throws(SystemError) -> Int {
+    private func copyByReading(_ count: Int, at offset: Int64, to target: CInt) throws(SystemError) -> Int {
         let size = min(count, 256 << 10)
         let result = withUnsafeTemporaryAllocation(byteCount: size, alignment: 16) { buffer in
             Result { () throws(SystemError) -> Int in
@@ -208,19 +213,19 @@ final class SourceFile: Sendable {
         }
     }
 
-    /// The permissions that a copy gets.
+    /// The permissions for a copy.
     var permissions: UInt32 {
         var status = stat()
         return fstat(descriptor, &status) == 0 ? status.st_mode & 0o777 : 0o600
     }
 
-    /// Makes `target` share the blocks of this file, where the file system has that.
+    /// Makes `target` share the blocks of this file, if the file system supports that.
     func reflink(to target: CInt) -> Bool { clinux_reflink(descriptor, target) == 0 }
 
     static func changed(_ path: String, _ how: String) -> CommandFailure {
         CommandFailure(
             .final,
-            reason: "source changed: \(path) changed \(how); submit it again, or with --spool to send a copy of its own"
+            reason: "source changed: \(path) changed \(how); submit it again, with --spool to send a private copy"
         )
     }
 }

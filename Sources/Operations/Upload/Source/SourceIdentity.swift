@@ -2,15 +2,16 @@ internal import Commands
 internal import Glibc
 internal import Work
 
-/// What tells one state of a file from another: recorded when a command is submitted, compared when its bytes are sent.
+/// The state of a file: recorded when a command is submitted, compared when its bytes are sent.
 struct SourceIdentity: Sendable, Equatable {
     /// Bytes.
     var size: Int64
-    /// Last change of the content, in nanoseconds since 1970.
+    /// The modification time, in nanoseconds since 1970.
     var modified: Int64
-    /// 0 where the file system may number the file anew (``FileSystemType/keepsInodes``); then it is not compared.
+    /// 0 where the file system may assign new numbers (``FileSystemType/hasStableInodes``); then it is not
+    /// compared.
     var inode: Int64
-    /// Recorded, not compared: network and overlay file systems number their devices anew at every boot.
+    /// Recorded but not compared: network and overlay file systems get new device numbers at every boot.
     var device: Int64
 
     init(size: Int64, modified: Int64, inode: Int64, device: Int64) {
@@ -20,16 +21,16 @@ struct SourceIdentity: Sendable, Equatable {
         self.device = device
     }
 
-    /// - Parameter keepsInode: whether the file system keeps the inode number.
-    init(_ status: stat, keepsInode: Bool) {
+    /// - Parameter hasStableInode: whether the file system keeps inode numbers.
+    init(_ status: stat, hasStableInode: Bool) {
         size = Int64(status.st_size)
-        // File systems know years in which these do not fit (before 1678, after 2261); only equality matters.
+        // This overflows for years before 1678 and after 2261, which file systems can store. Only equality matters.
         modified = Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec)
-        inode = keepsInode ? Int64(truncatingIfNeeded: status.st_ino) : 0
+        inode = hasStableInode ? Int64(truncatingIfNeeded: status.st_ino) : 0
         device = Int64(truncatingIfNeeded: status.st_dev)
     }
 
-    /// In words, what is different from what was `recorded`; nil for nothing.
+    /// - Returns: the difference from `recorded`, as text; nil for none.
     func difference(from recorded: SourceIdentity) -> String? {
         if inode != recorded.inode, inode != 0, recorded.inode != 0 {
             return "it is another file now (inode \(inode), was \(recorded.inode))"
@@ -44,15 +45,15 @@ struct SourceIdentity: Sendable, Equatable {
 }
 
 extension SourceIdentity {
-    /// As it stands under `source` in the payload.
+    /// The value of `source` in the payload.
     var json: JSONValue {
         [
             "size": .integer(size), "mtime": .integer(modified), "inode": .integer(inode), "device": .integer(device),
         ]
     }
 
-    /// Size and time of the last change alone: they stay while the content does, where a copy of the file or
-    /// a mount that numbers its files anew has another inode or device.
+    /// Size and modification time only. They stay the same as long as the content does, while a copy of the
+    /// file or a new mount may have another inode or device.
     var content: JSONValue { ["size": .integer(size), "mtime": .integer(modified)] }
 
     init(_ value: JSONValue) throws(PayloadError) {

@@ -6,25 +6,25 @@ internal import Work
 /// tus 1.0.0 (https://tus.io/protocols/resumable-upload): the core protocol and the creation extension.
 ///
 /// ```
-/// POST to         Upload-Length, Upload-Metadata   → 201 with Location: where the upload lives. The checkpoint has it
+/// POST to         Upload-Length, Upload-Metadata   → 201 with Location: the URL of the upload. The checkpoint has it
 ///                                                    before the first byte leaves
-/// HEAD Location   before a resume                  → Upload-Offset: bytes that are safe there
+/// HEAD Location   before a resume                  → Upload-Offset: bytes that the server holds
 /// PATCH Location  Upload-Offset, and bytes         → 204 with Upload-Offset
 /// ```
 ///
 /// | answer | to | meaning |
 /// |---|---|---|
-/// | 404, 410; 403 to HEAD | HEAD, PATCH | the upload has vanished. It is asked a second time before much is thrown away |
-/// | 409 | PATCH | it has another offset: asked again |
+/// | 404, 410; 403 to HEAD | HEAD, PATCH | the upload has vanished. The query is repeated before much is sent again |
+/// | 409 | PATCH | the upload has another offset: queried again |
 /// | 413 | PATCH | the request is too large: the rest goes in chunks (``ChunkSizes``) |
-/// | 423 | HEAD, PATCH | another request holds it: asked again after pauses (``HTTPConfiguration/lockWaits``) |
-/// | 5xx | last PATCH | asked again: the upload may have been processed |
+/// | 423 | HEAD, PATCH | another request has locked the upload: queried again after delays (``HTTPConfiguration/lockRetryDelays``) |
+/// | 5xx | last PATCH | queried again: the upload may have been processed |
 /// | 412 | all | another version of tus: final |
 /// | a smaller Tus-Max-Size | POST, 413 | final |
-/// | any other | all | as of every request, see ``HTTPVerdict`` |
+/// | any other | all | as for every request, see ``HTTPVerdict`` |
 struct TusDialect: UploadDialect {
     static let version = "1.0.0"
-    /// How soon another execution may ask for a locked upload.
+    /// How soon another execution may query a locked upload.
     static let lockedRetry: Duration = .seconds(5)
 
     let requests: UploadRequests
@@ -37,11 +37,11 @@ struct TusDialect: UploadDialect {
         self.location = location
     }
 
-    var checkpoint: UploadCheckpoint.Way? { location.map { .tus($0) } }
+    var checkpoint: UploadCheckpoint.ResumePoint? { location.map { .tus($0) } }
     var takesChunks: Bool { true }
     private var size: Int64 { source.identity.size }
 
-    mutating func begin() async -> ResumptionAnswer {
+    mutating func create() async -> ResumptionAnswer {
         let url = requests.upload.to
         var headers: [(name: String, value: String)] = [
             ("Tus-Resumable", Self.version), ("Upload-Length", "\(size)"),
@@ -52,7 +52,7 @@ struct TusDialect: UploadDialect {
         let record = await requests.send(.POST, url, headers, withholding: ["content-type"])
         if let refusal = wrongVersion(record, url) ?? tooLarge(record) { return .failed(refusal) }
         if let failure = requests.failure(record, of: .POST, url) {
-            // An empty upload is whole once it is made, and may have been processed.
+            // An empty upload is complete once it is created, and may have been processed.
             guard size == 0, let status = record.status, status >= 500, var failure = failure as? CommandFailure else {
                 return .failed(failure)
             }
@@ -62,19 +62,21 @@ struct TusDialect: UploadDialect {
         guard let text = record.header("location") else {
             return .failed(
                 Self.refusal(
-                    "POST \(url.textForPeople) was answered \(record.status ?? 0) without a Location; is it tus?"))
+                    "POST \(url.displayText) was answered \(record.status ?? 0) without a Location; "
+                        + "check that the URL is a tus endpoint"))
         }
-        guard let place = url.resolving(text), place.destination == url.destination else {
+        guard let uploadURL = url.resolving(text), uploadURL.destination == url.destination else {
             return .failed(
                 Self.refusal(
-                    "POST \(url.textForPeople) has put the upload at another destination "
-                        + "(\(HTTPHeaderRedaction.shown(url: String(text.prefix(300))))), for which neither "
-                        + "credentials nor limits are meant; a server behind a proxy must be told the URL that its clients use"
+                    "POST \(url.displayText) has created the upload at another destination "
+                        + "(\(HTTPHeaderRedaction.shown(url: String(text.prefix(300))))), which is not "
+                        + "permitted, because credentials and limits belong to one destination; a server behind a proxy must "
+                        + "know the URL that its clients use"
                 ))
         }
-        let location = TusLocation(url: place, cookies: UploadCookie.cookies(in: record, from: url))
+        let location = TusLocation(url: uploadURL, cookies: UploadCookie.cookies(in: record, from: url))
         self.location = location
-        return .holds(0, Self.placed(record, at: location))
+        return .holds(0, Self.withLocation(record, at: location))
     }
 
     func locate() async -> ResumptionAnswer {
@@ -88,10 +90,12 @@ struct TusDialect: UploadDialect {
         }
         guard let offset = record.count("upload-offset") else {
             return .failed(
-                Self.refusal("HEAD \(location.url.textForPeople) was answered without an Upload-Offset; is it tus?"))
+                Self.refusal(
+                    "HEAD \(location.url.displayText) was answered without an Upload-Offset; "
+                        + "check that the URL is a tus endpoint"))
         }
         if let length = record.count("upload-length"), length != size { return .foreign }
-        return .holds(offset, Self.placed(record, at: location))
+        return .holds(offset, Self.withLocation(record, at: location))
     }
 
     func append(_ range: Range<Int64>) async -> ResumptionAnswer {
@@ -120,12 +124,12 @@ struct TusDialect: UploadDialect {
             }
         }
         guard let offset = record.count("upload-offset") else { return .refusesOffset(nil) }
-        return .holds(offset, Self.placed(record, at: location))
+        return .holds(offset, Self.withLocation(record, at: location))
     }
 
     func confirm() async -> ResumptionAnswer { await locate() }
 
-    /// Asks an upload how far it has got.
+    /// Queries the offset of an upload.
     static func head(_ location: TusLocation, _ requests: UploadRequests) async -> HTTPRecord {
         await requests.send(
             .HEAD, location.url, [("Tus-Resumable", version)] + location.headers(requests.upload),
@@ -138,7 +142,7 @@ struct TusDialect: UploadDialect {
         guard record.status == 412 else { return nil }
         let versions = record.header("tus-version").map { "tus \($0.prefix(80))" } ?? "another version of tus"
         return Self.refusal(
-            "\(url.textForPeople) speaks \(versions), and Sluice tus \(Self.version); upload by another protocol")
+            "\(url.displayText) supports \(versions), and Sluice supports tus \(Self.version); use another protocol")
     }
 
     private func tooLarge(_ record: HTTPRecord) -> CommandFailure? {
@@ -150,7 +154,7 @@ struct TusDialect: UploadDialect {
     static func tooLarge(_ size: Int64, limit: Int64, _ url: UploadURL) -> CommandFailure? {
         guard size > limit else { return nil }
         return refusal(
-            "the file has \(size) bytes, and \(url.textForPeople) takes uploads of at most \(limit) bytes (Tus-Max-Size)"
+            "the file has \(size) bytes, and \(url.displayText) takes uploads of at most \(limit) bytes (Tus-Max-Size)"
         )
     }
 
@@ -171,7 +175,7 @@ struct TusDialect: UploadDialect {
         return failure
     }
 
-    static func placed(_ record: HTTPRecord, at location: TusLocation) -> HTTPRecord {
+    static func withLocation(_ record: HTTPRecord, at location: TusLocation) -> HTTPRecord {
         var record = record
         record.head?.headers.replaceOrAdd(name: "location", value: location.url.text)
         return record
@@ -179,7 +183,7 @@ struct TusDialect: UploadDialect {
 }
 
 extension UploadPayload {
-    /// `Upload-Metadata`: keys with values in base64. Names as tus-js-client and most servers have them.
+    /// `Upload-Metadata`: keys with values in base64. The keys are those of tus-js-client and most servers.
     fileprivate var tusMetadata: String {
         let type = headers.first { $0.name.lowercased() == "content-type" }?.value
         let filetype = type ?? MediaType.of(fileName: fileName)

@@ -1,10 +1,10 @@
-/// Where a tus upload lives, and the cookies that came with its creation.
+/// The URL of a tus upload, and the cookies that came with its creation.
 struct TusLocation: Sendable, Equatable {
     var url: UploadURL
     var cookies: [UploadCookie] = []
 
-    /// Headers that its requests carry.
-    /// - Parameter upload: whose own `Cookie` goes along.
+    /// The headers of requests to the upload.
+    /// - Parameter upload: the payload, whose `Cookie` header is sent too.
     func headers(_ upload: UploadPayload) -> [(name: String, value: String)] {
         let pairs = cookies.filter { $0.isFor(url.path) }.map(\.pair)
         guard !pairs.isEmpty else { return [] }

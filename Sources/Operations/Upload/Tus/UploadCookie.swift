@@ -1,20 +1,20 @@
 internal import Commands
 internal import HTTPClient
 
-/// A cookie that came with the creation of an upload: mostly the replica that keeps it. It goes with the later
-/// requests of that upload, and with no other. Its value may be a secret and stands in no message.
+/// A cookie from the creation of an upload. Usually it names the replica that stores the upload. It is sent
+/// with the later requests of that upload only. Its value may be a secret and never appears in a message.
 struct UploadCookie: Sendable, Equatable {
-    /// Cookies of one upload that are kept, and bytes of them together: they are part of its checkpoint.
+    /// The maximum cookies of one upload, and their maximum bytes together. They are part of the checkpoint.
     static let maxCount = 16
     static let maxBytes = 4096
 
     /// `name=value`
     let pair: String
-    /// Paths that it is for, with those below them.
+    /// The cookie is sent to this path and the paths below it.
     let path: String
 
     /// Reads a `Set-Cookie` field (RFC 6265, section 5.2) of an answer from `url`.
-    /// - Returns: nil for a cookie that is not for this host, is to be deleted, or cannot be sent.
+    /// - Returns: nil for a cookie of another host, a deleted cookie, or one that cannot be sent.
     init?(setCookie field: String, from url: UploadURL) {
         let parts = field.split(separator: ";", omittingEmptySubsequences: false).map { $0.trimmed }
         guard let first = parts.first, let mark = first.firstIndex(of: "="), mark > first.startIndex,
@@ -38,7 +38,7 @@ struct UploadCookie: Sendable, Equatable {
         self.path = path
     }
 
-    /// As it stands in a checkpoint: `["name=value", "/path"]`.
+    /// Reads the form in a checkpoint: `["name=value", "/path"]`.
     init?(_ value: JSONValue) {
         guard let elements = value.elements, elements.count == 2, let pair = elements[0].string,
             let path = elements[1].string
@@ -49,7 +49,7 @@ struct UploadCookie: Sendable, Equatable {
 
     var json: JSONValue { .array([.string(pair), .string(path)]) }
 
-    /// Those of an answer that are kept: the last of each name, within ``maxCount`` and ``maxBytes``.
+    /// The cookies of an answer: the last of each name, within ``maxCount`` and ``maxBytes``.
     static func cookies(in record: HTTPRecord, from url: UploadURL) -> [UploadCookie] {
         var cookies: [UploadCookie] = []
         for cookie in record.fields("set-cookie").compactMap({ UploadCookie(setCookie: $0, from: url) }) {
@@ -63,7 +63,7 @@ struct UploadCookie: Sendable, Equatable {
         }
     }
 
-    /// Whether it goes with a request to a path (section 5.1.4).
+    /// Whether the cookie is sent with a request to `path` (section 5.1.4).
     func isFor(_ path: String) -> Bool {
         let own = self.path
         return path == own || own == "/" || path.hasPrefix(own.hasSuffix("/") ? own : own + "/")
@@ -71,7 +71,7 @@ struct UploadCookie: Sendable, Equatable {
 
     private var name: Substring { pair.prefix { $0 != "=" } }
 
-    /// Without brackets and port, in lower case.
+    /// The host without brackets and port, in lower case.
     private static func host(of url: UploadURL) -> String {
         let authority = url.origin.drop { $0 != ":" }.dropFirst(3)
         let host =

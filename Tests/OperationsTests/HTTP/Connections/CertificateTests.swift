@@ -3,7 +3,7 @@ import Operations
 import TestSupport
 import Testing
 
-/// TLS that a server gets wrong, or that demands more than this client has.
+/// Servers with invalid certificates, or that demand a client certificate.
 @Suite struct CertificateTests {
     static let root = TestAuthority("Test root")
 
@@ -20,7 +20,7 @@ import Testing
     @Test(arguments: [
         (TestAuthority.Validity.expired, "expired", "2001-12-31"), (.notYet, "not yet valid", "2100-01-01"),
     ])
-    func `the dates of a certificate are compared with the clock for the person that reads the reason`(
+    func `the reason of an invalid certificate states its dates and the clock`(
         _ validity: TestAuthority.Validity, _ words: String, _ date: String
     ) async throws {
         let identity = Self.root.issue("localhost", validity: validity)
@@ -33,14 +33,14 @@ import Testing
                 #expect(failure.fault != .final && failure.fault != .command, "\(failure.fault): \(failure.reason)")
                 #expect(!failure.ambiguous)
                 #expect(failure.reason.contains(words) && failure.reason.contains(date), "\(failure.reason)")
-                // This host's clock.
+                // The date of this host.
                 #expect(failure.reason.contains(Timestamp.now.description.prefix(10)), "\(failure.reason)")
             }
             #expect(server.requests.isEmpty)
         }
     }
 
-    @Test func `the reason tells a wrong name from an unknown issuer`() async throws {
+    @Test func `the reason distinguishes a wrong name from an unknown issuer`() async throws {
         for (identity, words) in [
             (Self.root.authority("Issuer").issue("other.example"), "another host"),
             (TestAuthority("Other root").authority("Issuer").issue("localhost"), "not trusted"),
@@ -77,7 +77,7 @@ import Testing
     }
 
     /// RFC 8996.
-    @Test func `nothing is sent over TLS 1.1, the token least of all`() async throws {
+    @Test func `no request is sent over TLS 1.1`() async throws {
         let options = Self.options(Self.root.issue("localhost"), versions: .obsolete)
         try await withServer("", options, trusting: Self.root.certificate, token: "hush") { server, harness in
             let file = try harness.directory.file("a", sample(1000))

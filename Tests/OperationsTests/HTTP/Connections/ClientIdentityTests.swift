@@ -4,7 +4,7 @@ import Operations
 import TestSupport
 import Testing
 
-/// Certificates by destination: those that this client shows, and those that it trusts.
+/// Client certificates and trusted certificates, by destination.
 @Suite struct ClientIdentityTests {
     @Test(arguments: [TestIdentity.Versions.only12, .only13], ["PUT", "POST"])
     func `a configured client certificate is shown to the server that demands one`(

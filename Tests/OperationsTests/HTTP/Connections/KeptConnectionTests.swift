@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 import Work
 
-/// Connections that are kept from one upload to the next.
+/// Connections that carry several uploads.
 @Suite struct KeptConnectionTests {
-    @Test func `uses a connection again`() async throws {
+    @Test func `a connection is reused`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.directory.file("a", sample(1000))
             for _ in 0..<20 { _ = try await harness.upload(file: file, to: "\(receiver.origin)/a") }
@@ -17,9 +17,9 @@ import Work
         }
     }
 
-    @Test func `survives a connection that was closed while it was idle`() async throws {
+    @Test func `an upload succeeds after the close of an idle connection`() async throws {
         try await withReceiver { receiver, harness in
-            // Each answer is followed by a close that was not announced: the next request may meet it half-way.
+            // Each answer is followed by an unannounced close, which may cross with the next request.
             receiver.on("/a", .answerAndClose)
             let file = try harness.directory.file("a", sample(1000))
             for _ in 0..<50 {
@@ -29,9 +29,10 @@ import Work
         }
     }
 
-    /// A kept connection that closes may have closed before the request came; who may be executed once does not try.
+    /// A kept connection may have been closed before the request arrived. A command that is not idempotent is
+    /// not sent again.
     @Test(arguments: [true, false])
-    func `sends again what a kept connection has swallowed, if that may be`(isIdempotent: Bool) async throws {
+    func `a request on a lost kept connection is sent again only if it is idempotent`(isIdempotent: Bool) async throws {
         try await withReceiver { receiver, harness in
             receiver.on("/b", .close(.body))
             let file = try harness.directory.file("a", sample(1000))
@@ -45,13 +46,13 @@ import Work
         }
     }
 
-    /// It is in doubt where it meets the close of a connection that stood idle.
+    /// A request that crosses with the close of an idle connection is ambiguous.
     @Test(arguments: [(Duration.zero, [0, 1, 1, 2]), (.seconds(60), [0, 0, 0, 0])])
-    func `a request that must be sent once takes a young connection or a new one`(
+    func `a request that is not idempotent takes a young connection or a new one`(
         _ youth: Duration, _ connections: [Int]
     ) async throws {
         var configuration = HTTPConfiguration()
-        configuration.keepAliveOnce = youth
+        configuration.nonIdempotentKeepAlive = youth
         try await withReceiver(configuration: configuration) { receiver, harness in
             let file = try harness.directory.file("a", sample(1000))
             for isIdempotent in [true, false, true, false] {
@@ -63,8 +64,8 @@ import Work
         }
     }
 
-    /// Its kernel has taken the request in.
-    @Test(arguments: [0, 1000]) func `a kept connection whose peer answers late is not taken for dead`(
+    /// The peer's kernel has acknowledged the request.
+    @Test(arguments: [0, 1000]) func `a kept connection whose peer answers late does not count as dead`(
         _ size: Int
     ) async throws {
         var configuration = HTTPConfiguration()
@@ -80,9 +81,9 @@ import Work
         }
     }
 
-    @Test func `who is cancelled leaves the others alone`() async throws {
+    @Test func `a cancellation does not affect other connections`() async throws {
         try await withReceiver { receiver, harness in
-            let kept = try await Self.keep(3, to: receiver.origin, receiver, harness)
+            let kept = try await Self.keepConnections(3, to: receiver.origin, receiver, harness)
             let file = try harness.directory.file("b", sample(1000))
             receiver.on("/b", .hang(.head))
             let (execution, _) = try harness.execution(file: file, to: "\(receiver.origin)/b")
@@ -97,8 +98,9 @@ import Work
         }
     }
 
-    /// Uploads so many files at once, so that each has a connection of its own. - Returns: the numbers of these.
-    private static func keep(
+    /// Uploads `count` files at once, so that each has a connection of its own.
+    /// - Returns: the numbers of the connections.
+    private static func keepConnections(
         _ count: Int, to origin: String, _ receiver: MisbehavingReceiver, _ harness: UploadHarness
     ) async throws -> Set<Int> {
         let file = try harness.hollowFile(1_000_000)
@@ -118,7 +120,7 @@ import Work
     }
 
     @Test(arguments: [false, true])
-    func `where one turns out to be dead, the others are not tried`(isEncrypted: Bool) async throws {
+    func `after one dead kept connection the others are not tried`(isEncrypted: Bool) async throws {
         var options = MisbehavingReceiver.Options()
         if isEncrypted { options.identity = .selfSigned }
         let directory = try TemporaryDirectory("trust")
@@ -126,7 +128,7 @@ import Work
         let roots = try directory.file("roots.pem", Array(TestIdentity.selfSigned.certificate.utf8))
         try await withReceiver(options, trustRoots: isEncrypted ? roots : nil) { receiver, harness in
             let origin = isEncrypted ? "https://localhost:\(receiver.port)" : receiver.origin
-            let kept = try await Self.keep(6, to: origin, receiver, harness)
+            let kept = try await Self.keepConnections(6, to: origin, receiver, harness)
             let file = try harness.directory.file("b", sample(1000))
             receiver.on("/b", .reset(.head), .answer(201))
             _ = try await harness.upload(file: file, to: "\(origin)/b")

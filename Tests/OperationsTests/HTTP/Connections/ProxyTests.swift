@@ -7,8 +7,8 @@ import Testing
 /// Proxies, with curl's rules (curl(1), ENVIRONMENT).
 @Suite struct ProxyTests {
     /// - Parameters:
-    ///   - variables: of the environment; PROXY stands for the proxy's address.
-    ///   - script: of the proxy; SERVER stands for the server's address.
+    ///   - variables: the environment. PROXY stands for the proxy's address.
+    ///   - script: the script of the proxy. SERVER stands for the server's address.
     private func with(
         _ variables: [String: String], _ script: String, _ options: ScriptedServer.Options = .init(),
         _ body: (_ proxy: ScriptedServer, _ server: ScriptedServer, UploadHarness) async throws -> Void
@@ -34,7 +34,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `http goes to the proxy by absolute URL, with its password, and no name is looked up`() async throws {
+    @Test func `a proxy for http gets the absolute URL and its password, and no name is looked up`() async throws {
         let script = """
             * * without proxy-authorization "Basic dTpw" : answer 407
             * http://* : forward SERVER
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `https goes through a tunnel, and the certificate is the server's`() async throws {
+    @Test func `https goes through a tunnel with the server's certificate`() async throws {
         let options = CertificateTests.options(CertificateTests.root.issue("media.invalid"))
         try await with(["https_proxy": "http://PROXY"], "CONNECT * : tunnel SERVER", options) {
             proxy, server, harness in
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: ["127.0.0.1", "*", "127.0.0.0/8"])
-    func `what no_proxy names goes without the proxy`(_ exceptions: String) async throws {
+    func `hosts in no_proxy are reached without the proxy`(_ exceptions: String) async throws {
         try await with(["http_proxy": "http://PROXY", "no_proxy": exceptions], "* * : answer 502") {
             proxy, server, harness in
             let file = try harness.directory.file("a", sample(1000))
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `HTTP_PROXY in capitals is not heeded, because a CGI request can set it`() async throws {
+    @Test func `HTTP_PROXY in capitals is ignored, because a CGI request can set it`() async throws {
         try await with(["HTTP_PROXY": "http://PROXY"], "* * : answer 502") { proxy, server, harness in
             let file = try harness.directory.file("a", sample(1000))
             _ = try await harness.outcome(file: file, to: "\(server.origin)/a")
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `a proxy that refuses is named, and nothing is in doubt`() async throws {
+    @Test func `a refusal of a proxy is named and not ambiguous`() async throws {
         let script = "CONNECT * : answer 407 header \"Proxy-Authenticate: Basic realm=a\""
         try await with(["https_proxy": "http://PROXY"], script) { proxy, _, harness in
             let file = try harness.directory.file("a", sample(1000))

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `after a refusal the next command asks before it sends a large file`() async throws {
+    @Test func `a command after a refusal sends a query before a large file`() async throws {
         let script = "* * : read; answer 401 header \"WWW-Authenticate: Digest realm=a, nonce=b\""
         try await withServer(script) { server, harness in
             let file = try harness.hollowFile(20_000_000)

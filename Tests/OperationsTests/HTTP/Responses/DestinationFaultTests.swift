@@ -3,9 +3,9 @@ import Operations
 import TestSupport
 import Testing
 
-/// Failures that put the destination in question: they are not charged, and all its commands wait.
+/// Failures of the destination: they are not charged, and all its commands wait.
 @Suite struct DestinationFaultTests {
-    @Test func `507 is the destination's failure`() async throws {
+    @Test func `a 507 is the destination's failure`() async throws {
         try await withServer("* * : read; answer 507 header \"Retry-After: 90\"") { server, harness in
             let file = try harness.directory.file("a", sample(1000))
             for method in ["PUT", "POST"] {
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: ["answer 201", "answer 302 header \"Location: http://other.example/\""])
-    func `redirects with another answer between them are no captive portal`(_ between: String)
+    func `redirects with another answer between them are not a captive portal`(_ between: String)
         async throws
     {
         let script = """
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `one command that is redirected again and again is no captive portal`() async throws {
+    @Test func `repeated redirects of one command are not a captive portal`() async throws {
         let script = "* * : read; answer 302 header \"Location: http://portal.example/\""
         try await withServer(script) { server, harness in
             let file = try harness.directory.file("a", sample(1000))

@@ -17,7 +17,7 @@ import Testing
         try await withServer(script, options, configuration: configuration, body)
     }
 
-    @Test func `a refusal that comes before the body spares the body`() async throws {
+    @Test func `a refusal before the body prevents sending the body`() async throws {
         try await with("* * : answer 413 header \"Connection: close\"; discard 100ms; close") {
             server, harness in
             let file = try harness.hollowFile(50_000_000)
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `a server that is ready gets the body`() async throws {
+    @Test func `a server that sends 100 Continue gets the body`() async throws {
         try await with("* * : read; answer 201") { server, harness in
             let bytes = sample(300_000)
             let file = try harness.directory.file("a", bytes)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// Only 100 answers the expectation, and a client must not wait for it without a limit.
+    /// Only 100 Continue meets the expectation, and the wait for it is limited.
     @Test func `a server that never answers the expectation gets the body after a second`()
         async throws
     {

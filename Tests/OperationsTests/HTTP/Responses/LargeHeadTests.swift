@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: ["fields 20000", "field 100k", "field 2M"], ["PUT", "POST"])
-    func `a head above the limit ends the command once, by its status or with a sentence`(
+    func `a response head above the limit ends the command after one request`(
         _ parts: String, _ method: String
     ) async throws {
         try await withServer("* * : read; answer 201 \(parts)") { server, harness in
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: ["fields 300", "field 100k"])
-    func `the status line of a refusal decides, too`(_ parts: String) async throws {
+    func `the status line of a refusal decides whatever follows`(_ parts: String) async throws {
         try await withServer("* * : read; answer 422 \(parts)") { server, harness in
             let file = try harness.directory.file("a", sample(1000))
             let failure = try #require(try await harness.outcome(file: file, to: "\(server.origin)/a").failure)

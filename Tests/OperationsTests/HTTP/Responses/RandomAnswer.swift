@@ -1,6 +1,6 @@
 import TestSupport
 
-/// What a server sends for one request: HTTP/1.1 that is right, or broken in one or two ways, in random pieces.
+/// A random answer to one request: valid HTTP/1.1, or damaged in one or two ways, in random pieces.
 struct RandomAnswer {
     /// The steps of the server.
     private(set) var steps: [ScriptStep] = []
@@ -8,10 +8,10 @@ struct RandomAnswer {
     private(set) var bytes: [UInt8]
     /// Bytes of the request's body.
     let bodySize: Int
-    /// The whole body is read before the first byte of the answer. An earlier 2xx is the server's word for bytes that it has
-    /// not seen, which no client can check.
+    /// The whole body is read before the first byte of the answer. With an earlier 2xx the server confirms
+    /// bytes that it has not seen, which no client can check.
     private(set) var readsFirst = false
-    /// What was done to the answer, for messages.
+    /// The kinds of damage, for messages.
     private(set) var faults: [String] = []
 
     init(using random: inout SeededRandom) {
@@ -19,7 +19,7 @@ struct RandomAnswer {
             random.chance(0.2) ? 0 : random.chance(0.1) ? random.number(in: 1..<400_000) : random.number(in: 1..<2000)
         bytes = Self.response(&random)
         for _ in 0..<[0, 0, 1, 1, 2][random.number(in: 0..<5)] { damage(&random) }
-        // Before the body is read, in the middle of it, or behind it.
+        // The answer starts before, in the middle of, or after the body.
         let start = random.number(in: 0..<10)
         if start < 7 {
             readsFirst = true
@@ -32,14 +32,14 @@ struct RandomAnswer {
         end(&random)
     }
 
-    /// The beginning, in one line.
+    /// The start of the answer, in one line.
     var text: String {
         String(bytes.prefix(160).map { (0x20..<0x7F).contains($0) ? Character(Unicode.Scalar($0)) : "·" })
     }
 
     var behaviour: Behaviour { Behaviour("\(faults)", steps) }
 
-    // MARK: What is right
+    // MARK: Valid answers
 
     private static func response(_ random: inout SeededRandom) -> [UInt8] {
         var text = ""
@@ -69,19 +69,19 @@ struct RandomAnswer {
         return Array(text.utf8)
     }
 
-    // MARK: What is broken
+    // MARK: Damage
 
     private mutating func damage(_ random: inout SeededRandom) {
-        let place = random.number(in: 0..<bytes.count + 1)
+        let index = random.number(in: 0..<bytes.count + 1)
         let kind = random.number(in: 0..<12)
         switch kind {
-        case 0: bytes = Array(bytes.prefix(place))
-        case 1: bytes.insert(contentsOf: random.bytes(random.number(in: 1..<40)), at: place)
+        case 0: bytes = Array(bytes.prefix(index))
+        case 1: bytes.insert(contentsOf: random.bytes(random.number(in: 1..<40)), at: index)
         case 2:
             for _ in 0..<random.number(in: 1..<5) where !bytes.isEmpty {
                 bytes[random.number(in: 0..<bytes.count)] = UInt8(random.number(in: 0..<256))
             }
-        case 3: bytes.removeSubrange(place..<min(bytes.count, place + random.number(in: 0..<30)))
+        case 3: bytes.removeSubrange(index..<min(bytes.count, index + random.number(in: 0..<30)))
         case 4:
             let lengths = [
                 "-1", "99999999999999999999", "0x10", "5, 5", "5, 6", " ", "1e3", "+4", "18446744073709551615",
@@ -95,7 +95,7 @@ struct RandomAnswer {
             addField((0..<random.number(in: 200..<2000)).map { "Y-\($0): 1" }.joined(separator: "\r\n"))
         case 7: addField("Z: \(String(repeating: "z", count: random.number(in: 1000..<100_000)))")
         case 8:
-            // A second response that was not asked for.
+            // A second response without a request.
             bytes += random.chance(0.5) ? Self.response(&random) : random.bytes(random.number(in: 1..<100))
         case 9: bytes = bytes.filter { $0 != 0x0D }
         case 10:
@@ -114,7 +114,7 @@ struct RandomAnswer {
         faults.append("\(kind)")
     }
 
-    /// Behind the first line.
+    /// Inserts a header field after the first line.
     private mutating func addField(_ field: String) {
         guard let end = bytes.firstIndex(of: 0x0A) else { return }
         bytes.insert(contentsOf: Array("\(field)\r\n".utf8), at: end + 1)
@@ -134,7 +134,7 @@ struct RandomAnswer {
 
     private mutating func end(_ random: inout SeededRandom) {
         let kind = random.number(in: 0..<20)
-        // A client cannot know of bytes that a server has taken in, answered and left unread.
+        // Unread bytes of a request would damage the next exchange, which no client can detect.
         steps.append(.read())
         switch kind {
         case 0..<8: break
@@ -146,10 +146,10 @@ struct RandomAnswer {
         }
     }
 
-    // MARK: What a client may believe
+    // MARK: Plausible successes
 
-    /// Whether the bytes begin with a complete final head of 2xx behind complete interim ones, read as leniently as any
-    /// client may; of a head of more than 64 KiB the status line decides. Otherwise success would be an invention.
+    /// Whether a client may report success: the bytes begin with a complete final head of 2xx after complete
+    /// interim heads, read leniently. For a head of more than 64 KiB the status line decides.
     var mayBeSuccess: Bool {
         var rest = bytes[...]
         while true {

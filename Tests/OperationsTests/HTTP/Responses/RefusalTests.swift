@@ -3,7 +3,7 @@ import Operations
 import TestSupport
 import Testing
 
-/// Refusals that pass: what another time, or another connection, mends is not final.
+/// Refusals that may pass later, or on another connection, are not final.
 @Suite struct RefusalTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var answer: String
@@ -30,14 +30,14 @@ import Testing
             #expect(failure.fault == example.fault, "\(failure.reason)")
             #expect(failure.retryAfter == example.retryAfter)
             #expect(!failure.ambiguous)
-            // 511 comes from a network on the way (RFC 6585, section 6).
+            // 511 comes from a network between client and destination (RFC 6585, section 6).
             #expect(failure.isAnswer == (example.answer != "511"))
         }
     }
 
     /// RFC 9110, section 15.5.20: the client may retry over a different connection.
     @Test(arguments: ["PUT", "POST"])
-    func `a misdirected request goes once more over another connection`(_ method: String) async throws {
+    func `a misdirected request is sent once more over another connection`(_ method: String) async throws {
         let script = """
             * /a #1 : read; answer 421
             * * : read; answer 201
@@ -52,7 +52,8 @@ import Testing
         }
     }
 
-    /// A server sends 408 when it closes an idle connection (RFC 9110, section 15.5.9), so it refused nothing.
+    /// A server sends 408 when it closes an idle connection (RFC 9110, section 15.5.9), so it refused
+    /// nothing.
     @Test func `a 408 on a kept connection is sent again on a new one, uncharged`() async throws {
         let script = """
             * /a #1 : answer 408 header "Connection: close"; close
@@ -68,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `a destination without space is in question, not the command`() async throws {
+    @Test func `a full destination is not the command's failure`() async throws {
         try await withServer("* * : answer 507 header \"Connection: close\" body \"quota\"; close") { server, harness in
             let file = try harness.hollowFile(50_000_000)
             let failure = try #require(try await harness.outcome(file: file, to: "\(server.origin)/a").failure)

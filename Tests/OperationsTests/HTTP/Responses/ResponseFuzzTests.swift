@@ -6,13 +6,14 @@ import TestSupport
 import Testing
 import Work
 
-/// The reader of responses, against a server that answers at random.
+/// The client against a server that answers at random.
 @Suite struct ResponseFuzzTests {
     private static let exchanges = 10_000
-    /// Executions at once; they share the client's connections, so that what one response leaves behind meets the next.
-    private static let lanes = 8
+    /// Concurrent executions. They share the client's connections, so that leftovers of one response meet the
+    /// next request.
+    private static let concurrency = 8
 
-    /// One exchange that went wrong.
+    /// One exchange with a wrong result.
     private struct Offence: CustomStringConvertible {
         var number: Int
         var what: String
@@ -29,7 +30,7 @@ import Work
         }
     }
 
-    /// What the lanes share.
+    /// The progress of all executions.
     private final class Progress: Sendable {
         private struct State {
             var next = 0
@@ -54,7 +55,7 @@ import Work
     }
 
     @Test(.enabled(if: runsSlowTests, "slow"))
-    func `no response makes the client trap, hang or report a success that the server has not given`()
+    func `no response makes the client trap, hang or report a success without one`()
         async throws
     {
         var random = SeededRandom.announced("responses at random")
@@ -67,7 +68,7 @@ import Work
             let progress = Progress()
             let began = ContinuousClock.now
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<Self.lanes {
+                for _ in 0..<Self.concurrency {
                     group.addTask {
                         while let number = progress.next() {
                             try await Self.exchange(number, answers[number], server, harness, progress)
@@ -77,11 +78,11 @@ import Work
                 try await group.waitForAll()
             }
             let inheritors = Self.inheritors(server.requests, answers)
-            // A client that used broken connections on purpose would excuse everything: 6 to 7 % inherit.
+            // Exchanges on broken connections are excused, so there must be few of them: 6 to 7 % are usual.
             #expect(inheritors.count < Self.exchanges / 10, "\(inheritors.count) exchanges used a broken connection")
             let offences = progress.offences.filter { !inheritors.contains($0.number) }
             #expect(offences.isEmpty, "\(offences.count), the first of them \(offences.prefix(5))")
-            // A success that comes before the server has read everything belongs to another exchange.
+            // If the server reads the request first, a success without its whole body belongs to another exchange.
             let reported = progress.successes
             #expect(reported.count > Self.exchanges / 10 && reported.count < Self.exchanges * 9 / 10)
             let whole = Set(server.requests.filter(\.isWhole).map(\.target))
@@ -93,8 +94,9 @@ import Work
         }
     }
 
-    /// Exchanges over a connection on which a broken answer came before: what it left may arrive after the next request has,
-    /// and then no client can tell it from the response (RFC 9112, section 9.2). The server may not even come to read it.
+    /// Exchanges on a connection that has carried a broken answer. Its leftovers may arrive after the next
+    /// request was sent, and then no client can distinguish them from the response (RFC 9112, section 9.2).
+    /// The server may not even read the request.
     private static func inheritors(_ requests: [ReceivedRequest], _ answers: [RandomAnswer]) -> Set<Int> {
         var isBroken: Set<Int> = []
         var inheritors = Set(answers.indices).subtracting(requests.compactMap { Int($0.target.dropFirst()) })

@@ -3,14 +3,14 @@ import Operations
 import TestSupport
 import Testing
 
-/// The limit from the last byte of a request to its final response.
+/// The timeout from the last byte of a request to its final response.
 @Suite struct ResponseTimeoutTests {
     @Test func `a server may take ten minutes unless the configuration says otherwise`() {
         #expect(HTTPConfiguration().responseTimeout == .seconds(600))
     }
 
     @Test(arguments: ["hang", "interim 102; wait 400ms; interim 102; wait 400ms; interim 102; hang"])
-    func `a command whose response does not come in time is charged and ambiguous, and was sent once`(
+    func `a command without a response in time is sent once, charged and ambiguous`(
         _ steps: String
     ) async throws {
         var configuration = HTTPConfiguration()
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `the time in which the body is still taken in does not count`() async throws {
+    @Test func `the response timeout starts after the last byte of the body`() async throws {
         var configuration = HTTPConfiguration()
         configuration.responseTimeout = .milliseconds(500)
         var options = ScriptedServer.Options()

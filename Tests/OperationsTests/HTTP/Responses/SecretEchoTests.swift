@@ -5,11 +5,11 @@ import Operations
 import TestSupport
 import Testing
 
-/// Servers that repeat a credential in what they answer.
+/// Servers that repeat a credential in their answers.
 @Suite struct SecretEchoTests {
     private static let secret = "hush-5f3c9a-open-sesame"
 
-    /// How the secret is shown to the server.
+    /// How the secret is sent to the server.
     private enum Form {
         case bearer, basic, header
 
@@ -52,7 +52,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a refusal that repeats a credential is kept without it`() async throws {
+    @Test func `a refusal that repeats a credential is stored without it`() async throws {
         let script = """
             * /bearer : read; answer 403 body "not permitted: {authorization} for {target}"
             * /value : read; answer 403 body "no user has the token \(Self.secret), sorry"
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `a result that repeats a credential is kept without it`() async throws {
+    @Test func `a result that repeats a credential is stored without it`() async throws {
         let script = """
             * * : read; answer 201 header "X-Request-Id: {authorization}" header "Location: /a?token=\(Self.secret)" \
             body "{authorization} has sent {target}"

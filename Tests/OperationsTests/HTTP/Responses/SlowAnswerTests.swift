@@ -3,10 +3,10 @@ import Operations
 import TestSupport
 import Testing
 
-/// Servers that need time: before the response, within its head, within its body.
+/// Servers that are slow before the response, within its head or within its body.
 @Suite(.enabled(if: runsSlowTests, "slow")) struct SlowAnswerTests {
     @Test(arguments: ["PUT", "POST"])
-    func `a server that works after the last byte gets the file once`(_ method: String) async throws {
+    func `a server that works after the last byte gets the file only once`(_ method: String) async throws {
         try await withServer("* * : read; wait 4s; answer 201", idleTimeout: .seconds(1)) { server, harness in
             let file = try harness.directory.file("a", sample(300_000))
             let outcome = try await harness.outcome(file: file, to: "\(server.origin)/a", method: method)
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `interim responses keep a request alive and are not its answer`() async throws {
+    @Test func `interim responses keep a request alive and do not end it`() async throws {
         let script =
             "* * : read; interim 102; wait 1s; interim 102; wait 1s; interim 103 header \"Link: </a>\"; answer 201"
         try await withServer(script, idleTimeout: .milliseconds(600)) { server, harness in
@@ -26,12 +26,12 @@ import Testing
         }
     }
 
-    /// Everything is sent and the final head says success: nothing that follows can change that.
+    /// The request is complete and the final head says success. The rest of the response cannot change that.
     @Test(arguments: [
         "body 1000 drip body 1 every 500ms", "chunked body 1000 drip body 1 every 500ms",
         "length none body 1000 drip body 1 every 500ms", "length 1000 body 10",
     ])
-    func `a body that drips or never ends does not hold back success`(_ parts: String) async throws {
+    func `a response body that is slow or never ends does not delay success`(_ parts: String) async throws {
         try await withServer("* * : read; answer 201 \(parts); hang", idleTimeout: .seconds(2)) { server, harness in
             let file = try harness.directory.file("a", sample(1000))
             let outcome = try await harness.outcome(file: file, to: "\(server.origin)/a")
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `the status of a refusal holds though its body never ends`() async throws {
+    @Test func `a refusal whose body never ends keeps its status`() async throws {
         let script = "* * : read; answer 422 body 1000 drip body 1 every 500ms"
         try await withServer(script, idleTimeout: .seconds(2)) { server, harness in
             let file = try harness.directory.file("a", sample(1000))
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `a head that drips ends within a bounded time`() async throws {
+    @Test func `a slow response head is bounded in time`() async throws {
         let script = "* * : read; answer 201 field 1k drip head 1 every 500ms"
         try await withServer(script, idleTimeout: .seconds(2)) { server, harness in
             let file = try harness.directory.file("a", sample(1000))

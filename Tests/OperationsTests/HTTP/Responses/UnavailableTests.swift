@@ -3,10 +3,10 @@ import Operations
 import TestSupport
 import Testing
 
-/// Whose failure a 503 or a reset is, beside other commands of the same destination.
+/// The fault of a 503 or a reset, with other commands at the same destination.
 @Suite struct UnavailableTests {
     @Test(arguments: ["PUT", "POST"])
-    func `a 503 is the link's until the destination answers another command`(_ method: String) async throws {
+    func `a 503 is the link's failure until the destination answers another command`(_ method: String) async throws {
         let script = """
             * /b : read; answer 503 header "Retry-After: 9" body "busy"
             * /a : read; answer 201
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: ["400", "404", "500", "507"])
-    func `a refusal of another command is an answer, beside which a 503 is charged`(_ answer: String) async throws {
+    func `a refusal of another command counts as an answer, so a 503 is charged`(_ answer: String) async throws {
         let script = """
             * /b : read; answer 503
             * /a : read; answer \(answer)
@@ -51,8 +51,8 @@ import Testing
         }
     }
 
-    /// As nginx does for CORS in front of a server that is down.
-    @Test func `a gateway that answers OPTIONS before a server that is down charges no command`() async throws {
+    /// nginx answers OPTIONS itself for CORS, even if the server behind it is down.
+    @Test func `a gateway that answers OPTIONS for a server that is down does not make 503 charged`() async throws {
         let script = """
             OPTIONS * : answer 204
             *       * : read; answer 503
@@ -60,18 +60,18 @@ import Testing
         try await withServer(script) { server, harness in
             let file = try harness.hollowFile(2 << 20)
             for number in 1...4 {
-                // Without “protocol”, so that the destination is asked whether it speaks tus.
-                let facts = try harness.operation.inspect([
+                // Without “protocol”, so that tus support is queried.
+                let attributes = try harness.operation.inspect([
                     "file": .string(file), "to": .string("\(server.origin)/\(number)"),
                 ])
-                let failure = try await harness.outcome(of: UploadHarness.execution(facts).execution).failure
+                let failure = try await harness.outcome(of: UploadHarness.execution(attributes).execution).failure
                 #expect(failure?.fault == .link, "\(failure?.reason ?? "")")
                 #expect(server.requests(to: "/\(number)").map(\.method) == ["OPTIONS", "PUT"])
             }
         }
     }
 
-    @Test func `a question that is answered 503 keeps the file back, charged or not`() async throws {
+    @Test func `a query that is answered 503 prevents the upload, charged or not`() async throws {
         let script = """
             PUT  /a : read; answer 201
             PUT  /c : read; answer 507
@@ -83,7 +83,7 @@ import Testing
                 let large = try harness.hollowFile(1_000_000)
                 let (id, url) = (CommandID(), "\(server.origin)/b")
                 if isCharged { _ = try await harness.outcome(file: small, to: "\(server.origin)/a") }
-                // Its own refusal is no answer to another command.
+                // A refusal of the same command is not an answer to another command.
                 _ = try await harness.outcome(file: small, to: "\(server.origin)/c", id: id)
                 let failure = try #require(try await harness.outcome(file: large, to: url, id: id).failure)
                 #expect(failure.fault == (isCharged ? .command : .link), "\(failure.reason)")
@@ -93,8 +93,9 @@ import Testing
         }
     }
 
-    /// A destination that restarts has answered others moments before. `CommandFailure.judged` decides, in the executor.
-    @Test func `a reset stays undecided, whatever the destination has answered`() async throws {
+    /// A destination that restarts has answered other commands moments before. The executor decides by
+    /// `CommandFailure.judged`.
+    @Test func `a reset stays undecided whatever the destination has answered`() async throws {
         let script = """
             * /b : read; reset
             * /a : read; answer 201

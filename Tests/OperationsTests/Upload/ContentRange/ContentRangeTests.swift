@@ -6,11 +6,11 @@ import TestSupport
 import Testing
 import Work
 
-/// PUT with `Content-Range` against answers that a test has written.
+/// PUT with `Content-Range` against prepared answers.
 @Suite struct ContentRangeTests {
     private static let size = 3_000_000
 
-    /// The destination lets nobody read.
+    /// The destination does not support GET.
     private static let unreadable = Behaviour.answer(405)
 
     private func withUpload(
@@ -39,24 +39,26 @@ import Work
         receiver.requests.map { "\($0.method) \($0["content-range"] ?? "-") \($0.bytes)" }
     }
 
-    private static let question = "PUT bytes */\(size) 0"
+    private static let query = "PUT bytes */\(size) 0"
     private static let all = "PUT bytes 0-\(size - 1)/\(size) \(size)"
 
     // MARK: Sessions
 
-    @Test(arguments: ["contentRange", nil]) func `asks a session, and sends the file`(_ name: String?) async throws {
+    @Test(arguments: ["contentRange", nil]) func `an upload queries its session and sends the file`(_ name: String?)
+        async throws
+    {
         try await withUpload(name) { receiver, upload, bytes in
             receiver.on("/in/a", .answer(308), .answer(200, headers: ["ETag": "1"]))
             let (execution, meter) = upload.next()
             let result = try await upload.harness.run(execution)
             #expect(result["headers"]?["etag"]?.string == "1")
-            #expect(ranges(receiver) == [Self.question, Self.all])
+            #expect(ranges(receiver) == [Self.query, Self.all])
             #expect(receiver.requests.last?.sha256 == sha256(bytes))
             #expect(meter.reading.isResumable && meter.reading.offset == Int64(Self.size))
         }
     }
 
-    @Test func `goes on in a session where it was cut`() async throws {
+    @Test func `another execution resumes a session`() async throws {
         try await withUpload { receiver, upload, bytes in
             receiver.on("/in/a", .answer(308), .reset(.bytes(1_500_000)), .reset(.head))
             #expect(try await upload.failure().fault == .reset)
@@ -65,13 +67,13 @@ import Work
             receiver.on("/in/a", .answer(308, headers: ["Range": "bytes=0-\(came - 1)"]), .answer(201))
             _ = try await upload.run()
             let rest = Self.size - came
-            #expect(ranges(receiver) == [Self.question, "PUT bytes \(came)-\(Self.size - 1)/\(Self.size) \(rest)"])
+            #expect(ranges(receiver) == [Self.query, "PUT bytes \(came)-\(Self.size - 1)/\(Self.size) \(rest)"])
             #expect(receiver.requests.last?.sha256 == sha256(Array(bytes[came...])))
             #expect(came + rest <= Self.size + 256 << 10)
         }
     }
 
-    @Test func `believes a session that has less than before, or nothing`() async throws {
+    @Test func `an upload continues from the session's offset even if it went down`() async throws {
         try await withUpload { receiver, upload, _ in
             receiver.on("/in/a", .answer(308, headers: ["Range": "bytes=0-999999"]), .reset(.head), .reset(.head))
             _ = try await upload.failure()
@@ -82,24 +84,24 @@ import Work
             _ = try await upload.run()
             #expect(
                 ranges(receiver) == [
-                    Self.question, Self.all, Self.question,
+                    Self.query, Self.all, Self.query,
                     "PUT bytes 10-\(Self.size - 1)/\(Self.size) \(Self.size - 10)",
                 ])
         }
     }
 
-    @Test func `is done where the session says so after a lost answer`() async throws {
+    @Test func `an upload succeeds if the session is complete after a lost answer`() async throws {
         try await withUpload { receiver, upload, _ in
             receiver.on("/in/a", .answer(308), .reset(.body), .reset(.head))
             _ = try await upload.failure()
             receiver.forget()
             receiver.on("/in/a", .answer(200))
             _ = try await upload.run()
-            #expect(ranges(receiver) == [Self.question])
+            #expect(ranges(receiver) == [Self.query])
         }
     }
 
-    @Test(arguments: [404, 410]) func `says that a session is over`(_ status: Int) async throws {
+    @Test(arguments: [404, 410]) func `the reason says that a session is over`(_ status: Int) async throws {
         try await withUpload { receiver, upload, _ in
             receiver.on("/in/a", .answer(308), .answer(status))
             let failure = try await upload.failure()
@@ -108,7 +110,7 @@ import Work
         }
     }
 
-    @Test func `follows no redirect`() async throws {
+    @Test func `a redirect of a session query is not followed`() async throws {
         try await withUpload { receiver, upload, _ in
             receiver.on("/in/a", .answer(308, headers: ["Location": "/elsewhere"]))
             let failure = try await upload.failure()
@@ -117,7 +119,7 @@ import Work
         }
     }
 
-    @Test func `ends where a session gets nowhere, or talks nonsense`() async throws {
+    @Test func `an upload fails if its session makes no progress or answers nonsense`() async throws {
         try await withUpload { receiver, upload, _ in
             receiver.on("/in/a", .answer(308))
             #expect(try await upload.failure().fault == .command)
@@ -131,26 +133,26 @@ import Work
 
     // MARK: Lengths
 
-    @Test func `empties the target first where its length tells the offset`() async throws {
+    @Test func `an upload by length empties the target first`() async throws {
         try await withUpload(extra: [.init("headers", ["If-None-Match": "*", "X-Tag": "a"])]) {
             receiver, upload, bytes in
             receiver.on("/in/a", .answer(400), .answer(201), .answer(204))
             _ = try await upload.run()
-            #expect(ranges(receiver) == [Self.question, "PUT - 0", Self.all])
+            #expect(ranges(receiver) == [Self.query, "PUT - 0", Self.all])
             #expect(receiver.requests[2].sha256 == sha256(bytes))
-            // The condition was for the target as it was before.
+            // The condition concerned the target before the upload.
             #expect(receiver.requests.map { $0["if-none-match"] } == ["*", "*", nil])
             #expect(receiver.requests.allSatisfy { $0["x-tag"] == "a" })
             #expect(receiver.requests.allSatisfy { $0.key == upload.id.description })
         }
     }
 
-    @Test func `goes on from the length that is there, in another execution`() async throws {
+    @Test func `another execution resumes from the length of the target`() async throws {
         try await withUpload { receiver, upload, bytes in
             receiver.on(
                 "/in/a", .answer(400), .answer(201), .reset(.bytes(1_500_000)), .reset(.head))
             _ = try await upload.failure()
-            #expect(upload.kept?["contentRange"]?.string == "length")
+            #expect(upload.checkpoint?["contentRange"]?.string == "length")
             receiver.forget()
             receiver.on("/in/a", .length(1_400_000), Self.unreadable, .answer(204), .length(Self.size))
             let (execution, meter) = upload.next()
@@ -165,7 +167,7 @@ import Work
         }
     }
 
-    @Test func `starts over where the target is gone or has become longer`() async throws {
+    @Test func `an upload starts over if the target is gone or longer`() async throws {
         try await withUpload { receiver, upload, _ in
             receiver.on("/in/a", .answer(400), .answer(201), .reset(.head), .reset(.head))
             _ = try await upload.failure()
@@ -178,9 +180,11 @@ import Work
         }
     }
 
-    /// What stands there has the right length, or less, and is somebody else's.
+    /// The target has a possible length, but its bytes are of another upload.
     @Test(arguments: [1_400_000, size], [206, 404, 416])
-    func `starts over where the target does not end as the file does`(_ length: Int, _ status: Int) async throws {
+    func `an upload starts over if the target's last bytes differ from the file's`(_ length: Int, _ status: Int)
+        async throws
+    {
         try await withUpload { receiver, upload, bytes in
             receiver.on("/in/a", .answer(400), .answer(201), .reset(.bytes(1_500_000)), .reset(.head))
             _ = try await upload.failure()
@@ -193,7 +197,7 @@ import Work
         }
     }
 
-    @Test func `does not go on where it cannot be told for now whose the target is`() async throws {
+    @Test func `an upload is not resumed while the target cannot be read back`() async throws {
         try await withUpload { receiver, upload, _ in
             receiver.on("/in/a", .answer(400), .answer(201), .reset(.bytes(1_500_000)), .reset(.head))
             _ = try await upload.failure()
@@ -204,7 +208,7 @@ import Work
         }
     }
 
-    @Test func `asks nobody, and sends nothing again, where that may deliver twice`() async throws {
+    @Test func `an upload that is not idempotent sends nothing after a reset`() async throws {
         try await withUpload(idempotent: false) { receiver, upload, _ in
             receiver.on("/in/a", .answer(400), .answer(201), .reset(.bytes(1_500_000)), .answer(404))
             let failure = try await upload.failure()
@@ -214,7 +218,7 @@ import Work
         }
     }
 
-    @Test(arguments: [409, 416]) func `asks again where the target has grown since it was asked`(
+    @Test(arguments: [409, 416]) func `a refused offset leads to a query if the target has grown`(
         _ status: Int
     ) async throws {
         try await withUpload { receiver, upload, bytes in
@@ -232,7 +236,7 @@ import Work
         }
     }
 
-    @Test(arguments: [409, 416]) func `believes a refusal of the offset that the target names`(
+    @Test(arguments: [409, 416]) func `a refusal of the offset that the target has reported is final`(
         _ status: Int
     ) async throws {
         try await withUpload { receiver, upload, _ in
@@ -251,7 +255,7 @@ import Work
         }
     }
 
-    @Test func `sends the whole file where a part was taken for it`() async throws {
+    @Test func `the whole file is sent if the destination took the rest for all of it`() async throws {
         try await withUpload { receiver, upload, bytes in
             receiver.on("/in/a", .answer(400), .answer(201), .reset(.head), .reset(.head))
             _ = try await upload.failure()
@@ -267,17 +271,17 @@ import Work
         }
     }
 
-    @Test(arguments: [404, 405, 500]) func `goes by the length where the question is not understood`(
+    @Test(arguments: [404, 405, 500]) func `an upload goes by length if the query is not supported`(
         _ status: Int
     ) async throws {
         try await withUpload { receiver, upload, _ in
             receiver.on("/in/a", .answer(status), .answer(201), .answer(204))
             _ = try await upload.run()
-            #expect(ranges(receiver) == [Self.question, "PUT - 0", Self.all])
+            #expect(ranges(receiver) == [Self.query, "PUT - 0", Self.all])
         }
     }
 
-    @Test func `goes by the length where the question has emptied the target`() async throws {
+    @Test func `an upload goes by length if the query has emptied the target`() async throws {
         try await withUpload { receiver, upload, _ in
             receiver.on(
                 "/in/a", .answer(201), .length(0), .reset(.bytes(1_000_000)), .length(1_000_000), Self.unreadable,
@@ -295,7 +299,7 @@ import Work
     @Test(arguments: [
         (401, CommandFailure.Fault.credential), (403, .final), (429, .command), (503, .link), (302, .final),
     ])
-    func `takes a refusal of the question for what it is`(_ status: Int, _ fault: CommandFailure.Fault) async throws {
+    func `a refusal of the query decides the fault`(_ status: Int, _ fault: CommandFailure.Fault) async throws {
         try await withUpload { receiver, upload, _ in
             receiver.on("/in/a", .answer(status))
             let failure = try await upload.failure()
@@ -306,30 +310,30 @@ import Work
 
     // MARK: Others
 
-    @Test func `sends the whole file where the header is not understood`() async throws {
+    @Test func `the whole file is sent if Content-Range is not supported`() async throws {
         try await withUpload { receiver, upload, bytes in
             receiver.on("/in/a", .answer(501), .answer(201))
             let (execution, meter) = upload.next()
             _ = try await upload.harness.run(execution)
-            #expect(ranges(receiver) == [Self.question, "PUT - \(Self.size)"])
+            #expect(ranges(receiver) == [Self.query, "PUT - \(Self.size)"])
             #expect(receiver.requests.last?.sha256 == sha256(bytes))
             #expect(!meter.reading.isResumable)
-            #expect(upload.kept == nil)
+            #expect(upload.checkpoint == nil)
         }
     }
 
-    @Test func `sends the whole file where the question was taken for something else`() async throws {
+    @Test func `the whole file is sent if the query has written to the target`() async throws {
         try await withUpload(extra: [.init("headers", ["If-None-Match": "*"])]) { receiver, upload, _ in
             receiver.on("/in/a", .answer(200), .length(17), .answer(201))
             _ = try await upload.run()
-            #expect(ranges(receiver) == [Self.question, "HEAD - 0", "PUT - \(Self.size)"])
-            // The target was made by the question.
+            #expect(ranges(receiver) == [Self.query, "HEAD - 0", "PUT - \(Self.size)"])
+            // The query has created the target.
             #expect(receiver.requests.map { $0["if-none-match"] } == ["*", nil, nil])
-            #expect(upload.kept == nil)
+            #expect(upload.checkpoint == nil)
         }
     }
 
-    @Test func `uses no range where nobody has said that it may`() async throws {
+    @Test func `Content-Range is not used without a setting`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.directory.file("a", sample(Self.size))
             receiver.on("/a", .answer(405), .answer(201))
@@ -339,7 +343,7 @@ import Work
         }
     }
 
-    @Test func `reads which destinations take it`() throws {
+    @Test func `destinations with Content-Range are read from the configuration`() throws {
         func rules(_ values: [AbsoluteConfigKey: ConfigValue]) throws -> ResumeRules {
             var reader = SettingsReader(ConfigReader(provider: InMemoryProvider(values: values)))
             return try ResumeRules(reading: &reader)

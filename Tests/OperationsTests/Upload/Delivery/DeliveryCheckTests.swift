@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Work
 
-/// What becomes of a source that is to go, by what the destination says of its copy.
+/// The removal of sources, depending on the evidence for their delivery.
 @Suite struct DeliveryCheckTests {
     private static let size = 1000
     private static let removes = [JSONValue.Member("removeSource", true)]
@@ -19,7 +19,7 @@ import Work
         }
     }
 
-    @Test func `a source goes once the destination states its length`() async throws {
+    @Test func `a source is deleted once the destination states its length`() async throws {
         try await withSource { receiver, harness, file, url in
             receiver.on("/a", .answer(201), .stored(Self.size))
             let headers: JSONValue = ["If-None-Match": "*", "X-Tag": "a"]
@@ -36,7 +36,7 @@ import Work
         (Behaviour.stored(0), "0 of 1000 bytes"), (.stored(1001), "1001 of 1000 bytes"), (.answer(404), "404"),
         (.answer(410), "410"),
     ])
-    func `a destination that says otherwise keeps the source, and the upload fails charged`(
+    func `a source is kept and the upload fails charged if the destination contradicts its answer`(
         _ answer: Behaviour, _ words: String
     ) async throws {
         try await withSource { receiver, harness, file, url in
@@ -49,7 +49,7 @@ import Work
         }
     }
 
-    @Test func `a replica that has not heard of the upload yet is asked again`() async throws {
+    @Test func `a replica that does not have the upload yet is queried again`() async throws {
         try await withSource { receiver, harness, file, url in
             receiver.on("/a", .answer(201), .answer(404), .stored(Self.size))
             let result = try await harness.upload(file: file, to: url, extra: Self.removes)
@@ -57,7 +57,7 @@ import Work
         }
     }
 
-    @Test func `what may be sent once only succeeds, and its result says why the source is there`() async throws {
+    @Test func `a POST with a contradiction succeeds, and its result says why the source was kept`() async throws {
         try await withSource { receiver, harness, file, url in
             receiver.on("/a", .answer(201, headers: ["Location": "/stored/1"]))
             receiver.on("/stored/1", .stored(7))
@@ -72,7 +72,7 @@ import Work
     }
 
     @Test(arguments: [nil, "http://other.test/x"])
-    func `a POST without a Location of its origin is believed`(_ location: String?) async throws {
+    func `the answer to a POST without a Location of its origin is trusted`(_ location: String?) async throws {
         try await withSource { receiver, harness, file, url in
             receiver.on("/a", .answer(200, headers: location.map { ["Location": $0] } ?? [:]))
             let result = try await harness.upload(
@@ -86,7 +86,7 @@ import Work
         Behaviour.answer(403), .answer(405), .answer(501), .answer(302),
         .answer(200, headers: ["Content-Encoding": "gzip", "Content-Length": "20"]),
     ])
-    func `a destination that does not tell is believed`(_ answer: Behaviour) async throws {
+    func `a destination that does not support the query is trusted`(_ answer: Behaviour) async throws {
         try await withSource { receiver, harness, file, url in
             receiver.on("/a", .answer(201), answer)
             let result = try await harness.upload(file: file, to: url, extra: Self.removes)
@@ -95,7 +95,7 @@ import Work
         }
     }
 
-    @Test func `a destination that does not answer now keeps the source`() async throws {
+    @Test func `a source is kept while the destination is unavailable`() async throws {
         try await withSource { receiver, harness, file, url in
             receiver.on("/a", .answer(201), .answer(503))
             let result = try await harness.upload(file: file, to: url, extra: Self.removes)
@@ -105,7 +105,7 @@ import Work
         }
     }
 
-    @Test func `an upload that was only accepted is asked for until it is there`() async throws {
+    @Test func `an upload that was answered 202 is queried until it is stored`() async throws {
         try await withSource { receiver, harness, file, url in
             receiver.on("/a", .answer(202), .answer(404), .stored(0), .stored(Self.size))
             let result = try await harness.upload(file: file, to: url, extra: Self.removes)
@@ -115,7 +115,8 @@ import Work
     }
 
     @Test(arguments: [404, 405])
-    func `an upload that was only accepted keeps its source where it does not show`(_ status: Int) async throws {
+    func `the source of an upload that was answered 202 is kept until the upload is stored`(_ status: Int) async throws
+    {
         try await withSource { receiver, harness, file, url in
             receiver.on("/a", .answer(202), .answer(status))
             let result = try await harness.upload(file: file, to: url, extra: Self.removes)
@@ -125,7 +126,9 @@ import Work
         }
     }
 
-    @Test(arguments: [true, false]) func `a digest that the destination states counts`(_ isRight: Bool) async throws {
+    @Test(arguments: [true, false]) func `a digest that the destination states is compared`(_ isRight: Bool)
+        async throws
+    {
         try await withSource { receiver, harness, file, url in
             let digest = sha256(isRight ? sample(Self.size) : [1])
             let bytes = stride(from: 0, to: 64, by: 2).map { UInt8(digest.dropFirst($0).prefix(2), radix: 16) ?? 0 }
@@ -144,7 +147,7 @@ import Work
         }
     }
 
-    @Test func `an upload whose source stays costs no question`() async throws {
+    @Test func `an upload without removeSource sends no query`() async throws {
         try await withSource { receiver, harness, file, url in
             receiver.on("/a", .answer(201), .stored(0))
             _ = try await harness.upload(file: file, to: url)
@@ -152,13 +155,13 @@ import Work
         }
     }
 
-    @Test func `a spooled copy stays while the destination has something else`() async throws {
+    @Test func `a spooled copy is kept while the destination has a different file`() async throws {
         try await withSource { receiver, harness, file, url in
             let spool = Spool(directory: try harness.directory.makeDirectory("spool"))
             let payload = try spool.take(["file": .string(file), "to": .string(url)])
             receiver.on("/a", .answer(201), .stored(0))
-            let facts = try harness.operation.inspect(payload)
-            let failure = try await harness.failure(of: UploadHarness.execution(facts).execution)
+            let attributes = try harness.operation.inspect(payload)
+            let failure = try await harness.failure(of: UploadHarness.execution(attributes).execution)
             #expect(failure.fault == .command)
             #expect(try FileManager.default.contentsOfDirectory(atPath: spool.directory).count == 1)
         }
@@ -176,7 +179,7 @@ import Work
         }
     }
 
-    @Test func `a tus upload is asked for before its source goes`() async throws {
+    @Test func `a tus upload is queried before its source is deleted`() async throws {
         try await withTus { receiver, upload, file in
             receiver.on("/files/1", .appended(Self.size), .at(Self.size, of: Self.size))
             let result = try await upload.run()
@@ -185,7 +188,7 @@ import Work
         }
     }
 
-    @Test func `a tus upload that has lost its end fails charged, and goes on`() async throws {
+    @Test func `a tus upload that has lost its end fails charged and is resumed`() async throws {
         try await withTus { receiver, upload, file in
             receiver.on("/files/1", .appended(Self.size), .at(10, of: Self.size))
             let failure = try await upload.failure()
@@ -199,7 +202,7 @@ import Work
         }
     }
 
-    @Test func `a tus upload that is gone after it was whole keeps its source and succeeds`() async throws {
+    @Test func `a complete tus upload that vanishes succeeds and keeps its source`() async throws {
         try await withTus { receiver, upload, file in
             receiver.on("/files/1", .appended(Self.size), .answer(404))
             let result = try await upload.run()
@@ -210,7 +213,7 @@ import Work
 }
 
 extension Behaviour {
-    /// The answer to a HEAD of a target that has so many bytes.
+    /// The answer to a HEAD of a target of this size.
     fileprivate static func stored(_ size: Int) -> Behaviour {
         .answer(200, headers: ["Content-Length": "\(size)"])
     }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Work
 
-/// What `submit` and `put` learn of a payload before anything is stored.
+/// The inspection of payloads by `submit` and `put`, before a command is stored.
 @Suite struct UploadInspectionTests {
     private func withFile(_ name: String = "a.txt", _ body: (UploadHarness, String) throws -> Void) throws {
         let harness = try UploadHarness()
@@ -22,33 +22,35 @@ import Work
         }
     }
 
-    @Test func `tells destination, size and what the source looks like`() throws {
+    @Test func `the inspection returns destination, size and source identity`() throws {
         try withFile { (harness, file) throws in
-            let facts = try harness.operation.inspect(["file": .string(file), "to": "HTTP://Media.Example.com/in/"])
-            #expect(facts.destination == Destination("http://media.example.com:80"))
-            #expect(facts.total == 5)
-            #expect(facts.idempotent)
-            let payload = try #require(facts.payload)
+            let attributes = try harness.operation.inspect([
+                "file": .string(file), "to": "HTTP://Media.Example.com/in/",
+            ])
+            #expect(attributes.destination == Destination("http://media.example.com:80"))
+            #expect(attributes.total == 5)
+            #expect(attributes.idempotent)
+            let payload = try #require(attributes.payload)
             #expect(payload["to"]?.string == "http://Media.Example.com/in/a.txt")
             #expect(payload["method"]?.string == "PUT")
             #expect(payload["protocol"]?.string == "put")
             #expect(payload["removeSource"]?.bool == false)
             #expect(payload["source"]?["size"]?.integer == 5)
             for key in ["mtime", "inode", "device"] { #expect((payload["source"]?[key]?.integer ?? 0) > 0) }
-            // What it keeps it takes again, with the same result.
-            #expect(try harness.operation.inspect(payload) == facts)
+            // A second inspection of the stored payload has the same result.
+            #expect(try harness.operation.inspect(payload) == attributes)
         }
     }
 
-    @Test func `leaves the protocol of a large file open, and its URL as it is`() throws {
+    @Test func `the inspection of a large file leaves its protocol and its URL open`() throws {
         try withFile { (harness, file) throws in
             func payload(_ size: off_t, _ to: String, _ more: [JSONValue.Member] = []) throws -> JSONValue {
                 #expect(truncate(file, size) == 0)
-                let facts = try harness.operation.inspect(
+                let attributes = try harness.operation.inspect(
                     .object([.init("file", .string(file)), .init("to", .string(to))] + more))
-                let payload = try #require(facts.payload)
-                #expect(facts.idempotent)
-                #expect(try harness.operation.inspect(payload) == facts)
+                let payload = try #require(attributes.payload)
+                #expect(attributes.idempotent)
+                #expect(try harness.operation.inspect(payload) == attributes)
                 return payload
             }
             let open = try payload(1 << 20, "http://h/in/")
@@ -58,9 +60,9 @@ import Work
                 (off_t(1 << 20) - 1, "http://h/in/", []), (off_t(1 << 20), "http://h/in/", [("method", "PUT")]),
                 (off_t(1 << 20), "file:///in/", []), (off_t(1 << 20), "http://h/in/", [("protocol", "put")]),
             ] as [(off_t, String, [(String, JSONValue)])] {
-                let settled = try payload(size, url, more.map { .init($0.0, $0.1) })
-                #expect(settled["protocol"]?.string == "put" && settled["method"]?.string == "PUT")
-                #expect(settled["to"]?.string == url + "a.txt")
+                let decided = try payload(size, url, more.map { .init($0.0, $0.1) })
+                #expect(decided["protocol"]?.string == "put" && decided["method"]?.string == "PUT")
+                #expect(decided["to"]?.string == url + "a.txt")
             }
             let tus = try payload(5, "http://h/in/", [.init("protocol", "tus")])
             #expect(tus["protocol"]?.string == "tus" && tus["method"] == nil)
@@ -71,7 +73,7 @@ import Work
     }
 
     @Test(arguments: ["tus", "contentRange"])
-    func `refuses a protocol that does not go with the rest`(_ name: String) throws {
+    func `a protocol that contradicts method or URL is refused`(_ name: String) throws {
         try withFile { (harness, file) throws in
             let base: [JSONValue.Member] = [.init("file", .string(file)), .init("protocol", .string(name))]
             let posted = refusal(harness, .object(base + [.init("to", "http://h/x"), .init("method", "POST")]))
@@ -83,10 +85,10 @@ import Work
         }
     }
 
-    @Test func `makes the path absolute`() throws {
+    @Test func `a relative path becomes absolute`() throws {
         let harness = try UploadHarness()
         defer { harness.directory.remove() }
-        // Every process can name its own working directory; the file is this test's source, wherever that is.
+        // The path leads from the working directory to the root and from there to the file.
         let here = FileManager.default.currentDirectoryPath
         let file = try harness.directory.file("a", [1])
         let up = String(repeating: "../", count: here.split(separator: "/").count)
@@ -95,7 +97,7 @@ import Work
         #expect(payload?["file"]?.string == "\(here)/\(up)\(file.dropFirst())")
     }
 
-    @Test func `takes PUT and file URLs for repeatable and POST not`() throws {
+    @Test func `PUT and file URLs are idempotent, and POST is not`() throws {
         try withFile { (harness, file) throws in
             func isIdempotent(_ url: String, _ method: String) throws -> Bool {
                 try harness.operation.inspect(["file": .string(file), "to": .string(url), "method": .string(method)])
@@ -114,7 +116,7 @@ import Work
         ("~x_y-z.9", "~x_y-z.9"), ("a\"<>\\^`{|}", "a%22%3C%3E%5C%5E%60%7B%7C%7D"), ("line\nbreak", "line%0Abreak"),
         ("%2F", "%252F"),
     ])
-    func `appends odd names to a directory URL`(_ name: String, _ encoded: String) throws {
+    func `a special name is encoded when it is appended to a directory URL`(_ name: String, _ encoded: String) throws {
         try withFile(name) { (harness, file) throws in
             func url(_ to: String) throws -> String? {
                 try harness.operation.inspect(["file": .string(file), "to": .string(to)]).payload?["to"]?.string
@@ -134,7 +136,7 @@ import Work
         "http://h/a[1]", "http://h/a?b[]=c", "file:///a[1]", "http://h/a b?sign=secret", "http://h/x#token=secret",
         "http://h/x?sign=secret#y", "user:secret@h/x", "http:user:secret@h/x",
     ])
-    func `refuses a URL that it cannot use`(_ url: String) throws {
+    func `an invalid URL is refused`(_ url: String) throws {
         try withFile { (harness, file) throws in
             let error = try #require(refusal(harness, ["file": .string(file), "to": .string(url)]))
             #expect(error.problem == .usage)
@@ -147,13 +149,13 @@ import Work
         "http://h", "http://h/", "https://h/x", "http://[::1]:8080/x", "http://127.0.0.1/x", "http://a_b.c/x",
         "http://h/a%20b?c=d/e?f", "http://h?x=y", "file:/x", "file:///x", "file://localhost/x", "HTTPS://H/x",
     ])
-    func `takes any other URL`(_ url: String) throws {
+    func `a valid URL is accepted`(_ url: String) throws {
         try withFile { (harness, file) throws in
             #expect(refusal(harness, ["file": .string(file), "to": .string(url)]) == nil)
         }
     }
 
-    @Test func `names every key that it does not know or cannot use`() throws {
+    @Test func `an unknown or invalid key of a payload is named`() throws {
         try withFile { (harness, file) throws in
             let base: [JSONValue.Member] = [.init("file", .string(file)), .init("to", "http://h/x")]
             let bad: [(String, JSONValue)] = [
@@ -185,7 +187,7 @@ import Work
         ("", "x"),
         ("A B", "x"), ("A:", "x"), ("Ä", "x"), ("A", "x\r\nB: y"), ("A", "x\ny"), ("A", "\u{0}"), ("A\r\nB", "x"),
     ])
-    func `refuses headers that would break the request`(_ name: String, _ value: String) throws {
+    func `a header that would break the request is refused`(_ name: String, _ value: String) throws {
         try withFile { (harness, file) throws in
             let headers = JSONValue.object([.init(name, .string(value))])
             let error = refusal(harness, ["file": .string(file), "to": "http://h/x", "headers": headers])
@@ -193,7 +195,7 @@ import Work
         }
     }
 
-    @Test func `refuses one header twice`() throws {
+    @Test func `a repeated header is refused`() throws {
         try withFile { (harness, file) throws in
             let headers = JSONValue.object([.init("X-A", "1"), .init("x-a", "2")])
             #expect(
@@ -201,7 +203,7 @@ import Work
         }
     }
 
-    @Test func `refuses a source that is missing, a directory or a pipe`() throws {
+    @Test func `a source that is missing, a directory or a pipe is refused`() throws {
         try withFile { (harness, _) throws in
             let base = harness.directory.path
             #expect(mkfifo("\(base)/pipe", 0o600) == 0)
@@ -218,14 +220,14 @@ import Work
     }
 
     @Test(.enabled(if: geteuid() != 0, "root may read every file"))
-    func `refuses a source that it may not read`() throws {
+    func `a source without read permission is refused`() throws {
         try withFile { (harness, file) throws in
             chmod(file, 0)
             #expect(refusal(harness, ["file": .string(file), "to": "http://h/x"])?.problem == .source)
         }
     }
 
-    @Test func `refuses a source that is not what the payload recorded`() throws {
+    @Test func `a source that differs from the payload is refused`() throws {
         try withFile { (harness, file) throws in
             let payload = try #require(
                 try harness.operation.inspect(["file": .string(file), "to": "http://h/x"]).payload)

@@ -6,13 +6,13 @@ import Work
 
 @testable import Operations
 
-/// Carries requests to a ``RandomDestination`` without a socket, and ends connections as a network does.
+/// Passes requests to a ``RandomDestination`` without a socket, and simulates connections that end.
 struct InProcessTransport: RequestTransport {
     let destination: RandomDestination
 
     func send(
         _ method: HTTPMethod, _ url: UploadURL, headers: HTTPHeaders, body: HTTPTransfer.Body, range: Range<Int64>,
-        _ manner: RequestManner, for execution: CommandExecution
+        _ options: RequestOptions, for execution: CommandExecution
     ) async -> HTTPRecord {
         var record = HTTPRecord()
         let bytes: [UInt8]
@@ -24,14 +24,14 @@ struct InProcessTransport: RequestTransport {
         }
         var fields: [String: String] = [:]
         for header in headers { fields[header.name.lowercased()] = header.value }
-        record.began = true
+        record.mayHaveSent = true
         record.sentAll = true
         let reply = destination.handle(
             .init(method: method.rawValue, path: url.path, headers: fields, body: bytes))
         switch reply {
         case .cut:
             record.error = HTTPError.broken(code: 104)
-            // Which of its connections was a kept one is this side's to say.
+            // Half of the connections count as kept ones.
             record.keptConnectionEnded = bytes.count % 2 == 0
             record.wasUnderWay = !bytes.isEmpty
         case .answer(let status, let headers, let body):

@@ -3,8 +3,8 @@ import HTTPClient
 import Synchronization
 import TestSupport
 
-/// A destination that answers at random and keeps its own books: what it holds is what it really has been sent,
-/// whatever it answers. It never says 2xx of bytes that it does not hold.
+/// A destination that answers at random and records the bytes that it has received. It never answers 2xx for
+/// bytes that it does not hold.
 final class RandomDestination: Sendable {
     enum Reply: Sendable {
         case answer(Int, headers: [(name: String, value: String)], body: [UInt8])
@@ -19,64 +19,64 @@ final class RandomDestination: Sendable {
         var body: [UInt8]
     }
 
-    /// How a run behaves; drawn anew for each command.
+    /// The behaviour for one command, drawn at random.
     struct Character: Sendable {
-        /// Of a request to be answered wrong, cut or refused.
+        /// The probability that a request is answered wrongly, interrupted or refused.
         var trouble = 0.3
-        /// Bytes of a body that a proxy lets through.
+        /// The maximum bytes of a body that a proxy accepts.
         var bodyLimit = Int.max
-        /// Uploads are taken away as soon as they are whole.
+        /// Uploads are removed once they are complete.
         var processes = false
-        /// Requests without the cookie of the creation reach a replica that does not know the upload.
+        /// Requests without the cookie of the creation reach a replica without the upload.
         var isSticky = false
-        /// `Content-Range` is answered as by a session.
+        /// `Content-Range` is answered like a session.
         var isSession = false
         /// Uploads may be read.
         var isReadable = true
     }
 
-    fileprivate struct Books {
+    fileprivate struct Ledger {
         var random: SeededRandom
         var character = Character()
-        /// What is there, by path.
+        /// The stored bytes, by path.
         var held: [String: [UInt8]] = [:]
         var totals: [String: Int] = [:]
         var next = 0
         var exchanges = 0
-        /// Uploads that became whole.
+        /// The bytes of completed uploads.
         var completed: [[UInt8]] = []
         var faults: [String] = []
     }
 
-    private let books: Mutex<Books>
+    private let ledger: Mutex<Ledger>
 
-    init(_ random: SeededRandom) { books = Mutex(Books(random: random)) }
+    init(_ random: SeededRandom) { ledger = Mutex(Ledger(random: random)) }
 
-    var exchanges: Int { books.withLock { $0.exchanges } }
-    /// What a client must not send, in sentences.
-    var faults: [String] { books.withLock { $0.faults } }
-    /// Contents of all uploads that were whole at some time, processed or not, since ``begin(_:)``.
-    var completed: [[UInt8]] { books.withLock { $0.completed } }
+    var exchanges: Int { ledger.withLock { $0.exchanges } }
+    /// Violations of a protocol by the client.
+    var faults: [String] { ledger.withLock { $0.faults } }
+    /// The bytes of all uploads that were completed since ``begin(_:)``, processed or not.
+    var completed: [[UInt8]] { ledger.withLock { $0.completed } }
 
-    func held(_ path: String) -> [UInt8]? { books.withLock { $0.held[path] } }
+    func held(_ path: String) -> [UInt8]? { ledger.withLock { $0.held[path] } }
 
-    /// Forgets everything and behaves like this from now on.
+    /// Removes all uploads and changes the behaviour.
     func begin(_ character: Character) {
-        books.withLock {
+        ledger.withLock {
             $0.character = character
             ($0.held, $0.totals, $0.completed) = ([:], [:], [])
         }
     }
 
     func handle(_ request: Request) -> Reply {
-        books.withLock { books in
-            books.exchanges += 1
-            return books.handle(request)
+        ledger.withLock { ledger in
+            ledger.exchanges += 1
+            return ledger.handle(request)
         }
     }
 }
 
-extension RandomDestination.Books {
+extension RandomDestination.Ledger {
     private typealias Reply = RandomDestination.Reply
 
     fileprivate static let refusals = [
@@ -87,9 +87,9 @@ extension RandomDestination.Books {
 
     fileprivate mutating func handle(_ request: RandomDestination.Request) -> RandomDestination.Reply {
         if request.body.count > character.bodyLimit { return answer(413) }
-        // Before anything happens.
+        // A failure before the request has an effect.
         if random.chance(character.trouble / 3) {
-            // A refusal to show what is there would be believed: see ``ContentRangeLength``.
+            // A refusal to return the bytes would be trusted: see ``ContentRangeLength``.
             let refusals = request.method == "GET" ? [408, 416, 425, 429, 500, 502, 503, 504] : Self.refusals
             return random.chance(0.4) ? .cut : answer(refusals.randomElement(using: &random) ?? 500)
         }
@@ -99,7 +99,7 @@ extension RandomDestination.Books {
         else {
             return reply
         }
-        // After it has happened.
+        // A failure after the request has had its effect.
         return random.chance(0.5) ? .cut : answer([500, 502, 503, 504, 507].randomElement(using: &random) ?? 500)
     }
 
@@ -107,8 +107,8 @@ extension RandomDestination.Books {
         _ status: Int, _ headers: [(name: String, value: String)] = [], _ body: [UInt8] = []
     ) -> RandomDestination.Reply { .answer(status, headers: headers, body: body) }
 
-    /// A part of a body, where the connection is cut in the middle of it.
-    private mutating func came(_ body: [UInt8]) -> (bytes: ArraySlice<UInt8>, isCut: Bool) {
+    /// The received part of a body. The connection may end in the middle.
+    private mutating func receive(_ body: [UInt8]) -> (bytes: ArraySlice<UInt8>, isCut: Bool) {
         guard !body.isEmpty, random.chance(character.trouble / 3) else { return (body[...], false) }
         return (body.prefix(random.number(in: 0..<body.count)), true)
     }
@@ -141,7 +141,7 @@ extension RandomDestination.Books {
         if character.isSticky, cookie != "upload=\(request.path)" { return answer(404, [version]) }
         if cookie != "upload=\(request.path)" { faults.append("another upload's cookie: \(cookie ?? "none")") }
         if random.chance(character.trouble / 10), bytes.count < total {
-            // It is lost, or has lost its end.
+            // The upload is lost, or has lost its end.
             guard random.chance(0.7) else {
                 held[request.path] = nil
                 totals[request.path] = nil
@@ -157,7 +157,7 @@ extension RandomDestination.Books {
             return answer(200, [("Upload-Offset", offset), ("Upload-Length", "\(total)"), version])
         }
         guard request.headers["upload-offset"] == "\(bytes.count)" else { return answer(409, [version]) }
-        let (part, isCut) = came(request.body)
+        let (part, isCut) = receive(request.body)
         bytes += part
         guard bytes.count <= total else {
             faults.append("\(bytes.count) of \(total) bytes were sent")
@@ -182,7 +182,7 @@ extension RandomDestination.Books {
         case "OPTIONS": return answer(204)
         case "HEAD":
             if character.isSession { return answer(405) }
-            // Another upload has put something shorter there.
+            // Another upload has stored a shorter file.
             if let bytes = held[path], character.isReadable, bytes.count > 1, random.chance(character.trouble / 10) {
                 held[path] = random.bytes(random.number(in: 0..<bytes.count))
             }
@@ -198,9 +198,9 @@ extension RandomDestination.Books {
         default: return answer(405)
         }
         guard let range = request.headers["content-range"] else {
-            let (part, isCut) = came(request.body)
+            let (part, isCut) = receive(request.body)
             if isCut {
-                // As some do, what came stays.
+                // Some servers keep the received part.
                 if random.chance(0.5) { held[path] = Array(part) }
                 return .cut
             }
@@ -219,7 +219,7 @@ extension RandomDestination.Books {
         }
         var bytes = held[path] ?? []
         guard numbers[0] <= bytes.count, !character.isSession || numbers[0] == bytes.count else { return answer(416) }
-        let (part, isCut) = came(request.body)
+        let (part, isCut) = receive(request.body)
         let tail = bytes.dropFirst(numbers[0] + part.count)
         bytes = Array(bytes.prefix(numbers[0]) + part + tail)
         held[path] = bytes

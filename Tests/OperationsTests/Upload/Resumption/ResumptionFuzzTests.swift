@@ -8,7 +8,7 @@ import Work
 
 @testable import Operations
 
-/// What the executions of a command leave to each other.
+/// The checkpoint of a command.
 private final class Checkpoint: Sendable {
     private let state = Mutex<[UInt8]?>(nil)
 
@@ -18,15 +18,15 @@ private final class Checkpoint: Sendable {
     }
 }
 
-/// Uploads by every dialect to a destination that answers at random and keeps its own books.
+/// Uploads by every dialect to a destination that answers at random and records what it has received.
 @Suite struct ResumptionFuzzTests {
-    /// Requests of one execution that nothing can exceed: questions without a gain are limited, and a gain is rare by
-    /// chance.
+    /// The maximum requests of one execution. Queries without progress are limited, and progress by chance is
+    /// rare.
     private static let maxRequests = 400
     private static let maxExecutions = 40
 
     private struct Case {
-        var way: String
+        var method: String
         var size: Int
         var removes: Bool
         var isIdempotent: Bool
@@ -34,17 +34,18 @@ private final class Checkpoint: Sendable {
     }
 
     private static func draw(_ random: inout SeededRandom) -> Case {
-        let way = ["tus", "tus", "session", "length", "put"].randomElement(using: &random) ?? "tus"
+        let method = ["tus", "tus", "session", "length", "put"].randomElement(using: &random) ?? "tus"
         var character = RandomDestination.Character()
         character.trouble = [0, 0.1, 0.3, 0.6].randomElement(using: &random) ?? 0.3
-        character.processes = way == "tus" && random.chance(0.3)
+        character.processes = method == "tus" && random.chance(0.3)
         character.isSticky = random.chance(0.3)
-        character.isSession = way == "session"
+        character.isSession = method == "session"
         character.isReadable = random.chance(0.7)
-        if way == "tus", random.chance(0.3) { character.bodyLimit = 70_000 }
+        if method == "tus", random.chance(0.3) { character.bodyLimit = 70_000 }
         let size = [0, 1, 2, 5_000, 40_000, 150_000].randomElement(using: &random) ?? 1
         return Case(
-            way: way, size: size, removes: random.chance(0.3), isIdempotent: way != "tus" || random.chance(0.6),
+            method: method, size: size, removes: random.chance(0.3),
+            isIdempotent: method != "tus" || random.chance(0.6),
             character: character)
     }
 
@@ -57,7 +58,7 @@ private final class Checkpoint: Sendable {
             InProcessTransport(destination: destination))
     }
 
-    @Test func `the same holds over real connections`() async throws {
+    @Test func `no upload over sockets succeeds unless the destination holds every byte`() async throws {
         var random = SeededRandom.announced("resumption fuzz over sockets")
         let destination = RandomDestination(SeededRandom(seed: random.next()))
         let server = try SocketDestination(destination)
@@ -80,7 +81,7 @@ private final class Checkpoint: Sendable {
             if try await execute(drawn, file, origin, transport, destination) { successes += 1 }
             try #require(destination.faults.isEmpty, "\(destination.faults)")
         }
-        // Most troubles pass.
+        // Most failures pass.
         #expect(successes > commands / 3, "\(successes) of \(commands)")
     }
 
@@ -94,7 +95,7 @@ private final class Checkpoint: Sendable {
         }
     }
 
-    /// - Returns: whether it succeeded.
+    /// - Returns: whether the upload succeeded.
     private func execute(
         _ drawn: Case, _ file: String, _ origin: String, _ transport: any RequestTransport,
         _ destination: RandomDestination
@@ -103,15 +104,15 @@ private final class Checkpoint: Sendable {
         let bytes = try #require(contents(of: file))
         let target = Destination(origin)
         var timing = UploadTiming()
-        timing.secondQuestion = .zero
-        (timing.acceptedWaits, timing.contradictedWaits) = ([.zero], [.zero])
+        timing.vanishedRecheckDelay = .zero
+        (timing.acceptedRecheckDelays, timing.contradictionRecheckDelays) = ([.zero], [.zero])
         let operation = UploadOperation(
-            transport: transport, lockWaits: [.zero], credentials: CredentialStore(), resumes: ResumeRules(),
+            transport: transport, lockRetryDelays: [.zero], credentials: CredentialStore(), resumes: ResumeRules(),
             timing: timing)
-        let path = drawn.way == "tus" ? "/tus" : "/in/a"
-        let facts = try operation.inspect([
+        let path = drawn.method == "tus" ? "/tus" : "/in/a"
+        let attributes = try operation.inspect([
             "file": .string(file), "to": .string(origin + path), "removeSource": .bool(drawn.removes),
-            "protocol": .string(drawn.way == "tus" || drawn.way == "put" ? drawn.way : "contentRange"),
+            "protocol": .string(drawn.method == "tus" || drawn.method == "put" ? drawn.method : "contentRange"),
         ])
         let checkpoint = Checkpoint()
         let id = CommandID()
@@ -121,10 +122,10 @@ private final class Checkpoint: Sendable {
             command.status = .sent
             command.idempotent = drawn.isIdempotent
             command.claim = claim
-            command.total = facts.total
-            let meter = TransferMeter(offset: offset, total: facts.total)
+            command.total = attributes.total
+            let meter = TransferMeter(offset: offset, total: attributes.total)
             let execution = CommandExecution(
-                command: command, payload: facts.payload?.bytes ?? [], checkpoint: checkpoint.bytes, meter: meter,
+                command: command, payload: attributes.payload?.bytes ?? [], checkpoint: checkpoint.bytes, meter: meter,
                 saver: { checkpoint.bytes = $0 })
             let before = destination.exchanges
             do {
@@ -134,10 +135,10 @@ private final class Checkpoint: Sendable {
                 return true
             } catch let failure as CommandFailure {
                 #expect(!failure.reason.isEmpty)
-                #expect(access(file, F_OK) == 0, "the source went with a failure: \(failure)")
+                #expect(access(file, F_OK) == 0, "the source was deleted after a failure: \(failure)")
                 #expect(destination.exchanges - before <= Self.maxRequests)
                 if failure.fault == .final { break }
-                // It waits for a person.
+                // An ambiguous command waits for a person.
                 if failure.ambiguous, !drawn.isIdempotent { break }
             }
             offset = meter.reading.offset
@@ -157,7 +158,7 @@ private final class Checkpoint: Sendable {
         }
         guard !drawn.character.processes else { return }
         let path =
-            drawn.way == "tus"
+            drawn.method == "tus"
             ? result["headers"]?["location"]?.string.map { "/tus/" + ($0.split(separator: "/").last ?? "") } : "/in/a"
         let isThere = path.flatMap { destination.held($0) } == bytes
         #expect(isThere, "\(drawn): \(result)")

@@ -13,37 +13,37 @@ import Testing
         size: Int64 = 1000, isIdempotent: Bool = true, chunk: Int64? = nil, locks: Int = 1
     ) -> Resumption {
         var limits = Resumption.Limits()
-        limits.lockWaits = Array(repeating: .seconds(1), count: locks)
+        limits.lockRetryDelays = Array(repeating: .seconds(1), count: locks)
         return Resumption(of: "the upload", size: size, isIdempotent: isIdempotent, chunk: chunk, limits: limits)
     }
 
     private func holds(_ offset: Int64) -> ResumptionAnswer { .holds(offset, HTTPRecord()) }
 
-    @Test func `an upload begins, appends and finishes`() {
+    @Test func `an upload is created, appended and finished`() {
         var upload = resumption()
-        #expect(upload.start(.begin).words == "begin")
+        #expect(upload.start(.create).words == "create")
         #expect(upload.next(after: holds(0)).words == "append 0..<1000")
         #expect(upload.next(after: holds(1000)).words == "finish")
     }
 
-    @Test func `an empty upload is finished once it is made`() {
+    @Test func `an empty upload is finished once it is created`() {
         var upload = resumption(size: 0)
-        _ = upload.start(.begin)
+        _ = upload.start(.create)
         #expect(upload.next(after: holds(0)).words == "finish")
     }
 
     @Test func `chunks end at the end of the file`() {
         var upload = resumption(chunk: 400)
-        #expect(upload.start(.begun(holds(0))).words == "append 0..<400")
+        #expect(upload.start(.created(holds(0))).words == "append 0..<400")
         #expect(upload.next(after: holds(400)).words == "append 400..<800")
         #expect(upload.next(after: holds(800)).words == "append 800..<1000")
     }
 
-    @Test func `an offset that no file can have begins again`() {
+    @Test func `an impossible offset leads to a new upload`() {
         for offset in [Int64.min, -1, 1001, .max] {
             var upload = resumption()
             _ = upload.start(.locate(held: .max))
-            #expect(upload.next(after: holds(offset)).words == "begin")
+            #expect(upload.next(after: holds(offset)).words == "create")
         }
     }
 
@@ -53,16 +53,16 @@ import Testing
         #expect(upload.next(after: holds(.max - 1)).words == "append \(Int64.max - 1)..<\(Int64.max)")
     }
 
-    @Test func `a part that was taken is asked for`() {
+    @Test func `a partially accepted request leads to a query`() {
         var upload = resumption()
-        _ = upload.start(.begun(holds(0)))
+        _ = upload.start(.created(holds(0)))
         #expect(upload.next(after: holds(300)).words == "locate")
         #expect(upload.next(after: holds(300)).words == "append 300..<1000")
     }
 
-    @Test func `questions without a gain are limited, and a gain renews them`() {
+    @Test func `queries without progress are limited, and progress resets the limit`() {
         var upload = resumption()
-        _ = upload.start(.begun(holds(0)))
+        _ = upload.start(.created(holds(0)))
         for offset in Int64(1)...3 {
             for _ in 1...5 {
                 #expect(upload.next(after: .refusesOffset(nil)).words == "locate")
@@ -81,37 +81,37 @@ import Testing
         #expect(steps < 10)
     }
 
-    @Test func `a loss of much is asked twice, and a loss of little is not`() {
+    @Test func `a large loss is queried twice, and a small loss once`() {
         for (held, asks) in [(Int64(900), true), (501, true), (500, false), (0, false)] {
             var upload = resumption()
             _ = upload.start(.locate(held: held))
-            #expect(upload.next(after: .vanished).words == (asks ? "pause" : "begin"))
+            #expect(upload.next(after: .vanished).words == (asks ? "pause" : "create"))
             guard asks else { continue }
             #expect(upload.pauseEnded().words == "locate")
-            #expect(upload.next(after: .vanished).words == "begin")
+            #expect(upload.next(after: .vanished).words == "create")
         }
     }
 
-    @Test func `a loss of 64 MiB of a larger file is asked twice`() {
+    @Test func `a loss of 64 MiB of a larger file is queried twice`() {
         var upload = resumption(size: 1 << 40)
         _ = upload.start(.locate(held: (64 << 20) + 1))
         #expect(upload.next(after: .vanished).words == "pause")
     }
 
-    @Test func `uploads that vanish are made twice at most`() {
+    @Test func `uploads that vanish are created at most twice`() {
         var upload = resumption()
-        _ = upload.start(.begin)
+        _ = upload.start(.create)
         for _ in 1...1 {
             _ = upload.next(after: holds(0))
-            #expect(upload.next(after: .vanished).words == "begin")
+            #expect(upload.next(after: .vanished).words == "create")
         }
         _ = upload.next(after: holds(0))
         #expect(upload.next(after: .vanished).words == "fail")
     }
 
-    @Test func `a lock is waited for, and its pauses are renewed by a gain`() {
+    @Test func `a locked upload is queried again, and its delays start over after progress`() {
         var upload = resumption(locks: 2)
-        _ = upload.start(.begun(holds(0)))
+        _ = upload.start(.created(holds(0)))
         for offset in [Int64(0), 10] {
             for _ in 1...2 {
                 #expect(upload.next(after: .locked(Self.refused)).words == "pause")
@@ -126,9 +126,9 @@ import Testing
         #expect(upload.next(after: .locked(Self.refused)).words == "fail")
     }
 
-    @Test func `a refused request is halved down to 64 KiB`() {
+    @Test func `a request that is too large is halved down to 64 KiB`() {
         var upload = resumption(size: 1 << 40)
-        var step = upload.start(.begun(holds(0)))
+        var step = upload.start(.created(holds(0)))
         var sizes: [Int64] = []
         while case .append(let range) = step {
             sizes.append(range.upperBound - range.lowerBound)
@@ -140,15 +140,15 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a lost connection is asked for where the upload may be sent again`(_ isIdempotent: Bool) {
+    func `a lost connection leads to a query if the upload is idempotent`(_ isIdempotent: Bool) {
         var upload = resumption(isIdempotent: isIdempotent)
-        _ = upload.start(.begun(holds(0)))
+        _ = upload.start(.created(holds(0)))
         #expect(upload.next(after: .lostConnection(Self.refused)).words == (isIdempotent ? "locate" : "fail"))
     }
 
-    @Test func `lost connections in a row end the execution`() {
+    @Test func `too many lost connections in a row end the execution`() {
         var upload = resumption()
-        _ = upload.start(.begun(holds(0)))
+        _ = upload.start(.created(holds(0)))
         for offset in Int64(1)...2 {
             #expect(upload.next(after: .lostConnection(Self.refused)).words == "locate")
             _ = upload.next(after: holds(offset))
@@ -156,7 +156,7 @@ import Testing
         #expect(upload.next(after: .lostConnection(Self.refused)).words == "fail")
     }
 
-    @Test func `the refusal of an offset that is named again stands`() {
+    @Test func `the refusal of an offset that is reported again ends the upload`() {
         var upload = resumption()
         _ = upload.start(.locate(held: 0))
         _ = upload.next(after: holds(10))
@@ -169,9 +169,9 @@ import Testing
     }
 
     @Test(arguments: [ResumptionAnswer.vanished, .foreign, .locked(refused), .failed(refused)])
-    func `an error after the last byte leaves every other failure ambiguous`(_ answer: ResumptionAnswer) {
+    func `every failure after an error at the last byte is ambiguous`(_ answer: ResumptionAnswer) {
         var upload = resumption(locks: 0)
-        _ = upload.start(.begun(holds(0)))
+        _ = upload.start(.created(holds(0)))
         #expect(upload.next(after: .failedAtEnd(CommandFailure(.command, reason: "500"))).words == "locate")
         guard case .fail(let error) = upload.next(after: answer) else {
             Issue.record("the upload goes on")
@@ -184,7 +184,7 @@ import Testing
 extension ResumptionStep {
     fileprivate var words: String {
         switch self {
-        case .begin: "begin"
+        case .create: "create"
         case .locate: "locate"
         case .append(let range): "append \(range)"
         case .confirm: "confirm"

@@ -2,7 +2,8 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// A ``RandomDestination`` behind a socket of 127.0.0.1: HTTP/1.1 with kept connections, a thread each.
+/// A ``RandomDestination`` on a socket of 127.0.0.1: HTTP/1.1 with kept connections, each on a thread of its
+/// own.
 final class SocketDestination: Sendable {
     let destination: RandomDestination
     let port: Int
@@ -11,7 +12,7 @@ final class SocketDestination: Sendable {
     init(_ destination: RandomDestination) throws {
         self.destination = destination
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        // A sockaddr_in, byte by byte: family, port 0 for any that is free, 127.0.0.1.
+        // A sockaddr_in, byte by byte: family, port 0 for any free port, 127.0.0.1.
         var address: [UInt8] = [UInt8(AF_INET), 0, 0, 0, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]
         var length = socklen_t(address.count)
         let (listener, size) = (listener, length)
@@ -33,7 +34,7 @@ final class SocketDestination: Sendable {
 
     var origin: String { "http://127.0.0.1:\(port)" }
 
-    /// Takes no more connections.
+    /// Accepts no more connections.
     func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
         close(listener)

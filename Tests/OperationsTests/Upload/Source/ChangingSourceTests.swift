@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Work
 
-/// Sources that do not say how large they are, that grow, or whose numbers cannot be relied on.
+/// Sources without a stated size, sources that grow, and sources without stable inode numbers.
 @Suite struct ChangingSourceTests {
     private func withHarness(_ body: (UploadHarness, Spool) async throws -> Void) async throws {
         let harness = try UploadHarness()
@@ -16,30 +16,29 @@ import Work
     private func append(_ bytes: [UInt8], to file: String, at offset: Int? = nil) {
         let descriptor = open(file, O_WRONLY)
         defer { close(descriptor) }
-        var facts = stat()
-        fstat(descriptor, &facts)
-        #expect(pwrite(descriptor, bytes, bytes.count, offset.map { off_t($0) } ?? facts.st_size) == bytes.count)
+        var status = stat()
+        fstat(descriptor, &status)
+        #expect(pwrite(descriptor, bytes, bytes.count, offset.map { off_t($0) } ?? status.st_size) == bytes.count)
     }
 
     @Test(arguments: ["/proc/cpuinfo", "/proc/self/status", "/sys/kernel/uevent_seqnum"])
-    func `a file that does not state its size is refused at submit, and spooled to its end`(_ file: String) async throws
-    {
+    func `a file without a stated size is refused at submit and spooled to its end`(_ file: String) async throws {
         try await withHarness { harness, spool in
             guard let content = contents(of: file) else { return }
             let target = harness.directory.path
             let payload: JSONValue = ["file": .string(file), "to": .string("file://\(target)/x")]
             let error = #expect(throws: PayloadError.self) { try harness.operation.inspect(payload) }
             #expect(error?.problem == .source)
-            #expect(error?.message == "\(file) does not say how large it is; use --spool")
+            #expect(error?.message == "\(file) does not state its size; use --spool")
             _ = try UploadOperation(submission: .init(isSpooled: true)).inspect(payload)
             let spooled = try spool.take(payload)
-            let facts = try harness.operation.inspect(spooled)
-            #expect(facts.total > 0)
-            _ = try await harness.run(UploadHarness.execution(facts).execution)
+            let attributes = try harness.operation.inspect(spooled)
+            #expect(attributes.total > 0)
+            _ = try await harness.run(UploadHarness.execution(attributes).execution)
             let copied = try #require(contents(of: "\(target)/x"))
-            // Some of them change from one read to the next.
+            // Some of these files change between two reads.
             #expect(copied.prefix(5) == content.prefix(5))
-            #expect(Int64(copied.count) == facts.total)
+            #expect(Int64(copied.count) == attributes.total)
         }
     }
 
@@ -67,7 +66,7 @@ import Work
         }
     }
 
-    @Test func `a source that is changed in place is spooled anew`() async throws {
+    @Test func `a source that changes in place is spooled again`() async throws {
         try await withHarness { harness, spool in
             let file = try harness.directory.file("a", sample(9_000_000))
             var total: Int64 = 0
@@ -80,12 +79,12 @@ import Work
                     isChanged = true
                     append([1, 2, 3], to: file, at: 0)
                 })
-            #expect(total == 9_000_000, "what was copied twice counts once")
+            #expect(total == 9_000_000, "bytes that were copied twice count once")
             #expect(contents(of: try #require(payload["file"]?.string)) == contents(of: file))
         }
     }
 
-    @Test func `a source that is changed in place for ever is refused, without the advice to spool it`() async throws {
+    @Test func `a source that changes all the time is refused without the advice to spool it`() async throws {
         try await withHarness { harness, spool in
             let file = try harness.directory.file("a", sample(9_000_000))
             var value: UInt8 = 0
@@ -105,17 +104,17 @@ import Work
     }
 
     @Test(.enabled(if: isAvailable(FuseMount.isAvailable), "only root can mount, and bindfs makes a FUSE file system"))
-    func `a source keeps its identity where a file system numbers its files anew at each mount`() async throws {
+    func `a source keeps its identity on a file system that assigns new inode numbers at each mount`() async throws {
         try await withHarness { harness, _ in
             let source = try harness.directory.makeDirectory("source")
             let mounted = try harness.directory.makeDirectory("mounted")
             let file = try harness.directory.file("source/a", [1, 2, 3])
             let first = try await FuseMount(of: source, at: mounted)
-            let facts = try harness.operation.inspect([
+            let attributes = try harness.operation.inspect([
                 "file": .string("\(mounted)/a"), "to": .string("file://\(harness.directory.path)/x"),
             ])
             await first.end()
-            // The same file, as far as its size and its time tell, by another number.
+            // A file with the same size and time, but another inode number.
             var before = stat()
             #expect(stat(file, &before) == 0)
             let other = try harness.directory.file("source/b", [1, 2, 3])
@@ -126,7 +125,7 @@ import Work
             var after = stat()
             #expect(stat("\(mounted)/a", &after) == 0)
             #expect(before.st_ino != after.st_ino)
-            let outcome = try await harness.run(UploadHarness.execution(facts).execution)
+            let outcome = try await harness.run(UploadHarness.execution(attributes).execution)
             await second.end()
             #expect(outcome["bytes"] == 3)
         }

@@ -5,24 +5,24 @@ import TestSupport
 import Testing
 import Work
 
-/// The source must be at the end what it was at submit.
+/// Changes of a source between its submit and the end of its upload.
 @Suite struct UploadSourceTests {
     private func write(_ bytes: [UInt8], to file: String) throws {
         try Data(bytes).write(to: URL(fileURLWithPath: file))
     }
 
-    /// What can happen to a file between submit and execution.
+    /// Changes of a file between submit and execution.
     enum Change: CaseIterable { case longer, sameSize, replaced, touched, removed, directory }
 
     @Test(arguments: Change.allCases)
-    func `refuses a source that changed since it was submitted`(_ change: Change) async throws {
+    func `a source that changed since it was submitted is refused`(_ change: Change) async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.directory.file("a", sample(1000))
             var before = stat()
             #expect(stat(file, &before) == 0)
             let (execution, _) = try harness.execution(file: file, to: "\(receiver.origin)/a")
             switch change {
-            // The size alone.
+            // Only the size.
             case .longer:
                 let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
                 try handle.seekToEnd()
@@ -34,7 +34,7 @@ import Work
                 try handle.write(contentsOf: Data(sample(1000).reversed()))
                 try handle.close()
                 setTime(file, seconds: 1)
-            // The inode alone.
+            // Only the inode.
             case .replaced:
                 let other = try harness.directory.file("b", sample(1000))
                 giveTime(of: before, to: other)
@@ -54,13 +54,13 @@ import Work
         }
     }
 
-    /// A file server that has promised the file to a client of its own is asked to give it back, which takes a while.
-    @Test func `a source that somebody else has leased is tried again, and is no changed one`() async throws {
+    /// The kernel asks the process with the lease to give it up, which takes a while.
+    @Test func `a source that another process has leased is tried again and not reported as changed`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.directory.file("a", sample(1000))
             let (execution, _) = try harness.execution(file: file, to: "\(receiver.origin)/a")
             let (again, _) = try harness.execution(file: file, to: "\(receiver.origin)/a")
-            // The kernel asks the holder by this signal.
+            // The kernel sends this signal to the holder of the lease.
             signal(SIGIO, SIG_IGN)
             let holder = open(file, O_RDWR | O_CLOEXEC)
             let setLease: Int32 = 1024
@@ -73,8 +73,8 @@ import Work
         }
     }
 
-    private func giveTime(of facts: stat, to file: String) {
-        #expect(utimensat(AT_FDCWD, file, [facts.st_atim, facts.st_mtim], 0) == 0)
+    private func giveTime(of status: stat, to file: String) {
+        #expect(utimensat(AT_FDCWD, file, [status.st_atim, status.st_mtim], 0) == 0)
     }
 
     private func setTime(_ file: String, seconds: Int) {
@@ -83,7 +83,7 @@ import Work
     }
 
     @Test(arguments: [true, false])
-    func `never completes a body when the source changes under way`(_ truncates: Bool) async throws {
+    func `a body is never completed if the source changes meanwhile`(_ truncates: Bool) async throws {
         var options = MisbehavingReceiver.Options()
         options.receiveBuffer = 64 << 10
         try await withReceiver(options) { receiver, harness in
@@ -108,7 +108,7 @@ import Work
         }
     }
 
-    @Test func `removes the source after success, and only then`() async throws {
+    @Test func `the source is deleted after success only`() async throws {
         try await withReceiver { receiver, harness in
             receiver.on("/a", .answer(500), .answer(201))
             let file = try harness.directory.file("a", sample(1000))
@@ -121,7 +121,7 @@ import Work
         }
     }
 
-    @Test func `keeps the source by default`() async throws {
+    @Test func `the source is kept by default`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.directory.file("a", [1])
             let result = try await harness.upload(file: file, to: "\(receiver.origin)/a")
@@ -130,7 +130,7 @@ import Work
         }
     }
 
-    @Test func `keeps a file that has taken the source's place`() async throws {
+    @Test func `a file that has replaced the source is kept`() async throws {
         var options = MisbehavingReceiver.Options()
         options.receiveBuffer = 64 << 10
         try await withReceiver(options) { receiver, harness in
@@ -142,7 +142,7 @@ import Work
             try await until("a megabyte") { (receiver.requests.first?.bytes ?? 0) > 1_000_000 }
             _ = try harness.directory.file("b", [7])
             #expect(rename("\(harness.directory.path)/b", file) == 0)
-            // The open file is what it was: it is sent, and its successor is let alone.
+            // The open file has not changed, so it is sent. The new file at its path is kept.
             let result = try await outcome
             #expect(result["status"]?.integer == 201)
             #expect(result["sourceRemoved"]?.bool == false)
@@ -151,7 +151,7 @@ import Work
         }
     }
 
-    @Test func `believes the destination when an earlier execution removed the source`() async throws {
+    @Test func `a command without a source succeeds if the destination confirms an earlier delivery`() async throws {
         try await withReceiver { receiver, harness in
             func copy(changed seconds: TimeInterval?) -> Behaviour {
                 let time = seconds.map { ["Last-Modified": httpDate(in: $0)] } ?? [:]
@@ -174,17 +174,17 @@ import Work
             #expect(result["status"]?.integer == 200)
             #expect(receiver.requests.map(\.method) == ["HEAD"])
             #expect(try await harness.failure(of: try again("/b", claim: 2)).fault == .final)
-            // A file of that size may have been there before the command.
+            // A file of this size may be older than the command.
             for path in ["/older", "/silent"] {
                 #expect(try await harness.failure(of: try again(path, claim: 2)).fault == .final)
             }
-            // The first execution cannot have had a predecessor.
+            // There is no execution before the first one.
             #expect(try await harness.failure(of: try again("/a", claim: 1)).fault == .final)
             #expect(receiver.requests.count == 4)
-            // Where nobody can know now, another time will tell.
+            // While the destination is unavailable, the command is tried again.
             receiver.on("/later", .answer(503))
             #expect(try await harness.failure(of: try again("/later", claim: 2)).fault == .link)
-            // A server without HEAD never tells.
+            // A server without HEAD cannot confirm a delivery.
             for status in [405, 501] {
                 receiver.on("/\(status)", .answer(status))
                 #expect(try await harness.failure(of: try again("/\(status)", claim: 2)).fault == .final)
@@ -198,7 +198,7 @@ import Work
     }
 
     @Test(arguments: [10_413_792_000, -10_413_792_000, 0])
-    func `takes a file of any year`(_ seconds: Int) async throws {
+    func `a file may have a modification time of any year`(_ seconds: Int) async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.directory.file("a", [1])
             let time = timespec(tv_sec: seconds, tv_nsec: 1)
@@ -208,7 +208,7 @@ import Work
         }
     }
 
-    /// That many seconds from now, in the form of RFC 9110, section 5.6.7.
+    /// A time from now, in the form of RFC 9110, section 5.6.7.
     private func httpDate(in seconds: TimeInterval) -> String {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
@@ -217,13 +217,13 @@ import Work
         return formatter.string(from: Date(timeIntervalSinceNow: seconds))
     }
 
-    @Test func `refuses a payload that nobody inspected`() async throws {
+    @Test func `an invalid payload fails at its execution`() async throws {
         let harness = try UploadHarness()
         defer { harness.directory.remove() }
         for payload in ["", "{", "[]", #"{"file":"/x"}"#, #"{"file":"/x","to":"gopher://h/"}"#] {
-            var facts = PayloadAttributes(destination: .none, idempotent: true)
-            facts.payload = .string("")
-            let execution = UploadHarness.execution(facts).execution
+            var attributes = PayloadAttributes(destination: .none, idempotent: true)
+            attributes.payload = .string("")
+            let execution = UploadHarness.execution(attributes).execution
             let broken = CommandExecution(
                 command: execution.command, payload: Array(payload.utf8), meter: TransferMeter())
             #expect(try await harness.failure(of: broken).fault == .final)

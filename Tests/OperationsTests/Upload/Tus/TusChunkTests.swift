@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Work
 
-/// Limits of sizes at tus destinations, and of the proxies before them.
+/// Size limits of tus destinations and of the proxies in front of them.
 @Suite struct TusChunkTests {
     private static let size = 3_000_000
 
@@ -34,7 +34,7 @@ import Work
         receiver.requests.map { "\($0.method) \($0["upload-offset"] ?? "-") \($0.bytes)" }
     }
 
-    @Test func `a file goes in chunks of the destination's size`() async throws {
+    @Test func `a file is sent in chunks of the destination's size`() async throws {
         try await withUpload(chunk: 1 << 20) { receiver, _, upload in
             receiver.on("/files/1", .appended(1 << 20), .appended(2 << 20), .appended(Self.size))
             let (execution, meter) = upload.next()
@@ -80,7 +80,8 @@ import Work
     }
 
     @Test(arguments: [201, 413])
-    func `a file that is larger than the destination takes is refused with both sizes`(_ status: Int) async throws {
+    func `a file above the destination's limit is refused, and the reason names both sizes`(_ status: Int) async throws
+    {
         try await withUpload { receiver, _, upload in
             receiver.on("/files", .answer(status, headers: ["tus-max-size": " 1000000", "Location": "/files/1"]))
             let failure = try await upload.failure()
@@ -90,7 +91,7 @@ import Work
         }
     }
 
-    @Test func `a size that OPTIONS names is heeded before anything is made`() async throws {
+    @Test func `the Tus-Max-Size of OPTIONS applies before an upload is created`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.directory.file("a", sample(Self.size))
             receiver.on(
@@ -105,7 +106,7 @@ import Work
         }
     }
 
-    @Test func `the sizes of chunks are read by destination`() throws {
+    @Test func `chunk sizes are read by destination`() throws {
         func rules(_ size: String) throws -> ResumeRules {
             let values: [AbsoluteConfigKey: ConfigValue] = [
                 "destinations": ConfigValue(.stringArray(["a"]), isSecret: false), "destination.a.origin": "http://h",

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Work
 
-/// Uploads that a tus destination does not know any more, or has known all along.
+/// Uploads that a tus destination reports as unknown, although some still exist.
 @Suite struct TusLossTests {
     private static let size = 3_000_000
 
@@ -22,7 +22,7 @@ import Work
         }
     }
 
-    @Test func `one 404 does not throw away most of an upload`() async throws {
+    @Test func `a single 404 does not restart most of an upload`() async throws {
         try await withTus { receiver, upload, bytes in
             receiver.on(
                 "/files/1", .reset(.bytes(2_000_000)), .at(2_000_000, of: Self.size), .answer(404),
@@ -37,7 +37,7 @@ import Work
     }
 
     @Test(arguments: [404, 410])
-    func `another execution asks twice, too, and then begins again`(_ status: Int) async throws {
+    func `a later execution queries a vanished upload twice and then starts over`(_ status: Int) async throws {
         try await withTus { receiver, upload, bytes in
             receiver.on(
                 "/files/1", .reset(.bytes(2_000_000)), .at(2_000_000, of: Self.size), .reset(.bytes(500_000)),
@@ -55,7 +55,7 @@ import Work
         }
     }
 
-    @Test func `an upload that may have been processed is in doubt where it may be sent once only`() async throws {
+    @Test func `an upload that may have been processed is ambiguous if it is not idempotent`() async throws {
         try await withTus(idempotent: false) { receiver, upload, _ in
             receiver.on("/files/1", .answer(500), .answer(404))
             let failure = try await upload.failure()
@@ -65,7 +65,7 @@ import Work
         }
     }
 
-    @Test func `an upload that may have been processed is in doubt where the question fails, too`() async throws {
+    @Test func `an upload that may have been processed is ambiguous if the query fails`() async throws {
         try await withTus(idempotent: false) { receiver, upload, _ in
             receiver.on("/files/1", .answer(500), .answer(503))
             let failure = try await upload.failure()
@@ -73,7 +73,7 @@ import Work
         }
     }
 
-    @Test func `an upload that may have been processed begins again where it may, charged`() async throws {
+    @Test func `an idempotent upload that may have been processed is charged and starts over`() async throws {
         try await withTus { receiver, upload, bytes in
             receiver.on("/files/1", .answer(500), .answer(404))
             let failure = try await upload.failure()
@@ -85,7 +85,7 @@ import Work
         }
     }
 
-    @Test func `an error after the last byte of an upload that is whole is a success`() async throws {
+    @Test func `an error after the last byte of a complete upload is a success`() async throws {
         try await withTus(idempotent: false) { receiver, upload, _ in
             receiver.on("/files/1", .answer(500), .at(Self.size, of: Self.size))
             let result = try await upload.run()
@@ -93,7 +93,7 @@ import Work
         }
     }
 
-    @Test func `an error after the last byte of an upload that lacks bytes is charged, and in no doubt`() async throws {
+    @Test func `an error after the last byte of an incomplete upload is charged and not ambiguous`() async throws {
         try await withTus(idempotent: false) { receiver, upload, _ in
             receiver.on("/files/1", .answer(502), .at(1_000_000, of: Self.size))
             let failure = try await upload.failure()

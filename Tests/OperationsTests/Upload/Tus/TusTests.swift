@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Work
 
-/// The tus client against answers that a test has written.
+/// The tus client against prepared answers.
 @Suite struct TusTests {
     private static let size = 3_000_000
 
@@ -23,18 +23,18 @@ import Work
         }
     }
 
-    @Test func `creates an upload, keeps its place, and sends the file`() async throws {
+    @Test func `an upload is created, its location saved, and the file sent`() async throws {
         try await withTus { receiver, upload, bytes in
             receiver.on("/files/1", .appended(Self.size))
-            let whenKept = Mutex<[String]>([])
-            let (execution, meter) = upload.next { whenKept.withLock { $0 = receiver.requests.map(\.line) } }
+            let whenSaved = Mutex<[String]>([])
+            let (execution, meter) = upload.next { whenSaved.withLock { $0 = receiver.requests.map(\.line) } }
             let result = try await upload.harness.run(execution)
             #expect(result["status"]?.integer == 204)
             #expect(result["headers"]?["location"]?.string == "\(receiver.origin)/files/1")
             #expect(receiver.requests.map(\.line) == ["POST /files/", "PATCH /files/1"])
-            // Not a byte has left before any worker can go on.
-            #expect(whenKept.withLock { $0 } == ["POST /files/"])
-            #expect(upload.kept?["tus"]?.string == "\(receiver.origin)/files/1")
+            // The checkpoint is saved before the first byte leaves.
+            #expect(whenSaved.withLock { $0 } == ["POST /files/"])
+            #expect(upload.checkpoint?["tus"]?.string == "\(receiver.origin)/files/1")
             let (post, patch) = (receiver.requests[0], receiver.requests[1])
             #expect(post["tus-resumable"] == "1.0.0" && patch["tus-resumable"] == "1.0.0")
             #expect(post["upload-length"] == "\(Self.size)" && post["content-length"] == "0")
@@ -51,7 +51,7 @@ import Work
         }
     }
 
-    @Test func `goes on where it was cut, in another execution`() async throws {
+    @Test func `another execution resumes an interrupted upload`() async throws {
         try await withTus(20_000_000) { receiver, upload, bytes in
             receiver.on("/files/1", .reset(.bytes(10_000_000)), .reset(.head))
             let failure = try await upload.failure()
@@ -73,7 +73,7 @@ import Work
     }
 
     @Test(arguments: [0, 10_000_000])
-    func `asks where it is before it sends again what a kept connection has swallowed`(_ cut: Int) async throws {
+    func `an upload queries the offset after a kept connection was lost`(_ cut: Int) async throws {
         try await withTus(20_000_000) { receiver, upload, bytes in
             receiver.on(
                 "/files/1", cut == 0 ? .close(.head) : .reset(.bytes(cut)), .at(cut, of: bytes.count),
@@ -86,7 +86,7 @@ import Work
         }
     }
 
-    @Test func `makes no second upload where it died before the first byte`() async throws {
+    @Test func `an execution that died before the first byte leaves an upload to resume`() async throws {
         struct Death: Error {}
         try await withTus { receiver, upload, bytes in
             let (execution, _) = upload.next { throw Death() }
@@ -101,7 +101,7 @@ import Work
     }
 
     @Test(arguments: [403, 404, 410])
-    func `starts over where the upload has vanished`(_ status: Int) async throws {
+    func `an upload that has vanished starts over`(_ status: Int) async throws {
         try await withTus { receiver, upload, bytes in
             receiver.on("/files/1", .reset(.bytes(1_000_000)), .reset(.head))
             _ = try await upload.failure()
@@ -112,11 +112,11 @@ import Work
             _ = try await upload.run()
             #expect(receiver.requests.map(\.line) == ["HEAD /files/1", "POST /files/", "PATCH /files/2"])
             #expect(receiver.requests.last?.sha256 == sha256(bytes))
-            #expect(upload.kept?["tus"]?.string == "\(receiver.origin)/files/2")
+            #expect(upload.checkpoint?["tus"]?.string == "\(receiver.origin)/files/2")
         }
     }
 
-    @Test func `starts over where the place holds another file`() async throws {
+    @Test func `an upload starts over if its location holds another file`() async throws {
         try await withTus { receiver, upload, _ in
             receiver.on("/files/1", .reset(.bytes(1_000_000)), .reset(.head))
             _ = try await upload.failure()
@@ -129,7 +129,7 @@ import Work
         }
     }
 
-    @Test func `gives up uploads that vanish as soon as they are made`() async throws {
+    @Test func `an upload that vanishes after each creation fails`() async throws {
         try await withTus { receiver, upload, _ in
             receiver.on("/files/1", .answer(404))
             let failure = try await upload.failure()
@@ -139,7 +139,7 @@ import Work
         }
     }
 
-    @Test func `asks again where the offset is another one`() async throws {
+    @Test func `a 409 leads to a query and a request from the new offset`() async throws {
         try await withTus { receiver, upload, bytes in
             receiver.on("/files/1", .answer(409), .at(1_000_000, of: Self.size), .appended(Self.size))
             _ = try await upload.run()
@@ -149,7 +149,7 @@ import Work
         }
     }
 
-    @Test func `goes on where a server takes a part`() async throws {
+    @Test func `an upload continues after a partially accepted request`() async throws {
         try await withTus { receiver, upload, bytes in
             receiver.on(
                 "/files/1", .appended(1000), .at(1000, of: Self.size), .appended(2000), .at(2000, of: Self.size),
@@ -159,7 +159,7 @@ import Work
         }
     }
 
-    @Test func `ends where a server names offsets and refuses them`() async throws {
+    @Test func `an upload fails if the server refuses the offsets that it reports`() async throws {
         try await withTus { receiver, upload, _ in
             receiver.on(
                 "/files/1", (0..<20).flatMap { _ in [Behaviour.answer(409), .at(0, of: Self.size)] })
@@ -169,13 +169,13 @@ import Work
         }
     }
 
-    @Test func `waits a little for an upload that is locked`() async throws {
+    @Test func `a locked upload is queried again after a delay`() async throws {
         try await withTus { receiver, upload, _ in
             receiver.on(
                 "/files/1", .answer(423), .at(0, of: Self.size), .answer(423), .at(0, of: Self.size),
                 .appended(Self.size))
             let failure = try await upload.failure()
-            // One pause is all that the harness grants, and no byte was gained since.
+            // The harness permits one delay, and the offset has not grown since.
             #expect(failure.fault == .link)
             #expect(failure.retryAfter == .seconds(5))
             #expect(failure.reason.contains("423"))
@@ -183,7 +183,7 @@ import Work
         }
     }
 
-    @Test func `says which version a destination speaks`() async throws {
+    @Test func `the reason names the tus version of the destination`() async throws {
         try await withTus { receiver, upload, _ in
             receiver.on("/files/", .answer(412, headers: ["Tus-Version": "0.2.2"]))
             let failure = try await upload.failure()
@@ -197,13 +197,13 @@ import Work
         ("https://127.0.0.1/files/1", "another destination"),
         ("ftp://127.0.0.1/x", "another destination"), ("", "without a Location"),
     ])
-    func `follows no upload to another destination`(_ location: String, _ words: String) async throws {
+    func `an upload location at another destination is refused`(_ location: String, _ words: String) async throws {
         try await withTus { receiver, upload, _ in
             receiver.on("/files/", .answer(201, headers: location.isEmpty ? [:] : ["Location": location]))
             let failure = try await upload.failure()
             #expect(failure.fault == .final)
             #expect(failure.reason.contains(words), "\(failure.reason)")
-            #expect(upload.kept == nil)
+            #expect(upload.checkpoint == nil)
             #expect(receiver.requests.count == 1)
         }
     }
@@ -213,7 +213,7 @@ import Work
         ("?id=1", "/files/?id=1"),
         ("x/../../1#part", "/1"), ("/a/./b/..", "/a/"),
     ])
-    func `understands a relative place`(_ location: String, _ target: String) async throws {
+    func `a relative location is resolved`(_ location: String, _ target: String) async throws {
         try await withTus { receiver, upload, _ in
             receiver.on("/files/", .created(location), .appended(Self.size))
             for path in ["/files/1", "/up/1", "/1", "/a/"] { receiver.on(path, .appended(Self.size)) }
@@ -222,7 +222,7 @@ import Work
         }
     }
 
-    @Test func `is done with an empty file once it is created`() async throws {
+    @Test func `an empty tus upload is complete once it is created`() async throws {
         try await withTus(0) { receiver, upload, _ in
             let result = try await upload.run()
             #expect(result["status"]?.integer == 201)
@@ -231,7 +231,7 @@ import Work
         }
     }
 
-    @Test func `sends nothing again where all of it is there`() async throws {
+    @Test func `a complete tus upload is not sent again`() async throws {
         try await withTus { receiver, upload, _ in
             receiver.on("/files/1", .reset(.body), .reset(.head))
             _ = try await upload.failure()
@@ -243,7 +243,7 @@ import Work
         }
     }
 
-    @Test func `sends no part of a source that changed`() async throws {
+    @Test func `no part of a changed source is sent`() async throws {
         try await withTus { receiver, upload, _ in
             receiver.on("/files/1", .reset(.bytes(1_000_000)), .reset(.head))
             _ = try await upload.failure()
@@ -256,7 +256,7 @@ import Work
         }
     }
 
-    @Test func `never completes the upload of a source that changes under way`() async throws {
+    @Test func `a tus upload is never completed if the source changes meanwhile`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.hollowFile(1 << 40)
             receiver.on("/files", .created("/files/1"))
@@ -271,14 +271,14 @@ import Work
         }
     }
 
-    @Test func `moves where it is told to, also when the last answer was lost`() async throws {
+    @Test func `a tus upload with removeSource succeeds after a lost answer`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.directory.file("a", sample(5000))
             receiver.on("/files", .created("/files/1"))
             receiver.on("/files/1", .at(5000, of: 5000))
             let upload = try RepeatedUpload(
                 harness, file: file, to: "\(receiver.origin)/files", "tus", extra: [.init("removeSource", true)])
-            upload.keep([
+            upload.setCheckpoint([
                 "tus": .string("\(receiver.origin)/files/1"),
                 "source": try #require(
                     try JSONValue(parsing: upload.next().execution.payload)["source"]),
@@ -293,7 +293,7 @@ import Work
         }
     }
 
-    @Test func `stops at once`() async throws {
+    @Test func `a cancelled tus upload stops at once`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.hollowFile(1 << 40)
             receiver.on("/files", .created("/files/1"))
@@ -308,7 +308,7 @@ import Work
         }
     }
 
-    @Test func `shows its headers and its credential with every request`() async throws {
+    @Test func `every tus request has the headers of the payload and the credential`() async throws {
         let receiver = try await MisbehavingReceiver()
         let harness = try UploadHarness(token: "hush", to: receiver)
         defer { harness.directory.remove() }
@@ -330,7 +330,7 @@ import Work
         for _ in 1...2 {
             let failure = try await upload.failure()
             #expect(failure.fault == .credential && !failure.reason.contains("hush"))
-            upload.keep(nil)
+            upload.setCheckpoint(nil)
         }
         await receiver.stop()
     }

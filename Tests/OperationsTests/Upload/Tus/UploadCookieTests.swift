@@ -7,9 +7,9 @@ import Work
 
 @testable import Operations
 
-/// Cookies of a creation, which mostly name the replica that keeps the upload.
+/// Cookies of a creation, which usually name the replica that stores the upload.
 @Suite struct UploadCookieTests {
-    @Test func `cookies of the creation go with the upload's later requests, and no other`() async throws {
+    @Test func `cookies of the creation are sent with later requests of the upload only`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.directory.file("a", sample(5000))
             receiver.on(
@@ -24,7 +24,7 @@ import Work
             let cookies = receiver.requests.map { $0["cookie"] }
             #expect(cookies.first == "own=1" && cookies.count > 3)
             #expect(cookies.dropFirst().allSatisfy { $0 == "own=1; route=hush" })
-            // Another worker has them from the checkpoint.
+            // Another worker reads them from the checkpoint.
             receiver.forget()
             receiver.on("/files/1", .at(1000, of: 5000), .appended(5000))
             let result = try await upload.run()
@@ -52,7 +52,7 @@ import Work
     @Test(arguments: [
         "", "=b", "a", "a=b; Domain=evil.test", "a=b; Domain=ample.com", "a=b; Max-Age=0", "a=\u{1}", "a=ü",
     ])
-    func `any other cookie is not`(_ field: String) throws {
+    func `any other cookie is ignored`(_ field: String) throws {
         #expect(UploadCookie(setCookie: field, from: try UploadURL("https://media.example.com/files")) == nil)
     }
 
@@ -64,12 +64,12 @@ import Work
         ("/", "/x", true), ("/files", "/files", true), ("/files", "/files/1", true), ("/files/", "/files/1", true),
         ("/files", "/filesystem", false), ("/files/1", "/files/2", false),
     ])
-    func `a cookie goes to its path and what is below`(_ path: String, _ request: String, _ goes: Bool) throws {
+    func `a cookie is sent to its path and the paths below`(_ path: String, _ request: String, _ goes: Bool) throws {
         let cookie = try #require(UploadCookie(setCookie: "a=b; Path=\(path)", from: try UploadURL("http://h/")))
         #expect(cookie.isFor(request) == goes)
     }
 
-    @Test func `cookies are bounded, and the last of a name counts`() throws {
+    @Test func `cookies are bounded, and the last of each name counts`() throws {
         var record = HTTPRecord()
         var headers = HTTPHeaders()
         headers.add(name: "Set-Cookie", value: "a=1")

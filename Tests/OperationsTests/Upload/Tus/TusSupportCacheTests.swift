@@ -4,13 +4,13 @@ import TestSupport
 import Testing
 import Work
 
-/// Which protocol an upload takes whose payload leaves it open.
+/// The choice of a protocol for payloads without one.
 @Suite struct TusDiscoveryTests {
     private static let speaksTus = Behaviour.answer(
         204,
         headers: ["Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0,0.2.2", "Tus-Extension": "termination, creation"])
 
-    @Test func `uploads by tus where the URL speaks it, and asks once`() async throws {
+    @Test func `a file is sent by tus if the URL supports it, after one query`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.directory.file("a", sample(1 << 20))
             receiver.on("/files/", Self.speaksTus, .created("1"))
@@ -28,7 +28,7 @@ import Work
         .answer(204, headers: ["Tus-Version": "0.2.2", "Tus-Extension": "creation"]),
         .answer(204, headers: ["Tus-Version": "1.0.0"]),
     ])
-    func `puts the file anywhere else, and asks once`(_ answer: Behaviour) async throws {
+    func `a file is sent by PUT if the URL does not support tus, after one query`(_ answer: Behaviour) async throws {
         try await withReceiver { receiver, harness in
             let bytes = sample(1 << 20)
             let file = try harness.directory.file("a b", bytes)
@@ -41,7 +41,7 @@ import Work
         }
     }
 
-    @Test func `asks nobody for a small file, a named method or a named protocol`() async throws {
+    @Test func `no query is sent for a small file, a given method or a given protocol`() async throws {
         try await withReceiver { receiver, harness in
             let small = try harness.directory.file("small", sample(1 << 20 - 1))
             let large = try harness.directory.file("large", sample(1 << 20))
@@ -53,7 +53,7 @@ import Work
         }
     }
 
-    @Test func `learns nothing from a destination that is in trouble`() async throws {
+    @Test func `a server error on OPTIONS is not remembered`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.directory.file("a", sample(1 << 20))
             receiver.on("/files", .answer(500), .answer(201), Self.speaksTus, .created("/files/1"))
@@ -68,11 +68,11 @@ import Work
         }
     }
 
-    /// A PUT to an endpoint of tus would be refused for good.
+    /// A PUT to a tus endpoint would fail for good.
     @Test(arguments: [
         (408, CommandFailure.Fault.command), (425, .command), (429, .command), (502, .command), (503, .link),
     ])
-    func `waits for a destination that does not answer the question now`(
+    func `an upload fails without ambiguity while the query is unavailable`(
         _ status: Int, _ fault: CommandFailure.Fault
     ) async throws {
         try await withReceiver { receiver, harness in
@@ -91,7 +91,7 @@ import Work
         }
     }
 
-    @Test func `blames the link where nobody answers`() async throws {
+    @Test func `a query to a closed port is the link's failure`() async throws {
         let harness = try UploadHarness()
         defer { harness.directory.remove() }
         let file = try harness.directory.file("a", sample(1 << 20))
@@ -101,14 +101,14 @@ import Work
         #expect(!failure.ambiguous)
     }
 
-    @Test func `goes on with the protocol that it has begun with`() async throws {
+    @Test func `a later execution keeps the protocol of the first`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.directory.file("a", sample(1 << 20))
             receiver.on("/files", Self.speaksTus, .created("/files/1"))
             receiver.on("/files/1", .reset(.bytes(1000)), .reset(.head), .at(1000, of: 1 << 20), .appended(1 << 20))
             let upload = try RepeatedUpload(harness, file: file, to: "\(receiver.origin)/files", nil)
             _ = try await upload.failure()
-            // Another worker, which has asked nobody.
+            // Another worker, which has sent no query.
             let other = try UploadHarness()
             defer { other.directory.remove() }
             receiver.forget()
@@ -131,9 +131,9 @@ import Work
         }
     }
 
-    /// A gateway answers OPTIONS by itself, for CORS.
+    /// A gateway answers OPTIONS itself, for CORS.
     @Test(arguments: [403, 404, 405])
-    func `a refused PUT names tus where OPTIONS did not`(_ status: Int) async throws {
+    func `the reason of a refused PUT mentions tus if OPTIONS did not`(_ status: Int) async throws {
         try await withReceiver { receiver, harness in
             receiver.on("/files/", .answer(204, headers: ["Access-Control-Allow-Methods": "POST, PATCH, HEAD"]))
             receiver.on("/files/a", .answer(status))
@@ -144,7 +144,7 @@ import Work
         }
     }
 
-    @Test func `asks nothing where sluice.yaml says that the destination speaks tus`() async throws {
+    @Test func `no query is sent to a destination with resume: tus in sluice.yaml`() async throws {
         try await withReceiver { receiver, harness in
             let origin = Destination(scheme: "http", host: "127.0.0.1", port: receiver.port)
             let other = try UploadHarness(tus: [origin])
@@ -157,7 +157,7 @@ import Work
         }
     }
 
-    @Test func `says that a destination which refuses a PUT speaks tus`() async throws {
+    @Test func `the reason of a refused PUT says that the destination speaks tus`() async throws {
         try await withReceiver { receiver, harness in
             receiver.on("/files/a", .answer(405, headers: ["Tus-Resumable": "1.0.0"]))
             let file = try harness.directory.file("a", [1])

@@ -1,14 +1,15 @@
 internal import Commands
 internal import Work
 
-/// What became of a source that was to be deleted after success.
-struct SourceRemoval: Sendable {
-    /// Why it is still there; nil when it is gone.
+/// Whether the source was deleted after success, as requested.
+struct SourceRemovalResult: Sendable {
+    /// Why the source still exists; nil when it was deleted.
     var problem: String?
 
     init(problem: String?) { self.problem = problem }
 
-    /// Deletes the source. A cancel that comes now is too late: the destination has said yes.
+    /// Deletes the source. A cancellation comes too late now, because the destination has confirmed the
+    /// delivery.
     init(deleting source: SourceFile) async {
         problem = await Task.detached {
             do { return try await BlockingIO.sources.run(at: source.path) { source.remove() } } catch {

@@ -1,0 +1,7 @@
+/// How a request uses its connection.
+struct RequestOptions: Sendable, Equatable {
+    /// It needs a connection that has not carried another request.
+    var usesNewConnection = false
+    /// It sends `Expect: 100-continue` before its body.
+    var expectsContinue = false
+}
