@@ -8,7 +8,7 @@ import Testing
 import Work
 
 /// The threads of one file system, and calls that it does not answer.
-@Suite struct FileSystemLaneTests {
+@Suite struct FileSystemQueueTests {
     /// A call that hangs until it is released.
     private final class Hang: Sendable {
         private let gate = DispatchSemaphore(value: 0)

@@ -15,7 +15,7 @@ func withServer(
     _ body: (ScriptedServer, UploadHarness) async throws -> Void
 ) async throws {
     let server = try await ScriptedServer(options)
-    do {
+    try await stopping(server) {
         try server.run(script)
         let directory = try TemporaryDirectory("answers")
         defer { directory.remove() }
@@ -33,9 +33,5 @@ func withServer(
             idleTimeout: idleTimeout, trustRoots: trustRoots, credentials: credentials, configuration: configuration,
             directory: directory)
         try await body(server, harness)
-    } catch {
-        await server.stop()
-        throw error
     }
-    await server.stop()
 }

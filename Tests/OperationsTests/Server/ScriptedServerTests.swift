@@ -10,14 +10,10 @@ struct ScriptedServerTests {
         _ body: (ScriptedServer) async throws -> Void
     ) async throws {
         let server = try await ScriptedServer(options)
-        do {
+        try await stopping(server) {
             try server.run(script)
             try await body(server)
-        } catch {
-            await server.stop()
-            throw error
         }
-        await server.stop()
     }
 
     @Test func `the first rule that matches decides, by method, path and header`() async throws {

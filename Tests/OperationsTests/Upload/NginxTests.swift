@@ -11,7 +11,7 @@ struct NginxTests {
         let harness = try UploadHarness()
         defer { harness.directory.remove() }
         let nginx = try await NginxServer(in: harness.directory.path)
-        do {
+        try await stopping(nginx) {
             let bytes = sample(5_000_000)
             let names = ["plain", "a b#?%ü.txt", "日本"]
             for name in names {
@@ -28,18 +28,14 @@ struct NginxTests {
                 extra: [.init("method", "POST")])
             #expect(refused.fault == .final)
             #expect(refused.reason.contains("405"))
-        } catch {
-            await nginx.stop()
-            throw error
         }
-        await nginx.stop()
     }
 
     @Test func `many small files are stored at once`() async throws {
         let harness = try UploadHarness()
         defer { harness.directory.remove() }
         let nginx = try await NginxServer(in: harness.directory.path)
-        do {
+        try await stopping(nginx) {
             let file = try harness.directory.file("a", sample(65_536))
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for batch in 0..<16 {
@@ -52,10 +48,6 @@ struct NginxTests {
                 try await group.waitForAll()
             }
             for batch in 0..<16 { #expect(contents(of: "\(nginx.root)/\(batch)-19")?.count == 65_536) }
-        } catch {
-            await nginx.stop()
-            throw error
         }
-        await nginx.stop()
     }
 }

@@ -36,16 +36,12 @@ import Work
         let directory = try TemporaryDirectory("apache")
         defer { directory.remove() }
         let server = try await ApacheServer(in: directory.path)
-        do {
+        try await stopping(server) {
             let harness = try UploadHarness(
                 contentRange: [Destination(scheme: "http", host: "127.0.0.1", port: server.port)])
             defer { harness.directory.remove() }
             try await body(server, harness)
-        } catch {
-            await server.stop()
-            throw error
         }
-        await server.stop()
     }
 
     @Test(
@@ -56,7 +52,7 @@ import Work
         let harness = try UploadHarness()
         defer { harness.directory.remove() }
         let server = try await TusServer(in: harness.directory.path)
-        do {
+        try await stopping(server) {
             let bytes = sample(Self.size)
             let file = try harness.directory.file("a ü.bin", bytes)
             let upload = try RepeatedUpload(harness, file: file, to: server.endpoint, name)
@@ -75,11 +71,7 @@ import Work
             #expect(server.contents(of: other) == bytes)
             let empty = try harness.directory.file("empty", [])
             _ = try await RepeatedUpload(harness, file: empty, to: server.endpoint, "tus").run()
-        } catch {
-            await server.stop()
-            throw error
         }
-        await server.stop()
     }
 
     @Test(
@@ -123,7 +115,7 @@ import Work
         let harness = try UploadHarness()
         defer { harness.directory.remove() }
         let server = try await NginxServer(in: harness.directory.path)
-        do {
+        try await stopping(server) {
             let bytes = sample(5_000_000)
             let file = try harness.directory.file("a", bytes)
             for name in ["contentRange", nil] {
@@ -131,11 +123,7 @@ import Work
                 #expect(try await upload.run()["status"]?.integer == 201)
                 #expect(contents(of: "\(server.root)/\(name ?? "any")/a") == bytes)
             }
-        } catch {
-            await server.stop()
-            throw error
         }
-        await server.stop()
     }
 
     @Test(
@@ -161,7 +149,7 @@ import Work
             await server.stop()
             throw error
         }
-        do {
+        try await stopping(proxy, server) {
             let bytes = sample(5_000_000)
             let file = try harness.directory.file("a", bytes)
             let upload = try RepeatedUpload(
@@ -171,12 +159,6 @@ import Work
             #expect(server.contents(of: location) == bytes)
             #expect(result["sourceRemoved"]?.bool == true)
             #expect(access(file, F_OK) != 0)
-        } catch {
-            await proxy.stop()
-            await server.stop()
-            throw error
         }
-        await proxy.stop()
-        await server.stop()
     }
 }

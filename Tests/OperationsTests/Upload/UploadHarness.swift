@@ -106,15 +106,11 @@ func withReceiver(
     _ body: (MisbehavingReceiver, UploadHarness) async throws -> Void
 ) async throws {
     let receiver = try await MisbehavingReceiver(options)
-    do {
+    try await stopping(receiver) {
         let harness = try UploadHarness(idleTimeout: idleTimeout, trustRoots: trustRoots, configuration: configuration)
         defer { harness.directory.remove() }
         try await body(receiver, harness)
-    } catch {
-        await receiver.stop()
-        throw error
     }
-    await receiver.stop()
 }
 
 /// Random bytes, the same at every call.

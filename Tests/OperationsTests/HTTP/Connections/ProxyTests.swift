@@ -15,7 +15,7 @@ import Testing
     ) async throws {
         let proxy = try await ScriptedServer()
         let server = try await ScriptedServer(options)
-        do {
+        try await stopping(proxy, server) {
             try proxy.run(script.replacing("SERVER", with: "127.0.0.1:\(server.port)"))
             let variables = variables.mapValues { $0.replacing("PROXY", with: "127.0.0.1:\(proxy.port)") }
             var configuration = HTTPConfiguration()
@@ -25,13 +25,7 @@ import Testing
             let roots = try directory.file("roots.pem", Array(CertificateTests.root.certificate.utf8))
             let harness = try UploadHarness(trustRoots: roots, configuration: configuration, directory: directory)
             try await body(proxy, server, harness)
-        } catch {
-            await proxy.stop()
-            await server.stop()
-            throw error
         }
-        await proxy.stop()
-        await server.stop()
     }
 
     @Test func `a proxy for http gets the absolute URL and its password, and no name is looked up`() async throws {

@@ -38,18 +38,14 @@ import Testing
         let server = try await ScriptedServer()
         let directory = try TemporaryDirectory("secrets")
         defer { directory.remove() }
-        do {
+        try await stopping(server) {
             try server.run(script)
             let secret = try directory.file("secret", Array(Self.secret.utf8))
             chmod(secret, 0o600)
             let origin = Destination(scheme: "http", host: "127.0.0.1", port: server.port)
             let harness = try UploadHarness(credentials: [origin: form.credential(.file(secret))], directory: directory)
             try await body(server, harness, try directory.file("a", sample(1000)))
-        } catch {
-            await server.stop()
-            throw error
         }
-        await server.stop()
     }
 
     @Test func `a refusal that repeats a credential is stored without it`() async throws {

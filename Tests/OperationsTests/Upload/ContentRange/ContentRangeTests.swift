@@ -18,7 +18,7 @@ import Work
         _ body: (MisbehavingReceiver, RepeatedUpload, [UInt8]) async throws -> Void
     ) async throws {
         let receiver = try await MisbehavingReceiver()
-        do {
+        try await stopping(receiver) {
             let origin = Destination(scheme: "http", host: "127.0.0.1", port: receiver.port)
             let harness = try UploadHarness(contentRange: [origin])
             defer { harness.directory.remove() }
@@ -28,11 +28,7 @@ import Work
                 harness, file: file, to: "\(receiver.origin)/in/", transferProtocol, extra: extra,
                 idempotent: idempotent)
             try await body(receiver, upload, bytes)
-        } catch {
-            await receiver.stop()
-            throw error
         }
-        await receiver.stop()
     }
 
     private func ranges(_ receiver: MisbehavingReceiver) -> [String] {

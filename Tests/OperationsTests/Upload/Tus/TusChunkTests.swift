@@ -15,7 +15,7 @@ import Work
         _ body: (MisbehavingReceiver, UploadHarness, RepeatedUpload) async throws -> Void
     ) async throws {
         let receiver = try await MisbehavingReceiver()
-        do {
+        try await stopping(receiver) {
             let origin = Destination(scheme: "http", host: "127.0.0.1", port: receiver.port)
             let harness = try UploadHarness(chunkSizes: chunk.map { [origin: $0] } ?? [:])
             defer { harness.directory.remove() }
@@ -23,11 +23,7 @@ import Work
             receiver.on("/files", .created("/files/1"))
             try await body(
                 receiver, harness, try RepeatedUpload(harness, file: file, to: "\(receiver.origin)/files", "tus"))
-        } catch {
-            await receiver.stop()
-            throw error
         }
-        await receiver.stop()
     }
 
     private func chunks(_ receiver: MisbehavingReceiver) -> [String] {

@@ -5,7 +5,7 @@ import Testing
 import Work
 
 /// The choice of a protocol for payloads without one.
-@Suite struct TusDiscoveryTests {
+@Suite struct TusSupportCacheTests {
     private static let speaksTus = Behaviour.answer(
         204,
         headers: ["Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0,0.2.2", "Tus-Extension": "termination, creation"])
