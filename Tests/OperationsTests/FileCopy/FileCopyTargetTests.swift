@@ -7,12 +7,6 @@ import Work
 
 /// The targets that a copy may replace, and their permissions.
 @Suite struct FileCopyTargetTests {
-    private func withHarness(_ body: (UploadHarness, String) async throws -> Void) async throws {
-        let harness = try UploadHarness()
-        defer { harness.directory.remove() }
-        try await body(harness, try harness.directory.makeDirectory("target"))
-    }
-
     private func type(_ path: String) -> mode_t? {
         var status = stat()
         return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
@@ -23,7 +17,7 @@ import Work
     }
 
     @Test func `a FIFO and a socket are refused and not replaced`() async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let file = try harness.directory.file("a", [4])
             #expect(mkfifo("\(target)/fifo", 0o600) == 0)
             #expect(mknod("\(target)/socket", S_IFSOCK | 0o600, 0) == 0)
@@ -39,7 +33,7 @@ import Work
 
     @Test(.enabled(if: geteuid() == 0, "only root can make a device"))
     func `a device is refused and not replaced`() async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let file = try harness.directory.file("a", [4])
             // A container may not be permitted to make a device.
             guard mknod("\(target)/null", S_IFCHR | 0o600, 0x103) == 0 else { return }
@@ -51,7 +45,7 @@ import Work
     }
 
     @Test func `a symbolic link is kept, and its target is replaced`() async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let file = try harness.directory.file("a", [4])
             let real = try harness.directory.makeDirectory("real")
             _ = try harness.directory.file("real/old", [1, 2])
@@ -71,7 +65,7 @@ import Work
     }
 
     @Test func `looping and dangling links are refused by name`() async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let file = try harness.directory.file("a", [4])
             #expect(symlink("loop", "\(target)/loop") == 0)
             #expect(symlink("missing/x", "\(target)/dangling") == 0)
@@ -85,7 +79,7 @@ import Work
     }
 
     @Test func `a slash before a combining mark separates names`() async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             // Unicode joins the mark at the start of the name and the slash into one character.
             let name = "\u{301}x"
             let file = try harness.directory.file("a", [4])
@@ -104,7 +98,7 @@ import Work
     @Test func `the target of a spooled file gets the source's permissions, and the spooled copy is private`()
         async throws
     {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let file = try harness.directory.file("a", [4])
             for (mode, umask, expected) in [(0o644, 0, 0o644), (0o755, 0o022, 0o755), (0o666, 0o027, 0o640)] {
                 chmod(file, mode_t(mode))
@@ -118,7 +112,7 @@ import Work
     }
 
     @Test func `the umask of the submitting process applies to files that are not spooled`() async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let file = try harness.directory.file("a", [4])
             chmod(file, 0o666)
             let operation = UploadOperation(submission: .init(umask: 0o022))

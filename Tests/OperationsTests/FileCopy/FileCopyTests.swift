@@ -7,19 +7,13 @@ import Work
 
 /// Uploads to `file:` URLs.
 @Suite struct FileCopyTests {
-    private func withHarness(_ body: (UploadHarness, String) async throws -> Void) async throws {
-        let harness = try UploadHarness()
-        defer { harness.directory.remove() }
-        try await body(harness, try harness.directory.makeDirectory("target"))
-    }
-
     private func names(_ directory: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
     }
 
     @Test(arguments: [0, 1, 9_000_001])
     func `a copy has every byte, and no other file remains`(_ size: Int) async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let bytes = sample(size)
             let file = try harness.directory.file("a b?.bin", bytes)
             chmod(file, 0o640)
@@ -37,7 +31,7 @@ import Work
     }
 
     @Test func `an existing target is replaced`() async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let old = try harness.directory.file("target/x", [1, 2, 3])
             let file = try harness.directory.file("a", [4])
             _ = try await harness.upload(file: file, to: "file://\(target)/x")
@@ -46,7 +40,7 @@ import Work
     }
 
     @Test func `a copy deletes the parts of earlier executions`() async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let id = CommandID()
             let other = CommandID()
             for name in [".x.\(id).1.part", ".x.\(id).2.part", ".x.\(id).3.part", ".x.\(other).1.part"] {
@@ -60,7 +54,7 @@ import Work
     }
 
     @Test func `a target may have the longest possible name`() async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let name = String(repeating: "ä", count: 127)
             let file = try harness.directory.file("a", [4])
             _ = try await harness.upload(file: file, to: "file://\(target)/\(String(repeating: "%C3%A4", count: 127))")
@@ -69,7 +63,7 @@ import Work
     }
 
     @Test func `a cancelled copy deletes its part`() async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let file = try harness.directory.solidFile("solid", 64 << 20)
             let (execution, meter) = try harness.execution(file: file, to: "file://\(target)/x")
             execution.pace.set(1 << 20)
@@ -82,7 +76,7 @@ import Work
     }
 
     @Test func `a copy keeps to its pace, pauses at 0, and continues when the pace is lifted`() async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let file = try harness.directory.solidFile("solid", 64 << 20)
             let (execution, meter) = try harness.execution(file: file, to: "file://\(target)/x")
             execution.pace.set(4 << 20)
@@ -109,7 +103,7 @@ import Work
     }
 
     @Test func `bytes before a pace was set do not count against it`() async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let file = try harness.directory.solidFile("solid", 1 << 30)
             let (execution, meter) = try harness.execution(file: file, to: "file://\(target)/x")
             let task = Task { try await harness.run(execution) }
@@ -124,7 +118,7 @@ import Work
     }
 
     @Test func `a copy of a source that changed is deleted`() async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let file = try harness.directory.solidFile("solid", 64 << 20)
             let (execution, meter) = try harness.execution(file: file, to: "file://\(target)/x")
             execution.pace.set(8 << 20)
@@ -138,147 +132,8 @@ import Work
         }
     }
 
-    // MARK: Continuing
-
-    private static let size = 20 << 20
-
-    /// Prepares the part of an execution with claim 1: 18 MB of a byte that the source does not contain.
-    private func withPart(
-        boot: String? = nil, synced: Int = 5 << 20,
-        _ body: (UploadHarness, String, RepeatedUpload, _ file: String, _ part: String) async throws -> Void
-    ) async throws {
-        try await withHarness { harness, target in
-            let file = try harness.directory.solidFile("solid", Self.size)
-            let upload = try RepeatedUpload(harness, file: file, to: "file://\(target)/x", "put")
-            let first = upload.next().execution
-            let source = try #require(try JSONValue(parsing: first.payload)["source"])
-            let here = String(decoding: contents(of: "/proc/sys/kernel/random/boot_id") ?? [], as: UTF8.self)
-            let running = here.trimmingCharacters(in: .newlines)
-            upload.setCheckpoint([
-                "copy": .string(boot ?? running), "synced": .integer(Int64(synced)), "source": source,
-            ])
-            let part = try harness.directory.file(
-                "target/.x.\(upload.id).1.part", [UInt8](repeating: 7, count: 18 << 20))
-            try await body(harness, target, upload, file, part)
-        }
-    }
-
-    /// The number of bytes of the earlier execution at the start of the file. All other bytes are zero.
-    private func adopted(_ path: String) throws -> Int {
-        let bytes = try #require(contents(of: path))
-        let count = bytes.firstIndex { $0 != 7 } ?? bytes.count
-        #expect(bytes.count == Self.size)
-        #expect(bytes[count...].allSatisfy { $0 == 0 })
-        return count
-    }
-
-    @Test func `a copy continues the part of an execution that died`() async throws {
-        try await withPart { harness, target, upload, _, _ in
-            let (execution, meter) = upload.next()
-            _ = try await harness.run(execution)
-            #expect(try names(target) == ["x"])
-            #expect(try adopted("\(target)/x") == 18 << 20)
-            #expect(meter.reading.bytes == Int64(2 << 20))
-            #expect(meter.reading.offset == Int64(Self.size) && meter.reading.isResumable)
-        }
-    }
-
-    @Test(.enabled(if: runsSlowTests, "slow"), arguments: [0, 5 << 20, 100 << 20])
-    func `a copy continues from the synced bytes after a reboot`(_ synced: Int) async throws {
-        try await withPart(boot: "another", synced: synced) { harness, target, upload, _, _ in
-            let (execution, meter) = upload.next()
-            _ = try await harness.run(execution)
-            let expected = min(synced, 18 << 20)
-            #expect(try adopted("\(target)/x") == expected)
-            #expect(meter.reading.bytes == Int64(Self.size - expected))
-        }
-    }
-
-    @Test(.enabled(if: runsSlowTests, "slow"))
-    func `a copy starts over without a checkpoint, without a part or with another source`() async throws {
-        try await withPart { harness, target, upload, _, _ in
-            upload.setCheckpoint(nil)
-            _ = try await upload.run()
-            #expect(try names(target) == ["x"])
-            #expect(try adopted("\(target)/x") == 0)
-        }
-        try await withPart { harness, target, upload, _, part in
-            unlink(part)
-            _ = try await upload.run()
-            #expect(try adopted("\(target)/x") == 0)
-        }
-        try await withPart { harness, target, upload, file, part in
-            #expect(truncate(file, off_t(Self.size) - 1) == 0)
-            let failure = try await upload.failure()
-            #expect(failure.fault == .final)
-            #expect(try names(target).isEmpty, "no execution will continue it")
-        }
-    }
-
-    @Test func `a final failure deletes the parts of earlier executions`() async throws {
-        try await withPart { harness, target, upload, _, _ in
-            #expect(mkdir("\(target)/x", 0o700) == 0)
-            let failure = try await upload.failure()
-            #expect(failure.fault == .final)
-            #expect(try names(target) == ["x"])
-        }
-    }
-
-    @Test(.enabled(if: runsSlowTests, "slow"))
-    func `a copy never writes into a link or a hard-linked file`() async throws {
-        try await withPart { harness, target, upload, _, part in
-            let other = try harness.directory.file("other", [1, 2, 3])
-            unlink(part)
-            #expect(symlink(other, part) == 0)
-            _ = try await upload.run()
-            #expect(contents(of: other) == [1, 2, 3])
-            #expect(try names(target) == ["x"])
-            #expect(try adopted("\(target)/x") == 0)
-        }
-        try await withPart { harness, target, upload, _, part in
-            let other = "\(harness.directory.path)/other"
-            #expect(link(part, other) == 0)
-            _ = try await upload.run()
-            #expect(contents(of: other)?.count == 18 << 20)
-            #expect(try adopted("\(target)/x") == 0)
-        }
-    }
-
-    @Test func `a part that is locked by a hung call is not continued`() async throws {
-        try await withPart { harness, target, upload, _, part in
-            // A hung call holds the lock in the same way.
-            let late = open(part, O_WRONLY)
-            defer { close(late) }
-            #expect(flock(late, LOCK_EX | LOCK_NB) == 0)
-            _ = try await upload.run()
-            #expect(pwrite(late, [9, 9, 9], 3, 0) == 3)
-            #expect(rename(part, "\(target)/x") != 0)
-            #expect(try names(target) == ["x"])
-            #expect(try adopted("\(target)/x") == 0)
-        }
-    }
-
-    @Test func `a released copy keeps its part, and the next execution continues it`() async throws {
-        try await withHarness { harness, target in
-            let file = try harness.directory.solidFile("solid", 256 << 20)
-            let upload = try RepeatedUpload(harness, file: file, to: "file://\(target)/x", "put")
-            let (first, meter) = upload.next()
-            let task = Task { try await harness.run(first) }
-            try await until("the first bytes") { meter.reading.bytes > 0 }
-            meter.release()
-            task.cancel()
-            await #expect(throws: CommandFailure.self) { try await task.value }
-            #expect(try names(target) == [".x.\(upload.id).1.part"])
-            #expect(upload.checkpoint?["copy"] != nil)
-            let (second, rest) = upload.next()
-            _ = try await harness.run(second)
-            #expect(meter.reading.bytes + rest.reading.bytes == Int64(256 << 20))
-            #expect(try names(target) == ["x"])
-        }
-    }
-
     @Test func `the reason names the problem of the target`() async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let file = try harness.directory.file("a", [4])
             mkdir("\(target)/taken", 0o700)
             let cases = [
@@ -298,7 +153,7 @@ import Work
 
     @Test(.enabled(if: geteuid() != 0, "root may write everywhere"))
     func `a copy without write permission is final`() async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let file = try harness.directory.file("a", [4])
             chmod(target, 0o500)
             let failure = try await harness.failure(file: file, to: "file://\(target)/x")
@@ -308,7 +163,7 @@ import Work
 
     @Test(.enabled(if: geteuid() == 0 && program("mount") != nil, "only root can mount a small tmpfs"))
     func `a full disk is charged, and the part is deleted`() async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let mount = try ChildProcess(
                 [try #require(program("mount")), "-t", "tmpfs", "-o", "size=1m", "tmpfs", target],
                 log: "\(harness.directory.path)/mount")
@@ -324,7 +179,7 @@ import Work
     }
 
     @Test func `a copy with removeSource deletes the source`() async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let file = try harness.directory.file("a", [4, 5])
             let remove = [JSONValue.Member("removeSource", true)]
             let attributes = try harness.operation.inspect(
@@ -343,7 +198,7 @@ import Work
     }
 
     @Test func `a target that is older than the command does not confirm a delivery`() async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let file = try harness.directory.file("a", [4, 5])
             let old = try harness.directory.file("target/x", [6, 7])
             let attributes = try harness.operation.inspect(

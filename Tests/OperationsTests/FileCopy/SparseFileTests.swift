@@ -7,12 +7,6 @@ import Work
 
 /// Files with holes.
 @Suite struct SparseFileTests {
-    private func withHarness(_ body: (UploadHarness, String) async throws -> Void) async throws {
-        let harness = try UploadHarness()
-        defer { harness.directory.remove() }
-        try await body(harness, try harness.directory.makeDirectory("target"))
-    }
-
     private func status(_ path: String) throws -> stat {
         var status = stat()
         try #require(stat(path, &status) == 0)
@@ -41,7 +35,7 @@ import Work
 
     @Test(arguments: [[0, 8 << 20, 40 << 20], [1 << 20], [], [48 << 20 - 64 << 10]])
     func `a copy has the blocks that cp gives it, and all its bytes`(_ data: [Int]) async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let size = 48 << 20
             let file = "\(harness.directory.path)/a"
             try holes(file, size, data: data)
@@ -58,7 +52,7 @@ import Work
     }
 
     @Test func `a hole of four gigabytes costs neither disk space nor time`() async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let file = try harness.hollowFile(4 << 30)
             let (execution, meter) = try harness.execution(file: file, to: "file://\(target)/x")
             let began = ContinuousClock.now
@@ -72,7 +66,7 @@ import Work
     }
 
     @Test func `a spooled copy has the holes of its source`() async throws {
-        try await withHarness { harness, _ in
+        try await withTarget { harness, _ in
             let file = "\(harness.directory.path)/a"
             try holes(file, 48 << 20, data: [0, 8 << 20])
             var copied: Int64 = 0
@@ -87,7 +81,7 @@ import Work
     }
 
     @Test func `a resumed copy keeps the holes of the rest`() async throws {
-        try await withHarness { harness, target in
+        try await withTarget { harness, target in
             let file = "\(harness.directory.path)/a"
             try holes(file, 48 << 20, data: [0, 4 << 20, 40 << 20])
             let upload = try RepeatedUpload(harness, file: file, to: "file://\(target)/x", "put")

@@ -6,129 +6,8 @@ import TestSupport
 import Testing
 import Work
 
-/// PUT with `Content-Range` against prepared answers.
-@Suite struct ContentRangeTests {
-    private static let size = 3_000_000
-
-    /// The destination does not support GET.
-    private static let unreadable = Behaviour.answer(405)
-
-    private func withUpload(
-        _ transferProtocol: String? = "contentRange", extra: [JSONValue.Member] = [], idempotent: Bool? = nil,
-        _ body: (MisbehavingReceiver, RepeatedUpload, [UInt8]) async throws -> Void
-    ) async throws {
-        let receiver = try await MisbehavingReceiver()
-        try await stopping(receiver) {
-            let origin = Destination(scheme: "http", host: "127.0.0.1", port: receiver.port)
-            let harness = try UploadHarness(contentRange: [origin])
-            defer { harness.directory.remove() }
-            let bytes = sample(Self.size)
-            let file = try harness.directory.file("a", bytes)
-            let upload = try RepeatedUpload(
-                harness, file: file, to: "\(receiver.origin)/in/", transferProtocol, extra: extra,
-                idempotent: idempotent)
-            try await body(receiver, upload, bytes)
-        }
-    }
-
-    private func ranges(_ receiver: MisbehavingReceiver) -> [String] {
-        receiver.requests.map { "\($0.method) \($0["content-range"] ?? "-") \($0.bytes)" }
-    }
-
-    private static let query = "PUT bytes */\(size) 0"
-    private static let all = "PUT bytes 0-\(size - 1)/\(size) \(size)"
-
-    // MARK: Sessions
-
-    @Test(arguments: ["contentRange", nil]) func `an upload queries its session and sends the file`(_ name: String?)
-        async throws
-    {
-        try await withUpload(name) { receiver, upload, bytes in
-            receiver.on("/in/a", .answer(308), .answer(200, headers: ["ETag": "1"]))
-            let (execution, meter) = upload.next()
-            let result = try await upload.harness.run(execution)
-            #expect(result["headers"]?["etag"]?.string == "1")
-            #expect(ranges(receiver) == [Self.query, Self.all])
-            #expect(receiver.requests.last?.sha256 == sha256(bytes))
-            #expect(meter.reading.isResumable && meter.reading.offset == Int64(Self.size))
-        }
-    }
-
-    @Test func `another execution resumes a session`() async throws {
-        try await withUpload { receiver, upload, bytes in
-            receiver.on("/in/a", .answer(308), .reset(.bytes(1_500_000)), .reset(.head))
-            #expect(try await upload.failure().fault == .reset)
-            let came = receiver.requests[1].bytes
-            receiver.forget()
-            receiver.on("/in/a", .answer(308, headers: ["Range": "bytes=0-\(came - 1)"]), .answer(201))
-            _ = try await upload.run()
-            let rest = Self.size - came
-            #expect(ranges(receiver) == [Self.query, "PUT bytes \(came)-\(Self.size - 1)/\(Self.size) \(rest)"])
-            #expect(receiver.requests.last?.sha256 == sha256(Array(bytes[came...])))
-            #expect(came + rest <= Self.size + 256 << 10)
-        }
-    }
-
-    @Test func `an upload continues from the session's offset even if it went down`() async throws {
-        try await withUpload { receiver, upload, _ in
-            receiver.on("/in/a", .answer(308, headers: ["Range": "bytes=0-999999"]), .reset(.head), .reset(.head))
-            _ = try await upload.failure()
-            receiver.forget()
-            receiver.on(
-                "/in/a", .answer(308), .answer(308, headers: ["Range": "0-9"]),
-                .answer(308, headers: ["Range": "bytes=0-9"]), .answer(200))
-            _ = try await upload.run()
-            #expect(
-                ranges(receiver) == [
-                    Self.query, Self.all, Self.query,
-                    "PUT bytes 10-\(Self.size - 1)/\(Self.size) \(Self.size - 10)",
-                ])
-        }
-    }
-
-    @Test func `an upload succeeds if the session is complete after a lost answer`() async throws {
-        try await withUpload { receiver, upload, _ in
-            receiver.on("/in/a", .answer(308), .reset(.body), .reset(.head))
-            _ = try await upload.failure()
-            receiver.forget()
-            receiver.on("/in/a", .answer(200))
-            _ = try await upload.run()
-            #expect(ranges(receiver) == [Self.query])
-        }
-    }
-
-    @Test(arguments: [404, 410]) func `the reason says that a session is over`(_ status: Int) async throws {
-        try await withUpload { receiver, upload, _ in
-            receiver.on("/in/a", .answer(308), .answer(status))
-            let failure = try await upload.failure()
-            #expect(failure.fault == .final)
-            #expect(failure.reason.contains("session"))
-        }
-    }
-
-    @Test func `a redirect of a session query is not followed`() async throws {
-        try await withUpload { receiver, upload, _ in
-            receiver.on("/in/a", .answer(308, headers: ["Location": "/elsewhere"]))
-            let failure = try await upload.failure()
-            #expect(failure.fault == .final)
-            #expect(failure.reason.contains("redirect"))
-        }
-    }
-
-    @Test func `an upload fails if its session makes no progress or answers nonsense`() async throws {
-        try await withUpload { receiver, upload, _ in
-            receiver.on("/in/a", .answer(308))
-            #expect(try await upload.failure().fault == .command)
-            #expect(receiver.requests.count < 20)
-            receiver.on("/in/a", .answer(308, headers: ["Range": "bytes=0-99999999999"]))
-            let failure = try await upload.failure()
-            #expect(failure.fault == .command)
-            #expect(failure.reason.contains("99999999999"))
-        }
-    }
-
-    // MARK: Lengths
-
+/// PUT with `Content-Range` to a target whose length is the offset, and to others.
+@Suite struct ContentRangeTests: ContentRangeSuite {
     @Test func `an upload by length empties the target first`() async throws {
         try await withUpload(extra: [.init("headers", ["If-None-Match": "*", "X-Tag": "a"])]) {
             receiver, upload, bytes in
@@ -177,7 +56,7 @@ import Work
     }
 
     /// The target has a possible length, but its bytes are of another upload.
-    @Test(arguments: [1_400_000, size], [206, 404, 416])
+    @Test(arguments: [1_400_000, ContentRangeTests.size], [206, 404, 416])
     func `an upload starts over if the target's last bytes differ from the file's`(_ length: Int, _ status: Int)
         async throws
     {
