@@ -38,7 +38,8 @@ import Work
         let server = try await ApacheServer(in: directory.path)
         try await stopping(server) {
             let harness = try UploadHarness(
-                contentRange: [Destination(scheme: "http", host: "127.0.0.1", port: server.port)])
+                resumes: ResumeRules(
+                    contentRange: [Destination(scheme: "http", host: "127.0.0.1", port: server.port)]))
             defer { harness.directory.remove() }
             try await body(server, harness)
         }

@@ -1,5 +1,6 @@
 import Commands
 import Foundation
+import HTTPClient
 import Operations
 import TestSupport
 import Testing
@@ -7,6 +8,12 @@ import Work
 
 /// The faults of failures, and whether a byte may have been delivered.
 @Suite struct UploadFailureTests {
+    private static func configuration(connectTimeout: Duration) -> HTTPConfiguration {
+        var configuration = HTTPConfiguration()
+        configuration.client.connectTimeout = connectTimeout
+        return configuration
+    }
+
     struct Case: Sendable, CustomTestStringConvertible {
         var behaviour: Behaviour
         var fault: CommandFailure.Fault
@@ -94,7 +101,7 @@ import Work
     }
 
     @Test func `a refused connection is the link's failure`() async throws {
-        let harness = try UploadHarness(connectTimeout: .seconds(3600))
+        let harness = try UploadHarness(configuration: Self.configuration(connectTimeout: .seconds(3600)))
         defer { harness.directory.remove() }
         let file = try harness.directory.file("a", [1])
         let began = ContinuousClock.now
@@ -107,7 +114,7 @@ import Work
     }
 
     @Test func `a connect timeout is the link's failure`() async throws {
-        let harness = try UploadHarness(connectTimeout: .milliseconds(200))
+        let harness = try UploadHarness(configuration: Self.configuration(connectTimeout: .milliseconds(200)))
         defer { harness.directory.remove() }
         let full = try FullListener()
         let file = try harness.directory.file("a", [1])
@@ -118,7 +125,7 @@ import Work
     }
 
     @Test func `an upload that is stopped before the first byte is not ambiguous`() async throws {
-        let harness = try UploadHarness(connectTimeout: .seconds(3600))
+        let harness = try UploadHarness(configuration: Self.configuration(connectTimeout: .seconds(3600)))
         defer { harness.directory.remove() }
         let full = try FullListener()
         let file = try harness.directory.file("a", [1])

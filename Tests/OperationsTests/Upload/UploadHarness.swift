@@ -21,25 +21,21 @@ struct UploadHarness {
     }
 
     init(
-        connectTimeout: Duration = .seconds(10), idleTimeout: Duration = .seconds(30), trustRoots: String? = nil,
-        credentials: [Destination: Credential] = [:], lockRetryDelays: [Duration] = [.milliseconds(1)],
-        contentRange: Set<Destination> = [], tus: Set<Destination> = [],
-        configuration: HTTPConfiguration = HTTPConfiguration(),
-        chunkSizes: [Destination: Int64] = [:], directory: TemporaryDirectory? = nil
+        idleTimeout: Duration = .seconds(30), trustRoots: String? = nil, credentials: [Destination: Credential] = [:],
+        resumes: ResumeRules = ResumeRules(), configuration: HTTPConfiguration = HTTPConfiguration(),
+        directory: TemporaryDirectory? = nil
     ) throws {
         self.directory = try directory ?? TemporaryDirectory("operations")
         var configuration = configuration
-        configuration.client.connectTimeout = connectTimeout
         configuration.client.idleTimeout = idleTimeout
         configuration.client.tls.trustRootsFile = trustRoots
-        configuration.lockRetryDelays = lockRetryDelays
+        configuration.lockRetryDelays = [.milliseconds(1)]
         var timing = UploadTiming()
         timing.vanishedRecheckDelay = .milliseconds(1)
         timing.contradictionRecheckDelays = [.milliseconds(1)]
         timing.acceptedRecheckDelays = [.milliseconds(1), .milliseconds(1)]
         operation = UploadOperation(
-            configuration: configuration, credentials: CredentialStore(credentials),
-            resumes: ResumeRules(contentRange: contentRange, tus: tus, chunkSizes: chunkSizes), timing: timing)
+            configuration: configuration, credentials: CredentialStore(credentials), resumes: resumes, timing: timing)
     }
 
     /// Inspects a payload and returns its execution. The protocol is put, unless `extra` names one.

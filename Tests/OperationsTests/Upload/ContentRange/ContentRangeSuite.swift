@@ -22,7 +22,7 @@ extension ContentRangeSuite {
         let receiver = try await MisbehavingReceiver()
         try await stopping(receiver) {
             let origin = Destination(scheme: "http", host: "127.0.0.1", port: receiver.port)
-            let harness = try UploadHarness(contentRange: [origin])
+            let harness = try UploadHarness(resumes: ResumeRules(contentRange: [origin]))
             defer { harness.directory.remove() }
             let bytes = sample(Self.size)
             let file = try harness.directory.file("a", bytes)

@@ -17,7 +17,8 @@ import Work
         let receiver = try await MisbehavingReceiver()
         try await stopping(receiver) {
             let origin = Destination(scheme: "http", host: "127.0.0.1", port: receiver.port)
-            let harness = try UploadHarness(chunkSizes: chunk.map { [origin: $0] } ?? [:])
+            let harness = try UploadHarness(
+                resumes: ResumeRules(contentRange: [], chunkSizes: chunk.map { [origin: $0] } ?? [:]))
             defer { harness.directory.remove() }
             let file = try harness.directory.file("a", sample(size))
             receiver.on("/files", .created("/files/1"))

@@ -147,7 +147,7 @@ import Work
     @Test func `no query is sent to a destination with resume: tus in sluice.yaml`() async throws {
         try await withReceiver { receiver, harness in
             let origin = Destination(scheme: "http", host: "127.0.0.1", port: receiver.port)
-            let other = try UploadHarness(tus: [origin])
+            let other = try UploadHarness(resumes: ResumeRules(contentRange: [], tus: [origin]))
             defer { other.directory.remove() }
             let file = try other.directory.file("a", sample(1 << 20))
             receiver.on("/files/", .created("1"))
