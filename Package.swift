@@ -119,12 +119,15 @@ let package = Package(
             "Sluice",
             ["Commands", "CLinux", "Host", "Store", "Wire", "Work", "ZeroMQ", "Operations", log, lifecycle, signals]),
         module("Console", ["Commands", "Host"]),
+        module(
+            "Inspection",
+            ["Commands", "Console", "Coordination", "Host", "NetworkControl", "Store", "Sluice", "Work"]),
         .executableTarget(
             name: "SluiceCommand",
             dependencies: [
                 "Commands", "Settings", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", "Host", "Coordination",
                 "Work",
-                "HTTPClient", "Operations", "Supervision", "Sluice", "Console", log, lifecycle, signals,
+                "HTTPClient", "Operations", "Supervision", "Sluice", "Console", "Inspection", log, lifecycle, signals,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),

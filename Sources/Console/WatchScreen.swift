@@ -107,7 +107,8 @@ package enum WatchScreen {
         for (index, worker) in shown.enumerated() {
             let slots = worker.concurrency.map { " of \($0)" } ?? ""
             lines.append(
-                "worker \(worker.seat)  pid \(worker.pid)  \(worker.state)  \(worker.running.count)\(slots) running")
+                "worker \(worker.seat)  pid \(worker.pid)  \(worker.state.rawValue)  \(worker.running.count)\(slots) running"
+            )
             let share = left / (shown.count - index)
             let rows = shortened(worker.running.map { running($0, state.now, columns) }, to: share)
             lines += rows
@@ -117,15 +118,16 @@ package enum WatchScreen {
         return lines
     }
 
-    private static func running(_ command: WatchState.Running, _ now: Timestamp, _ columns: Int) -> String {
+    private static func running(_ command: RunningCommand, _ now: Timestamp, _ columns: Int) -> String {
         let id = command.id.description.suffix(12)
         let age = (now - command.since).shortText
         var figures = age
         var bar = ""
-        if command.total > 0 {
-            let fraction = Double(command.offset) / Double(command.total)
-            let rate = command.rate > 0 ? "  \(Figures.bytes(command.rate))/s" : ""
-            figures = "\(Int(min(max(fraction, 0), 1) * 100))%  \(Figures.bytes(command.total))\(rate)  \(age)"
+        let progress = command.progress
+        if progress.total > 0 {
+            let fraction = Double(progress.offset) / Double(progress.total)
+            let rate = progress.rate > 0 ? "  \(Figures.bytes(progress.rate))/s" : ""
+            figures = "\(Int(min(max(fraction, 0), 1) * 100))%  \(Figures.bytes(progress.total))\(rate)  \(age)"
             bar = ProgressBar.bar(fraction, width: columns >= 72 ? 16 : 8) + " "
         }
         let room = columns - 4 - bar.count - figures.count

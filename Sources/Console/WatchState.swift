@@ -2,50 +2,6 @@ package import Commands
 
 /// What a person sees of a running Sluice at one moment.
 package struct WatchState: Sendable, Equatable {
-    package struct Worker: Sendable, Equatable {
-        package var seat: Int
-        package var pid: Int32
-        /// `ready`, `draining` or `lost`.
-        package var state: String
-        package var concurrency: Int?
-        package var running: [Running]
-
-        package init(seat: Int, pid: Int32, state: String, concurrency: Int? = nil, running: [Running] = []) {
-            self.seat = seat
-            self.pid = pid
-            self.state = state
-            self.concurrency = concurrency
-            self.running = running
-        }
-    }
-
-    package struct Running: Sendable, Equatable {
-        package var id: CommandID
-        package var type: String
-        package var qos: QualityOfService
-        package var destination: Destination
-        package var since: Timestamp
-        package var offset: Int64
-        /// 0 where nobody knows.
-        package var total: Int64
-        /// Bytes per second.
-        package var rate: Int64
-
-        package init(
-            id: CommandID, type: String, qos: QualityOfService, destination: Destination, since: Timestamp,
-            offset: Int64 = 0, total: Int64 = 0, rate: Int64 = 0
-        ) {
-            self.id = id
-            self.type = type
-            self.qos = qos
-            self.destination = destination
-            self.since = since
-            self.offset = offset
-            self.total = total
-            self.rate = rate
-        }
-    }
-
     package struct Problem: Sendable, Equatable {
         package var at: String
         package var id: String
@@ -74,7 +30,7 @@ package struct WatchState: Sendable, Equatable {
     package var commandRates: [Double] = []
     /// Bytes moved in each of the last seconds, oldest first.
     package var byteRates: [Double] = []
-    package var workers: [Worker] = []
+    package var workers: [WorkerReading] = []
     package var links = LinkOverview()
     /// Links get most of the screen.
     package var favoursLinks = false

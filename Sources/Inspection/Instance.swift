@@ -1,69 +1,104 @@
-internal import Commands
-internal import Console
+package import Commands
+package import Console
+package import Coordination
 internal import Glibc
-internal import Host
+package import Host
 internal import Sluice
-internal import Store
-internal import Work
+package import Store
 
-/// What is running on a data directory, as far as its locks and its store tell: without the shards that are of no use.
-struct Instance {
-    struct Worker {
-        var seat: Int
-        var pid: Int32
-        /// `ready`, `draining` or `lost`.
-        var state: String
-        /// Nil until it has said so.
-        var concurrency: Int?
-        /// Commands in its hands, by shard.
-        var claims: [Int]
+/// The processes of a data directory, as its locks and its store show them. Shards that cannot be read are
+/// left out.
+package struct Instance {
+    /// Commands that are listed of each shard.
+    private static let maxListed = 4096
 
-        var inFlight: Int { claims.reduce(0, +) }
+    package let directory: DataDirectory
+    package let store: any CommandStore
+
+    package init(directory: DataDirectory, store: any CommandStore) {
+        self.directory = directory
+        self.store = store
     }
 
-    let directory: DataDirectory
-    let store: any CommandStore
+    // MARK: Processes
 
-    var coordinator: LockProbe { directory.run.probe(.coordinator) }
+    /// Whether a coordinator runs, and its pid.
+    package var coordinator: LockProbe { directory.run.probe(.coordinator) }
 
-    /// Somebody sits there. A coordinator that has a seat's lock is clearing away who died there.
-    func isAlive(_ session: Session) -> Bool {
+    /// Whether the worker of a session lives. A coordinator that holds a seat's lock is releasing the
+    /// commands of the worker that died there.
+    package func isAlive(_ session: Session) -> Bool {
         let seat = directory.run.probe(.seat(session.seat))
         return seat.isHeld && (seat.pid == nil || seat.pid != coordinator.pid)
     }
 
-    func workers() throws(StoreError) -> [Worker] {
-        let none = Array(repeating: 0, count: store.shardCount)
+    /// The workers with a session, by seat.
+    package func workers() throws(StoreError) -> [WorkerReading] {
         let claimed = try store.mapShards(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) }
         var claims: [Int64: [Int]] = [:]
+        var running: [Int64: [RunningCommand]] = [:]
         for (shard, rows) in claimed.enumerated() {
-            for row in rows { claims[row.epoch, default: none][shard] += 1 }
+            for (index, row) in rows.enumerated() {
+                claims[row.epoch, default: Array(repeating: 0, count: store.shardCount)][shard] += 1
+                guard index < Self.maxListed else { continue }
+                running[row.epoch, default: []].append(
+                    RunningCommand(
+                        id: row.id, type: row.type, qos: row.qos, destination: row.destination, since: row.updatedAt))
+            }
         }
-        let cards = try store.settingsIfUsable(prefix: SettingKey.workerPrefix)
+        let infos = try workerInfos()
         return try store.sessions().sorted { $0.seat < $1.seat }.map { session in
-            let card = cards[SettingKey.worker(seat: session.seat)].flatMap { WorkerInfo(setting: $0) }
-                .flatMap { $0.pid == session.pid ? $0 : nil }
-            return Worker(
+            let info = infos[session.seat].flatMap { $0.pid == session.pid ? $0 : nil }
+            var worker = WorkerReading(
                 seat: session.seat, pid: session.pid,
-                state: !isAlive(session) ? "lost" : card?.isDraining == true ? "draining" : "ready",
-                concurrency: card?.concurrency, claims: claims[session.epoch] ?? none)
+                state: !isAlive(session) ? .lost : info?.isDraining == true ? .draining : .ready,
+                concurrency: info?.concurrency,
+                running: (running[session.epoch] ?? []).sorted { $0.since < $1.since })
+            worker.claims = claims[session.epoch] ?? Array(repeating: 0, count: store.shardCount)
+            return worker
         }
     }
 
-    /// What people have paused.
-    func pauses() throws(StoreError) -> [PauseList.Entry] {
+    /// The settings that workers have stored about themselves, by seat.
+    func workerInfos() throws(StoreError) -> [Int: WorkerInfo] {
+        var infos: [Int: WorkerInfo] = [:]
+        for (key, value) in try store.settingsIfUsable(prefix: SettingKey.workerPrefix) {
+            guard let seat = Int(key.dropFirst(SettingKey.workerPrefix.count)) else { continue }
+            infos[seat] = WorkerInfo(setting: value)
+        }
+        return infos
+    }
+
+    // MARK: Settings
+
+    package func pauses() throws(StoreError) -> [PauseList.Entry] {
         PauseList(try store.settingsIfUsable(prefix: SettingKey.pausePrefix)).entries
     }
 
-    /// Where others connect to hear events. A socket's path may have 107 bytes; where the directory's own is longer, the
-    /// way leads through the coordinator's descriptor of it.
-    func eventsEndpoint(coordinator: LockProbe) -> String? {
+    /// Links that a person holds offline or limits, by destination.
+    package func overrides() throws(StoreError) -> [Destination: LinkOverrideSetting] {
+        LinkOverrideSetting.parse(try store.settingsIfUsable(prefix: SettingKey.networkPrefix))
+    }
+
+    /// The links as the last coordinator left them.
+    package func storedLinks() throws(StoreError) -> StoredLinks {
+        StoredLinks(settings: try store.settingsIfUsable(prefix: SettingKey.linkPrefix))
+    }
+
+    // MARK: Sockets
+
+    /// Bytes that the path of a socket may have (unix(7)).
+    static let maxSocketPath = 107
+
+    /// The endpoint of events for other programs. Where the path of the directory is too long for a socket,
+    /// it leads through the coordinator's descriptor of the directory.
+    package func eventsEndpoint(coordinator: LockProbe) -> String? {
         let run = realpath(directory.run.path, nil).flatMap { text in
             defer { free(text) }
-            return ByteText.text(text)
+            return String(validatingCString: text)
         }
         let path = RunDirectory(path: run ?? directory.run.path).socket(.events)
-        if path.utf8.count <= 107 { return "ipc://\(path)" }
+        if path.utf8.count <= Self.maxSocketPath { return "ipc://\(path)" }
         guard let pid = coordinator.pid, let listing = opendir("/proc/\(pid)/fd") else { return nil }
         defer { closedir(listing) }
         var wanted = stat()

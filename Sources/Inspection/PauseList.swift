@@ -1,24 +1,25 @@
-internal import Commands
-internal import Store
+package import Commands
+package import Store
 
-/// What a person has paused: settings `pause.<qos or *>.<destination or *>`, whose value is the time.
-struct PauseList {
-    struct Entry: Equatable {
-        /// Nil: every quality.
-        var qos: QualityOfService?
+/// The pauses that a person has set: settings `pause.<qos or *>.<destination or *>`, each with its time as
+/// value.
+package struct PauseList {
+    package struct Entry: Equatable {
+        /// Nil: every quality of service.
+        package var qos: QualityOfService?
         /// Nil: every destination.
-        var destination: Destination?
-        var since: String
+        package var destination: Destination?
+        package var since: String
 
-        var key: String { SettingKey.pause(qos: qos, destination: destination) }
+        package var key: String { SettingKey.pause(qos: qos, destination: destination) }
 
-        init(qos: QualityOfService?, destination: Destination?, since: String) {
+        package init(qos: QualityOfService?, destination: Destination?, since: String) {
             self.qos = qos
             self.destination = destination
             self.since = since
         }
 
-        /// Nil for a key that somebody else made.
+        /// - Returns: nil for a key of another form.
         init?(key: String, since: String) {
             let parts = key.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
             guard parts.count == 3 else { return nil }
@@ -33,7 +34,7 @@ struct PauseList {
         }
 
         /// `everything`, `background commands to https://host:443`
-        var what: String {
+        package var scope: String {
             switch (qos, destination) {
             case (nil, nil): "everything"
             case (let qos?, nil): "\(qos) commands"
@@ -42,14 +43,14 @@ struct PauseList {
             }
         }
 
-        var sentence: String { "\(what), since \(since)" }
+        package var sentence: String { "\(scope), since \(since)" }
 
-        /// The command line that undoes it.
-        var resume: String {
+        /// The command line that lifts the pause.
+        package var resume: String {
             "sluice resume" + (qos.map { " --qos \($0)" } ?? "") + (destination.map { " --destination \($0)" } ?? "")
         }
 
-        var json: JSONValue {
+        package var json: JSONValue {
             .object([
                 .init("qos", qos.map { .string($0.name) } ?? .null),
                 .init("destination", destination.map { .string($0.text) } ?? .null), .init("since", .string(since)),
@@ -57,11 +58,13 @@ struct PauseList {
         }
     }
 
-    let entries: [Entry]
+    package let entries: [Entry]
 
-    init(_ settings: [String: String]) {
+    package init(_ settings: [String: String]) {
         entries = settings.compactMap { Entry(key: $0, since: $1) }.sorted { $0.key < $1.key }
     }
 
-    init(store: any CommandStore) throws(StoreError) { self.init(try store.settings(prefix: SettingKey.pausePrefix)) }
+    package init(store: any CommandStore) throws(StoreError) {
+        self.init(try store.settings(prefix: SettingKey.pausePrefix))
+    }
 }

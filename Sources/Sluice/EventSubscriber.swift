@@ -3,9 +3,9 @@ internal import Store
 internal import Synchronization
 internal import ZeroMQ
 
-/// Who listens to events and who waits for commands, on a thread of its own.
+/// Passes events to listeners and the ends of commands to waiters, on a thread of its own.
 ///
-/// An event is a hint: a waiter is also looked up in the store once a second.
+/// An event is a hint: the store is also read once a second for each command that a waiter waits for.
 actor EventSubscriber {
     private struct Listener {
         let prefix: [UInt8]
@@ -16,18 +16,16 @@ actor EventSubscriber {
     private let store: any CommandStore
     private let endpoint: Endpoint
     private let context: Context
-    private var socket: Socket?
+    private var socket: EventSocket?
     private var listeners: [Int: Listener] = [:]
     private var waiters: [CommandID: [Int: CheckedContinuation<CommandOutcome, any Error>]] = [:]
     private var lastNumber = 0
     private var isClosed = false
 
     private static let pollInterval: Int64 = 1_000_000_000
-    /// Events kept for a listener that is behind; the oldest go first.
+    /// Events that wait for a listener; the oldest are dropped first.
     private static let buffered = 65_536
-    /// Frames that wait for this thread, which the store can hold up; then the coordinator keeps as many and drops the newest
-    /// beyond. Listeners see the gap in `seq`, and waiters look into the store.
-    private static let maxWaiting: Int32 = 100_000
+    private static let maxFramesEachRound = 1000
     private static let statusPrefix = Array("status/".utf8)
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -65,8 +63,7 @@ actor EventSubscriber {
 
     private func leave(_ number: Int) {
         guard let listener = listeners.removeValue(forKey: number) else { return }
-        // libzmq counts subscriptions of the same prefix, so each goes by itself.
-        _ = try? socket?.unsubscribe(listener.prefix)
+        socket?.unsubscribe(listener.prefix)
     }
 
     // MARK: Waiters
@@ -85,7 +82,7 @@ actor EventSubscriber {
         }
     }
 
-    /// A cancellation may come before the waiter has been registered.
+    /// A task may be cancelled before its waiter is registered.
     private final class CancellationFlag: Sendable {
         let isRequested = Atomic<Bool>(false)
     }
@@ -103,7 +100,7 @@ actor EventSubscriber {
             return continuation.resume(throwing: CancellationError())
         }
         if waiters.isEmpty {
-            // One prefix for all: what nobody waits for is dropped before it is parsed.
+            // One prefix for all waiters: the events of other commands are dropped before they are parsed.
             _ = subscribe(Self.statusPrefix)
             loop.tick = { [weak self] now in
                 self?.assumeIsolated { $0.poll(now) } ?? nil
@@ -130,7 +127,7 @@ actor EventSubscriber {
             let result = try store.result(id)
             found = .success(CommandOutcome(id: id, status: command.status, reason: command.reason, result: result))
         } catch {
-            // A store that is busy now is asked again with the next poll.
+            // A busy store is read again at the next poll.
             if error.code == .busy || error.code == .exhausted { return }
             found = .failure(SluiceError(error))
         }
@@ -153,13 +150,13 @@ actor EventSubscriber {
         waiters[id] = nil
         if waiters.isEmpty {
             loop.tick = nil
-            _ = try? socket?.unsubscribe(Self.statusPrefix)
+            socket?.unsubscribe(Self.statusPrefix)
         }
     }
 
     private var nextPoll: Int64 = 0
 
-    /// - Returns: when to come again.
+    /// - Returns: the time of the next poll; nil without waiters.
     private func poll(_ now: Int64) -> Int64? {
         if nextPoll == 0 { nextPoll = now + Self.pollInterval }
         guard now >= nextPoll else { return nextPoll }
@@ -173,14 +170,9 @@ actor EventSubscriber {
     private func subscribe(_ prefix: [UInt8]) -> Bool {
         do throws(ZeroMQError) {
             if socket == nil {
-                var options = Socket.Options()
-                options.reconnectInterval = .milliseconds(50)
-                options.reconnectIntervalMaximum = .milliseconds(200)
-                options.receiveHighWaterMark = Self.maxWaiting
-                let made = try Socket(.subscribe, context: context, loop: loop, options: options)
-                try made.connect(endpoint)
-                loop.whenReadable(made) { [weak self] in self?.assumeIsolated { $0.receive() } }
-                socket = consume made
+                socket = try EventSocket(endpoint, context: context, loop: loop) { [weak self] in
+                    self?.assumeIsolated { $0.receive() }
+                }
             }
             try socket?.subscribe(prefix)
             return true
@@ -190,9 +182,8 @@ actor EventSubscriber {
     }
 
     private func receive() {
-        // A bounded turn, so that the loop's other work is not starved by a flood.
-        for _ in 0..<1000 {
-            guard let frame = try? socket?.receive({ Array($0) }) else { return }
+        for _ in 0..<Self.maxFramesEachRound {
+            guard let frame = socket?.next() else { return }
             dispatch(frame)
         }
     }

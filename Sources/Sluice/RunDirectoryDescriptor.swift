@@ -1,13 +1,14 @@
 internal import Glibc
 internal import Host
-internal import Store
-internal import ZeroMQ
+package import Store
+package import ZeroMQ
 
-/// The open directory of sockets, so that they can be reached however long its path is.
-final class RunDirectoryDescriptor: Sendable {
+/// An open descriptor of `run/`, through which its sockets are reached however long the path of the directory
+/// is.
+package final class RunDirectoryDescriptor: Sendable {
     private let descriptor: CInt
 
-    init(_ directory: DataDirectory) throws(ZeroMQError) {
+    package init(_ directory: DataDirectory) throws(ZeroMQError) {
         do throws(SystemError) {
             descriptor = try openDirectory(directory.run.path)
         } catch {
@@ -19,7 +20,7 @@ final class RunDirectoryDescriptor: Sendable {
         close(descriptor)
     }
 
-    func endpoint(_ socket: RunDirectory.Socket) -> Endpoint {
+    package func endpoint(_ socket: RunDirectory.Socket) -> Endpoint {
         .ipc(directoryDescriptor: descriptor, name: socket.name)
     }
 }

@@ -141,7 +141,7 @@ public final class SluiceClient: Sendable {
                 room = .open(made)
                 return .success(made)
             } catch {
-                return .failure(SluiceError(error.code == .tooManySockets ? .tryAgain : .failed, error.sentence))
+                return .failure(SluiceError(error))
             }
         }
         return try result.get()

@@ -1,32 +1,33 @@
 package import Store
+internal import ZeroMQ
 
-/// What could not be done: a code to decide by, and a sentence to read.
+/// An error of the library: a code for programs, and a sentence for people.
 public struct SluiceError: Error, Sendable, Equatable, CustomStringConvertible {
     public enum Code: Sendable, Equatable {
         /// There is no store in the directory, or a part of it is missing.
         case noStore
-        /// The files are no store of Sluice, or of a newer version.
+        /// The files are not a store of Sluice, or are of a newer version.
         case foreignStore
-        /// A wrong owner or mode, or the operating system refused.
+        /// The directory has another owner or an open mode, or the operating system refused.
         case notPermitted
-        /// Somebody holds the store for too long. Try again.
+        /// Another process has locked the store for too long, or descriptors are exhausted. Try again.
         case tryAgain
         /// The file system is full, or a write failed.
         case cannotWrite
         /// The store is damaged.
         case corrupt
-        /// The unique key is held by a command with another payload or destination: `id` names it, the
-        /// message says for how long.
+        /// A command with another payload or destination holds the unique key: `id` is that command, and the
+        /// message says for how long it holds the key.
         case conflict
         /// A value that the contract does not allow: payload, type, limit.
         case invalid
-        /// A payload names a source that is missing, unreadable or no regular file.
+        /// A payload names a source that is missing, unreadable or not a regular file.
         case source
-        /// A payload holds a malformed URL or an unknown scheme.
+        /// A payload contains a malformed URL or an unknown scheme.
         case usage
         /// There is no command of that id.
         case noSuchCommand
-        /// The command's status does not allow it.
+        /// The status of the command does not allow the change.
         case notAllowed
         /// Anything else.
         case failed
@@ -34,7 +35,7 @@ public struct SluiceError: Error, Sendable, Equatable, CustomStringConvertible {
 
     public var code: Code
     public var message: String
-    /// The command concerned, where one is.
+    /// The command that the error is about; nil for other errors.
     public var id: CommandID?
 
     public init(_ code: Code, _ message: String, id: CommandID? = nil) {
@@ -73,6 +74,10 @@ extension SluiceError {
             case .usage: .usage
             }
         self.init(code, error.message)
+    }
+
+    init(_ error: ZeroMQError) {
+        self.init(error.code == .tooManySockets ? .tryAgain : .failed, error.sentence)
     }
 
     static func unknown(_ id: CommandID) -> SluiceError {

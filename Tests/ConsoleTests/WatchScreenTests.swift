@@ -11,14 +11,15 @@ import Testing
         for second in 0..<90 { state.addSecond(commands: Double(second * 100), bytes: 5e6) }
         for seat in 0..<4 {
             let running = (0..<5).map { number in
-                WatchState.Running(
+                RunningCommand(
                     id: CommandID(now: state.now), type: "upload", qos: .default,
                     destination: Destination(scheme: "https", host: "media.example.com", port: 443),
-                    since: Timestamp(milliseconds: 1_772_368_490_000), offset: Int64(number) * 100_000_000,
-                    total: 400_000_000, rate: 2_000_000)
+                    since: Timestamp(milliseconds: 1_772_368_490_000),
+                    progress: CommandProgress(
+                        offset: Int64(number) * 100_000_000, total: 400_000_000, rate: 2_000_000))
             }
             state.workers.append(
-                .init(seat: seat, pid: 5000 + Int32(seat), state: "ready", concurrency: 16, running: running))
+                .init(seat: seat, pid: 5000 + Int32(seat), state: .ready, concurrency: 16, running: running))
         }
         var broken = LinkReading(destination: "http://broken:80", level: "offline")
         broken.reason = "refused 5 times"

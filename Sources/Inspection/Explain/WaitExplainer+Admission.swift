@@ -5,7 +5,8 @@ internal import Host
 internal import Store
 
 extension WaitExplainer {
-    /// The rule of admission that holds the command back, while a coordinator says so. What else has a gate is left to that.
+    /// The rule of admission that holds the command back, while a coordinator runs. Nil for rules with a
+    /// reason of their own.
     func admission(_ command: Command) -> WaitReason? {
         let destination = command.destination
         guard instance.coordinator.isHeld,
@@ -15,51 +16,54 @@ extension WaitExplainer {
         let held = wait.measured.map { "\($0) \($0 == 1 ? "slot" : "slots")" } ?? "slots"
         let limit = wait.limit ?? 0
         let others = "of middle and low quality of service"
-        let (value, threshold, opens): (String, String, String)
+        let (measured, threshold, remedy): (String, String, String)
         switch rule {
         case .maxConcurrency:
-            (value, threshold) = ("\(destination) holds \(held)", "fewer than \(limit), its “maxConcurrency”")
-            opens = "It begins when one of its commands ends"
+            (measured, threshold) = ("\(destination) holds \(held)", "fewer than \(limit), its “maxConcurrency”")
+            remedy = "It begins when one of its commands ends"
         case .pushback where limit == 0:
-            (value, threshold) = ("\(destination) refused a command a moment ago (429, 503)", "0.25 s without one")
-            opens = "It begins then"
+            (measured, threshold) = ("\(destination) refused a command a moment ago (429, 503)", "0.25 s without one")
+            remedy = "It begins then"
         case .pushback:
-            value = "\(destination) holds \(held), and refuses more at once (429, 503)"
+            measured = "\(destination) holds \(held), and refuses more at once (429, 503)"
             threshold = "fewer than \(limit), as many as it has accepted"
-            opens = "It begins when one of its commands ends; one more is tried now and then"
+            remedy = "It begins when one of its commands ends; one more is tried now and then"
         case .slowStart:
-            value = "\(destination) holds \(held), and has not shown yet that it accepts more at once"
+            measured = "\(destination) holds \(held), and has not shown yet that it accepts more at once"
             threshold = "fewer than \(limit), twice what it has accepted"
-            opens = "It begins when one of its commands is answered, or none has been refused for a second"
+            remedy = "It begins when one of its commands is answered, or none has been refused for a second"
         case .linkLimit:
-            value = "\(destination) holds \(held) \(others)"
+            measured = "\(destination) holds \(held) \(others)"
             threshold = "fewer than \(limit), the limit of its link"
-            opens = "It begins when one of its commands ends, or when the limit rises"
+            remedy = "It begins when one of its commands ends, or when the limit rises"
         case .uplinkLimit:
-            value = "the destinations behind its uplink hold \(held) \(others)"
+            measured = "the destinations behind its uplink hold \(held) \(others)"
             threshold = "fewer than \(limit), the limit of the uplink"
-            opens = "It begins when one of those commands ends, or when the limit rises"
+            remedy = "It begins when one of those commands ends, or when the limit rises"
         case .probes:
-            value = "\(destination) has failed, and such destinations are tried one after another"
+            measured = "\(destination) has failed, and such destinations are tried one after another"
             threshold = "its turn"
-            opens = "It begins then: together they have 25 attempts a second, and three quarters of the slots"
+            remedy = "It begins then: together they have 25 attempts a second, and three quarters of the slots"
         case .untried:
-            value = "\(destination) was never tried, and such destinations hold as many slots as they may, together"
-            (threshold, opens) = ("a free one", "It begins when one of them has answered or failed, and its turn comes")
+            measured =
+                "\(destination) was never tried, and such destinations together hold all slots that they may have"
+            (threshold, remedy) = (
+                "a free one", "It begins when one of them has answered or failed, and its turn comes"
+            )
         case .fairShare:
-            value = "\(destination) holds \(held) \(others), and other destinations have commands ready"
+            measured = "\(destination) holds \(held) \(others), and other destinations have commands ready"
             threshold = "fewer than \(limit), three quarters of all"
-            opens = "It begins when one of its commands ends, or when no other destination has one ready"
+            remedy = "It begins when one of its commands ends, or when no other destination has one ready"
         case .slots:
             let whose = command.qos.serviceClass == .high ? "of high quality of service" : others
-            (value, threshold) = ("all \(limit) slots \(whose) are taken", "a free one and its turn")
-            opens = "It begins when one of those commands ends; more workers add slots"
+            (measured, threshold) = ("all \(limit) slots \(whose) are taken", "a free one and its turn")
+            remedy = "It begins when one of those commands ends; more workers add slots"
         case .maxTransfers:
-            (value, threshold) = ("\(held) are held by transfers", "fewer than \(limit), “network.maxTransfers”")
-            opens = "It begins when one of them ends and its turn comes"
-        // These have gates of their own.
+            (measured, threshold) = ("\(held) are held by transfers", "fewer than \(limit), “network.maxTransfers”")
+            remedy = "It begins when one of them ends and its turn comes"
+        // These have reasons of their own.
         case .pause, .heldOffline, .hours, .offline, .circuitBreaker, .level: return nil
         }
-        return WaitReason(name: wait.rule, value: value, threshold: threshold, opens: opens)
+        return WaitReason(wait.rule, measured, threshold: threshold, remedy: remedy)
     }
 }

@@ -1,30 +1,37 @@
-internal import Commands
+package import Commands
 
-/// Something that holds a command back, or the state that makes the question idle.
-struct WaitReason: Equatable {
-    /// A word that scripts can rely on: `coordinator`, `worker`, `type`, `pause`, `notBefore`, `backoff`, `link`,
-    /// `linkWait`, `circuitBreaker`, `shard`, `suspect`, `cancel`, `dependencies`, `doubt`, `places`, `running`, `ended`,
-    /// and the rules of admission: `maxConcurrency`, `pushback`, `slowStart`, `linkLimit`, `uplinkLimit`, `probes`, `untried`,
-    /// `fairShare`, `slots`, `maxTransfers`.
-    var name: String
-    /// What it reads now.
-    var value: String
-    /// What it would have to read; nil where there is no such thing.
-    var threshold: String?
-    /// What will open it.
-    var opens: String
-    /// It makes slower and lets begin.
-    var isPace = false
+/// A reason why a command does not run, or the status that makes the question pointless.
+package struct WaitReason: Equatable {
+    /// A word that scripts can rely on: `coordinator`, `worker`, `type`, `pause`, `notBefore`, `backoff`,
+    /// `link`, `linkWait`, `circuitBreaker`, `shard`, `suspect`, `cancel`, `dependencies`, `doubt`, `places`,
+    /// `running`, `ended`, and the rules of admission: `maxConcurrency`, `pushback`, `slowStart`,
+    /// `linkLimit`, `uplinkLimit`, `probes`, `untried`, `fairShare`, `slots`, `maxTransfers`.
+    package var name: String
+    /// The value now.
+    package var measured: String
+    /// The value at which the wait ends; nil where there is no such value.
+    package var threshold: String?
+    /// The event that ends the wait.
+    package var remedy: String
+    /// The command may start, and is only slowed down.
+    var isThrottle = false
 
-    var sentence: String {
-        let limit = threshold.map { " (needs: \($0))" } ?? ""
-        return "\(name): \(value)\(limit). \(opens)."
+    init(_ name: String, _ measured: String, threshold: String? = nil, remedy: String) {
+        self.name = name
+        self.measured = measured
+        self.threshold = threshold
+        self.remedy = remedy
     }
 
-    var json: JSONValue {
+    package var sentence: String {
+        let limit = threshold.map { " (needs: \($0))" } ?? ""
+        return "\(name): \(measured)\(limit). \(remedy)."
+    }
+
+    package var json: JSONValue {
         .object([
-            .init("gate", .string(name)), .init("value", .string(value)),
-            .init("threshold", threshold.map { .string($0) } ?? .null), .init("opens", .string(opens)),
+            .init("gate", .string(name)), .init("value", .string(measured)),
+            .init("threshold", threshold.map { .string($0) } ?? .null), .init("opens", .string(remedy)),
         ])
     }
 }

@@ -1,16 +1,16 @@
 internal import Glibc
 
-/// Versions of what this program is linked with.
-struct Libraries {
-    var sqlite: String
-    var zeromq: String
-    var swift: String
+/// The versions of the libraries that this program uses.
+package struct Libraries {
+    package var sqlite: String
+    package var zeromq: String
+    package var swift: String
 
-    static var current: Libraries {
+    package static var current: Libraries {
         Libraries(sqlite: sqliteVersion ?? "unknown", zeromq: zeromqVersion ?? "unknown", swift: swiftVersion)
     }
 
-    /// Asked at run time: the distribution may exchange a shared library under the program.
+    /// Read at run time: the distribution may replace a shared library under the program.
     private static var sqliteVersion: String? {
         typealias Version = @convention(c) () -> UnsafePointer<CChar>?
         guard let symbol = dlsym(nil, "sqlite3_libversion") else { return nil }

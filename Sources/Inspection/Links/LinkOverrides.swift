@@ -1,20 +1,19 @@
-internal import Commands
-internal import Console
-internal import Coordination
+package import Commands
+package import Console
+package import Coordination
 internal import NetworkControl
-internal import Store
 
-/// What people set of links. It goes before what the coordinator said, which may not have heard of it yet.
-struct LinkOverrides: Equatable {
+/// The settings of links that a person has made. They win over the coordinator's report, which may be older.
+package struct LinkOverrides: Equatable {
     private let settings: [String: LinkOverrideSetting]
 
-    init(_ settings: [Destination: LinkOverrideSetting]) {
+    package init(_ settings: [Destination: LinkOverrideSetting]) {
         self.settings = Dictionary(settings.map { ($0.key.text, $0.value) }) { first, _ in first }
     }
 
-    /// The links that `visit` passes on, and those that only a person has named.
+    /// The links that `visit` passes on, and those that only a setting names.
     /// - Parameter limit: of links shown; nil shows every link.
-    func overview(limit: Int?, visit: ((LinkReading) -> Void) -> Void) -> LinkOverview {
+    package func overview(limit: Int?, visit: ((LinkReading) -> Void) -> Void) -> LinkOverview {
         var overview = LinkOverview(limit: limit)
         var unseen = settings
         visit { link in

@@ -1,26 +1,27 @@
-internal import Console
-internal import Dispatch
+package import Console
 internal import Host
 internal import Sluice
 internal import Store
 internal import Synchronization
 
-/// Links as they are now: from a running coordinator, else as the last one left them.
-struct LinkSource {
+/// The links of this moment: from a running coordinator, otherwise as the last one left them.
+package struct LinkSource {
     private let instance: Instance
 
-    /// A coordinator that has said nothing for so long is busy or gone. A long snapshot is waited for while it comes.
-    private static let timeout = DispatchTimeInterval.seconds(1)
+    /// A coordinator that sends nothing for this long is busy or gone. While a long snapshot arrives, the
+    /// wait is repeated up to ``maxWaits`` times.
+    private static let timeout = Duration.seconds(1)
     private static let maxWaits = 5
 
-    init(_ instance: Instance) { self.instance = instance }
+    package init(_ instance: Instance) { self.instance = instance }
 
-    /// Every link in its order. Blocks for a few milliseconds; a second where the coordinator does not answer.
-    func readings() throws -> [LinkReading] { try overview(limit: nil).shown }
+    /// Every link in its order. Returns after a few milliseconds; after a second where the coordinator does
+    /// not answer.
+    package func readings() async throws -> [LinkReading] { try await overview(limit: nil).shown }
 
     /// - Parameter limit: of links shown; nil shows every link.
-    func overview(limit: Int?) throws -> LinkOverview {
-        let live = instance.coordinator.isHeld ? try live() : nil
+    package func overview(limit: Int?) async throws -> LinkOverview {
+        let live = instance.coordinator.isHeld ? try await live() : nil
         let overrides = LinkOverrides(try instance.overrides())
         guard let live else {
             let stored = try instance.storedLinks()
@@ -31,33 +32,51 @@ struct LinkSource {
         return overview
     }
 
-    /// The snapshot that a new subscriber gets. Counts end it: they are read from the store, and sent behind the links.
-    /// - Returns: nil where nobody answers.
-    private func live() throws -> LinkReadings? {
-        final class Collected: Sendable {
-            let board = Mutex(LinkReadings())
-            let isComplete = DispatchSemaphore(value: 0)
-            let snapshotEvents = Atomic<Int>(0)
+    private final class Snapshot: Sendable {
+        let events = Atomic<Int>(0)
+    }
+
+    /// The snapshot that a new subscriber gets.
+    /// - Returns: nil where the coordinator does not answer.
+    private func live() async throws -> LinkReadings? {
+        let snapshot = Snapshot()
+        let (events, continuation) = AsyncStream.makeStream(of: SluiceEvent.self)
+        let feed = try EventFeed(directory: instance.directory, prefixes: ["link/", "bandwidth/", "counts"]) { frame in
+            guard let event = SluiceEvent(frame: Array(frame)) else { return }
+            if event.isSnapshot { snapshot.events.add(1, ordering: .relaxed) }
+            continuation.yield(event)
         }
-        let collected = Collected()
-        let feed = try EventFeed(directory: instance.directory, prefixes: ["link/", "bandwidth/", "counts"]) {
-            guard let event = SluiceEvent(frame: Array($0)) else { return }
-            if event.isSnapshot { collected.snapshotEvents.add(1, ordering: .relaxed) }
-            if event.kind == "counts" {
-                if event.isSnapshot { collected.isComplete.signal() }
-            } else {
-                collected.board.withLock { $0.take(kind: event.kind, destination: event.subject, body: event.body) }
+        defer { feed.close() }
+        return await withTaskGroup(of: LinkReadings?.self) { group in
+            group.addTask { await Self.readings(events) }
+            group.addTask {
+                await Self.silence(of: snapshot)
+                return nil
             }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
         }
-        return withExtendedLifetime(feed) {
-            for _ in 0..<Self.maxWaits {
-                let heard = collected.snapshotEvents.load(ordering: .relaxed)
-                if collected.isComplete.wait(timeout: .now() + Self.timeout) == .success {
-                    return collected.board.withLock { $0 }
-                }
-                if collected.snapshotEvents.load(ordering: .relaxed) == heard { break }
+    }
+
+    /// Collects links up to the counts, which the coordinator sends behind all links of a snapshot.
+    private static func readings(_ events: AsyncStream<SluiceEvent>) async -> LinkReadings? {
+        var readings = LinkReadings()
+        for await event in events {
+            guard event.kind == "counts" else {
+                readings.take(kind: event.kind, destination: event.subject, body: event.body)
+                continue
             }
-            return nil
+            if event.isSnapshot { return readings }
+        }
+        return nil
+    }
+
+    /// Returns when no event of a snapshot has come for ``timeout``, or after ``maxWaits`` of them.
+    private static func silence(of snapshot: Snapshot) async {
+        for _ in 0..<maxWaits {
+            let known = snapshot.events.load(ordering: .relaxed)
+            do { try await Task.sleep(for: timeout) } catch { return }
+            if snapshot.events.load(ordering: .relaxed) == known { return }
         }
     }
 }

@@ -1,15 +1,13 @@
 internal import Commands
-internal import Console
-internal import Coordination
-internal import NetworkControl
+package import Console
 internal import Store
 
-/// Links in settings `link.<direction>.<destination>`. Each is parsed when it is visited: twenty thousand of them parsed
-/// take three times the memory of their texts.
-struct StoredLinks {
+/// The links in the settings `link.<direction>.<destination>`. A link is parsed when it is visited: twenty
+/// thousand parsed links take three times the memory of their texts.
+package struct StoredLinks {
     let settings: [String: String]
 
-    func visit(_ body: (LinkReading) -> Void) {
+    package func visit(_ body: (LinkReading) -> Void) {
         for (key, value) in settings {
             let name = key.dropFirst(SettingKey.linkPrefix.count)
             guard let dot = name.firstIndex(of: "."), ["up", "down"].contains(name[..<dot]),

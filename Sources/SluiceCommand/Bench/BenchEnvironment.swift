@@ -1,6 +1,7 @@
 internal import Commands
 internal import Console
 internal import Glibc
+internal import Inspection
 internal import Store
 
 /// What a figure is worth depends on: machine, kernel, file system, versions, durability, date.

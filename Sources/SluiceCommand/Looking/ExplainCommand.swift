@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import HTTPClient
+internal import Inspection
 internal import Store
 
 struct ExplainCommand: AsyncParsableCommand {
@@ -8,7 +9,7 @@ struct ExplainCommand: AsyncParsableCommand {
         commandName: "explain",
         abstract: "Say why a command is not running.",
         discussion: """
-            Names the gate that holds the command back, what it reads, where its threshold is, and what will open it.
+            Prints each reason with its value, its threshold, and the event that ends the wait.
 
             EXAMPLES
               sluice explain 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f
@@ -26,45 +27,20 @@ struct ExplainCommand: AsyncParsableCommand {
         guard let command = try store.command(id) else {
             throw ExitError(.input, "there is no command \(id) in \(data.path)")
         }
-        var explainer = WaitExplainer(instance: Instance(directory: directory, store: store))
-        if [.new, .error, .queued, .sent].contains(command.status), command.destination != .none {
-            explainer.links = try LinkSource(explainer.instance).readings()
-        }
-        let reasons = try explainer.reasons(of: command)
-        let proxy = try await proxy(for: command, directory)
-        let now = Timestamp.now
+        let instance = Instance(directory: directory, store: store)
+        let links = WaitExplainer.needsLinks(command) ? try await LinkSource(instance).readings() : []
+        let explanation = Explanation(
+            of: command, reasons: try WaitExplainer(instance: instance, links: links).reasons(of: command),
+            proxy: try await proxy(for: command, directory), now: .now)
         if print.json {
-            let unique: [JSONValue.Member] =
-                command.uniqueKey.map { key in
-                    [
-                        .init("uniqueKey", .string(key)), .init("uniqueFor", .string(command.uniqueFor.description)),
-                        .init("holdsUniqueKey", .bool(command.holdsUniqueKey(at: now))),
-                    ]
-                } ?? []
-            Output.line(
-                JSONValue.object(
-                    [
-                        .init("id", .string(id.description)), .init("status", .string(command.status.name)),
-                        .init("gates", .array(reasons.map(\.json))),
-                        .init("proxy", proxy.map { .string($0) } ?? .null),
-                    ] + unique
-                ).bytes)
+            Output.line(explanation.json.bytes)
         } else {
-            for gate in reasons { Output.line(gate.sentence) }
-            if let proxy {
-                Output.line(
-                    "proxy: requests to \(command.destination) go through \(proxy), as the configuration and this "
-                        + "environment say.")
-            }
-            if let key = command.uniqueKey {
-                Output.line(
-                    "unique key: “\(key)” is \(command.uniqueKeyHold(at: now)) (--unique-for \(command.uniqueFor)).")
-            }
+            for sentence in explanation.sentences { Output.line(sentence) }
         }
         try data.warn(of: store)
     }
 
-    /// The proxy that a worker would take with this configuration and environment.
+    /// The proxy that a worker with this configuration and environment would use.
     private func proxy(for command: Command, _ directory: DataDirectory) async throws -> String? {
         guard let origin = HTTPOrigin(command.destination) else { return nil }
         return try await ConfigurationFile(data, directory).proxies().proxy(for: origin)?.description

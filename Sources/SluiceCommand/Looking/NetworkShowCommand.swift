@@ -1,8 +1,9 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
+internal import Inspection
 
-struct NetworkShowCommand: ParsableCommand {
+struct NetworkShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show links and what holds them back (the default).")
 
@@ -10,10 +11,10 @@ struct NetworkShowCommand: ParsableCommand {
     @OptionGroup var print: PrintOptions
     @OptionGroup var links: LinkOptions
 
-    func run() throws {
+    func run() async throws {
         let (directory, store) = try data.store()
         let source = LinkSource(Instance(directory: directory, store: store))
-        let overview = try source.overview(limit: print.json ? nil : links.limit)
+        let overview = try await source.overview(limit: print.json ? nil : links.limit)
         if print.json {
             for link in overview.shown { Output.line(link.json.bytes) }
         } else if overview.count == 0 {

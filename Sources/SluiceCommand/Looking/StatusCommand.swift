@@ -3,17 +3,17 @@ internal import Commands
 internal import Console
 internal import HTTPClient
 internal import Host
+internal import Inspection
 internal import Operations
-internal import Sluice
 internal import Store
 
-struct StatusCommand: ParsableCommand {
+struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Show counts, workers and links; or one command with its timeline.",
         discussion: """
-            Of the links it shows the twenty that matter most and the sum of the others; --all shows every link, and \
-            --json prints every link. “sluice network” tells more of each.
+            It shows the twenty links that matter most and the sum of the others; --all and --json show every link. \
+            “sluice network” shows more of each.
 
             EXAMPLES
               sluice status
@@ -33,28 +33,28 @@ struct StatusCommand: ParsableCommand {
         if id != nil && links.all { throw ValidationError("--all shows every link; it does not go with a command.") }
     }
 
-    func run() throws {
+    func run() async throws {
         let (directory, store) = try data.store()
         let instance = Instance(directory: directory, store: store)
         if let id {
             try show(id, store)
         } else if print.json {
-            Output.line(try overview(instance, of: store).bytes)
+            Output.line(try await overview(instance, of: store).bytes)
         } else {
-            try show(instance)
+            try await show(instance)
         }
         try data.warn(of: store)
     }
 
     // MARK: Everything
 
-    private func overview(_ instance: Instance, of store: SQLiteStore) throws -> JSONValue {
+    private func overview(_ instance: Instance, of store: SQLiteStore) async throws -> JSONValue {
         let counts = try store.counts()
         let coordinator = instance.coordinator
         return .object([
             .init("counts", .object(CommandStatus.allCases.map { .init($0.name, .integer(Int64(counts[$0]))) })),
-            .init("workers", .array(try instance.workers().map(json))),
-            .init("links", .array(try LinkSource(instance).readings().map(\.json))),
+            .init("workers", .array(try instance.workers().map(\.json))),
+            .init("links", .array(try await LinkSource(instance).readings().map(\.json))),
             .init(
                 "coordinator",
                 !coordinator.isHeld
@@ -66,22 +66,12 @@ struct StatusCommand: ParsableCommand {
                             instance.eventsEndpoint(coordinator: coordinator).map { .string($0) } ?? .null),
                     ])),
             .init("paused", .array(try instance.pauses().map(\.json))),
-            // Last: the others may find one.
+            // Last, because the members above may find one.
             .init("problems", .array(store.problems.map { .string($0.message) })),
         ])
     }
 
-    private func json(_ worker: Instance.Worker) -> JSONValue {
-        .object([
-            .init("seat", .integer(Int64(worker.seat))), .init("pid", .integer(Int64(worker.pid))),
-            .init("state", .string(worker.state)),
-            .init("concurrency", worker.concurrency.map { .integer(Int64($0)) } ?? .null),
-            .init("inFlight", .integer(Int64(worker.inFlight))),
-            .init("claims", .array(worker.claims.map { .integer(Int64($0)) })),
-        ])
-    }
-
-    private func show(_ instance: Instance) throws {
+    private func show(_ instance: Instance) async throws {
         let counts = try instance.store.counts()
         let coordinator = instance.coordinator
         Output.line("data         \(instance.directory.path) (\(instance.store.shardCount) shards)")
@@ -100,12 +90,12 @@ struct StatusCommand: ParsableCommand {
         if !workers.isEmpty {
             var table = Table([("WORKER", .right), ("PID", .right), ("STATE", .left), ("IN FLIGHT", .right)])
             for worker in workers {
-                table.add(["\(worker.seat)", "\(worker.pid)", worker.state, "\(worker.inFlight)"])
+                table.add(["\(worker.seat)", "\(worker.pid)", worker.state.rawValue, "\(worker.inFlight)"])
             }
             Output.line("")
             for line in table.lines { Output.line(line) }
         }
-        let overview = try LinkSource(instance).overview(limit: links.limit)
+        let overview = try await LinkSource(instance).overview(limit: links.limit)
         if overview.count > 0 {
             let lines =
                 Output.isTerminal
@@ -159,7 +149,7 @@ struct StatusCommand: ParsableCommand {
             ("updated", command.updatedAt.description),
         ]
         if command.crashes > 0 { facts.append(("crashes", "\(command.crashes)")) }
-        if command.cancelRequested { facts.append(("cancel", "wished")) }
+        if command.cancelRequested { facts.append(("cancel", "requested")) }
         if command.notBefore > .zero { facts.append(("not before", command.notBefore.description)) }
         if let deadline = command.deadline { facts.append(("deadline", deadline.description)) }
         if let key = command.uniqueKey {

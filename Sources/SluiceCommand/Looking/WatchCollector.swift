@@ -1,30 +1,19 @@
 internal import Commands
 internal import Console
 internal import Glibc
+internal import Inspection
 internal import Sluice
 internal import Synchronization
 
 /// What the live screen takes from events. Status events come by the hundred thousand a second, so they are looked at
 /// without being parsed, unless they tell of something bad.
 final class WatchCollector: Sendable {
-    struct Progress {
-        var offset: Int64
-        var total: Int64
-        var rate: Int64
-    }
-
-    struct Worker {
-        var state: String
-        var concurrency: Int?
-    }
-
     private struct State {
         var ended = 0
         var bytes: Int64 = 0
         /// Cumulative bytes of each (destination, direction, worker) as last reported.
         var links: [String: Int64] = [:]
-        var progress: [CommandID: Progress] = [:]
-        var workers: [Int: Worker] = [:]
+        var progress: [CommandID: CommandProgress] = [:]
         var board = LinkReadings()
         var problems: [WatchState.Problem] = []
         /// Problems that were parsed in this second: a storm of them is sampled.
@@ -37,7 +26,7 @@ final class WatchCollector: Sendable {
 
     var problems: [WatchState.Problem] { state.withLock { $0.problems } }
 
-    func progress(of id: CommandID) -> Progress? { state.withLock { $0.progress[id] } }
+    func progress(of id: CommandID) -> CommandProgress? { state.withLock { $0.progress[id] } }
 
     /// - Parameter limit: of links shown.
     func links(limit: Int, overrides: LinkOverrides) -> LinkOverview {
@@ -47,8 +36,6 @@ final class WatchCollector: Sendable {
             return overview
         }
     }
-
-    func worker(_ seat: Int) -> Worker? { state.withLock { $0.workers[seat] } }
 
     /// Forgets the progress of what does not run any more.
     func keepProgress(of ids: Set<CommandID>) {
@@ -71,7 +58,7 @@ final class WatchCollector: Sendable {
     func take(_ frame: UnsafeRawBufferPointer) {
         switch frame.first {
         case UInt8(ascii: "s"): takeStatus(frame)
-        case UInt8(ascii: "p"), UInt8(ascii: "b"), UInt8(ascii: "l"), UInt8(ascii: "w"):
+        case UInt8(ascii: "p"), UInt8(ascii: "b"), UInt8(ascii: "l"):
             guard let event = SluiceEvent(frame: Array(frame)) else { return }
             take(event)
         default: return
@@ -82,9 +69,7 @@ final class WatchCollector: Sendable {
         let body = event.body
         switch event.kind {
         case "progress":
-            guard let id = event.id, let offset = body["offset"]?.integer else { return }
-            let progress = Progress(
-                offset: offset, total: body["total"]?.integer ?? 0, rate: body["rate"]?.integer ?? 0)
+            guard let id = event.id, let progress = CommandProgress(body: body) else { return }
             state.withLock { $0.progress[id] = progress }
         case "link":
             state.withLock { $0.board.take(kind: event.kind, destination: event.subject, body: body) }
@@ -97,10 +82,6 @@ final class WatchCollector: Sendable {
                 if let last = state.links[key] { state.bytes += bytes >= last ? bytes - last : bytes }
                 state.links[key] = bytes
             }
-        case "worker":
-            guard let seat = Int(event.subject), let name = body["state"]?.string else { return }
-            let worker = Worker(state: name, concurrency: body["concurrency"]?.integer.map { Int($0) })
-            state.withLock { $0.workers[seat] = worker }
         default: return
         }
     }

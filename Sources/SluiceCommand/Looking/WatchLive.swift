@@ -4,20 +4,21 @@ internal import Console
 internal import Dispatch
 internal import Glibc
 internal import Host
+internal import Inspection
 internal import Sluice
 internal import Store
 internal import Synchronization
 internal import Work
 
-/// The live screen. Events tell rates, progress and errors; the store tells counts and who runs what, so that the screen
-/// is right also after lost events and without a coordinator.
+/// The live screen. Rates, progress and errors come from events; counts, workers and their commands come from
+/// the store, so that the screen is right after lost events too, and without a coordinator.
 final class WatchLive: Sendable {
     private let directory: DataDirectory
     private let store: SQLiteStore
     private let collector = WatchCollector()
     private let state: Mutex<WatchState>
     private let lastEnded = Mutex<Int?>(nil)
-    /// What the last look without a coordinator found: until one starts, only a person changes it.
+    /// The links that were read last without a coordinator: until one starts, only a person changes them.
     private let storedLinks = Mutex<(overrides: LinkOverrides, limit: Int, overview: LinkOverview)?>(nil)
     private let showsAllLinks: Bool
     private let isOver = Atomic<Bool>(false)
@@ -72,13 +73,14 @@ final class WatchLive: Sendable {
         }
     }
 
-    /// A terminal that takes no output keeps whoever draws from hearing that the watch is over. One that a person has stopped
-    /// (Ctrl-S) goes on after a moment; where that does not help, the process ends beside it.
+    /// Ends the process while a terminal that takes no output blocks the drawing thread. A terminal that a
+    /// person has stopped (Ctrl-S) is started again first; where that does not help, the process ends without
+    /// it.
     private static func insist(on code: ExitCode) {
-        // In the background, too, the terminal is given back.
+        // A process in the background restores the terminal too.
         signal(SIGTTOU, SIG_IGN)
         DispatchQueue.global().asyncAfter(deadline: .now() + timeout) {
-            // By itself TCOON starts only what TCOOFF has stopped.
+            // TCOON alone starts only output that TCOOFF has stopped.
             for flow in [TCOOFF, TCOON] { tcflow(STDOUT_FILENO, flow) }
             DispatchQueue.global().asyncAfter(deadline: .now() + timeout) {
                 Terminal.restore()
@@ -106,7 +108,7 @@ final class WatchLive: Sendable {
         }
     }
 
-    /// Once a second, on a thread of its own: the store blocks.
+    /// Reads the store once a second, on a thread of its own because that blocks.
     private func look() {
         var next = Int64(clinux_monotonic())
         while !isOver.load(ordering: .relaxed) {
@@ -120,7 +122,7 @@ final class WatchLive: Sendable {
     private func lookOnce() {
         let instance = Instance(directory: directory, store: store)
         let coordinator = instance.coordinator
-        // Before the second is over: what moved in it is shown.
+        // Before the second ends, so that the traffic of this second is shown.
         let links = Result { () throws(StoreError) in try overview(instance, isLive: coordinator.isHeld) }
         let rates = collector.second()
         let seen: Seen
@@ -135,7 +137,7 @@ final class WatchLive: Sendable {
             defer { last = ended }
             return last
         }
-        // Counts fall when somebody prunes; the events know better then.
+        // A prune lowers the counts; then the number of events is right.
         let commands = last.map { max(ended - $0, 0) } ?? 0
         let warnings = store.problems.map(\.message)
         state.withLock { state in
@@ -150,7 +152,7 @@ final class WatchLive: Sendable {
         }
     }
 
-    /// - Parameter isLive: a coordinator runs, and its events tell of links.
+    /// - Parameter isLive: a coordinator runs, so that links come from its events.
     private func overview(_ instance: Instance, isLive: Bool) throws(StoreError) -> LinkOverview {
         let limit = showsAllLinks ? max(Terminal.size.rows, LinkOverview.maxShown) : LinkOverview.maxShown
         let overrides = LinkOverrides(try instance.overrides())
@@ -168,44 +170,26 @@ final class WatchLive: Sendable {
     }
 }
 
-/// What the store tells at one moment.
+/// One reading of the store.
 private struct Seen {
     var counts: [CommandStatus: Int]
-    var workers: [WatchState.Worker]
+    var workers: [WorkerReading]
     var links: LinkOverview
     var pauses: [String]
 
-    /// Running commands shown of each worker; the rest is a number.
-    private static let maxRows = 4096
-
     init(_ instance: Instance, _ collector: WatchCollector, links: LinkOverview) throws(StoreError) {
-        let store = instance.store
-        let all = try store.counts()
+        let all = try instance.store.counts()
         counts = Dictionary(uniqueKeysWithValues: CommandStatus.allCases.map { ($0, all[$0]) })
-        var running: [Int64: [WatchState.Running]] = [:]
+        workers = try instance.workers()
         var ids: Set<CommandID> = []
-        let claimed = try store.mapShards(or: []) { shard throws(StoreError) -> ArraySlice<ClaimedCommand> in
-            try store.claimed(shard: shard).prefix(Self.maxRows)
-        }
-        for rows in claimed {
-            for row in rows {
-                ids.insert(row.id)
-                let progress = collector.progress(of: row.id)
-                running[row.epoch, default: []].append(
-                    WatchState.Running(
-                        id: row.id, type: row.type, qos: row.qos, destination: row.destination, since: row.updatedAt,
-                        offset: progress?.offset ?? 0, total: progress?.total ?? 0, rate: progress?.rate ?? 0))
+        for worker in workers.indices {
+            for command in workers[worker].running.indices {
+                let id = workers[worker].running[command].id
+                ids.insert(id)
+                workers[worker].running[command].progress = collector.progress(of: id) ?? CommandProgress()
             }
         }
         collector.keepProgress(of: ids)
-        workers = try store.sessions().sorted { $0.seat < $1.seat }.map { session in
-            let worker = collector.worker(session.seat)
-            let isAlive = instance.isAlive(session)
-            return WatchState.Worker(
-                seat: session.seat, pid: session.pid, state: isAlive ? worker?.state ?? "ready" : "lost",
-                concurrency: worker?.concurrency,
-                running: (running[session.epoch] ?? []).sorted { $0.since < $1.since })
-        }
         self.links = links
         pauses = try instance.pauses().map(\.sentence)
     }

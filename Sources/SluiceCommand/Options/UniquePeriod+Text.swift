@@ -23,10 +23,3 @@ extension UniquePeriod {
         self = period
     }
 }
-
-extension Command {
-    /// How long the command holds its unique key, in words that follow “is”.
-    func uniqueKeyHold(at now: Timestamp) -> String {
-        holdsUniqueKey(at: now) ? "held \(uniqueFor.end(since: createdAt))" : "no longer held"
-    }
-}

@@ -1,9 +1,8 @@
 internal import ArgumentParser
 internal import Commands
-internal import Store
-internal import Wire
+internal import Inspection
 
-/// What `pause` and `resume` are about.
+/// The commands that `pause` and `resume` name.
 struct PauseScope: ParsableArguments {
     @Option(name: .long, help: "Only this quality of service.")
     var qos: QualityOfService?

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import HTTPClient
+internal import Inspection
 internal import Operations
 internal import Store
 
@@ -24,18 +25,17 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         SignalHandling.exits()
         let directory = data.directory()
-        var healthCheck = HealthCheck(directory: directory)
-        healthCheck.run(also: await configuration(directory)) { finding in
+        let worst = HealthCheck(directory: directory).run(others: await configuration(directory)) { finding in
             if print.json {
                 Output.line(finding.json.bytes)
             } else {
                 Output.line(
-                    TerminalText.fit(finding.state.rawValue, width: 8) + TerminalText.fit(finding.name, width: 14)
+                    TerminalText.fit(finding.state.rawValue, width: 8) + TerminalText.fit(finding.check, width: 14)
                         + finding.sentence)
             }
             Output.flush()
         }
-        switch healthCheck.worst {
+        switch worst {
         case .ok, .note: return
         case .warning: throw ExitError(.failed, nil)
         case .broken: throw ExitError(.internalError, nil)
@@ -43,23 +43,12 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     /// Whether a worker could start with the configuration, and where its requests would go.
-    private func configuration(_ directory: DataDirectory) async -> [HealthCheck.Finding] {
+    private func configuration(_ directory: DataDirectory) async -> [Finding] {
         do {
             let uploads = try await ConfigurationFile(data, directory).uploads()
-            let proxies = uploads.http.client.proxies.summary
-            return [
-                HealthCheck.Finding(
-                    name: "configuration", state: .ok,
-                    sentence: "can be used" + (data.config.map { ": \($0)" } ?? "")),
-                HealthCheck.Finding(
-                    name: "proxy", state: proxies == nil ? .ok : .note,
-                    sentence: proxies.map { "requests go through \($0)" } ?? "requests go without a proxy"),
-            ]
+            return Finding.configuration(path: data.config, proxies: uploads.http.client.proxies.summary)
         } catch {
-            return [
-                HealthCheck.Finding(
-                    name: "configuration", state: .warning, sentence: (error as? ExitError)?.message ?? "\(error)")
-            ]
+            return [Finding.configuration(problem: (error as? ExitError)?.message ?? "\(error)")]
         }
     }
 }

@@ -1,0 +1,43 @@
+package import Commands
+
+/// A worker as its session, its settings and its claims show it.
+package struct WorkerReading: Sendable, Equatable {
+    package enum State: String, Sendable {
+        case ready
+        /// It takes no new command, and ends when its commands have ended.
+        case draining
+        /// Its session is left, and its process is dead.
+        case lost
+    }
+
+    package var seat: Int
+    package var pid: Int32
+    package var state: State
+    /// Slots of middle and low quality of service; nil until the worker has stored the number.
+    package var concurrency: Int?
+    /// The commands that it has claimed, by shard.
+    package var claims: [Int] = []
+    /// Its commands, the longest first; few shards have more than are listed here.
+    package var running: [RunningCommand]
+
+    package init(seat: Int, pid: Int32, state: State, concurrency: Int? = nil, running: [RunningCommand] = []) {
+        self.seat = seat
+        self.pid = pid
+        self.state = state
+        self.concurrency = concurrency
+        self.running = running
+    }
+
+    package var inFlight: Int { claims.reduce(0, +) }
+
+    /// For `--json`; every key is always there.
+    package var json: JSONValue {
+        .object([
+            .init("seat", .integer(Int64(seat))), .init("pid", .integer(Int64(pid))),
+            .init("state", .string(state.rawValue)),
+            .init("concurrency", concurrency.map { .integer(Int64($0)) } ?? .null),
+            .init("inFlight", .integer(Int64(inFlight))),
+            .init("claims", .array(claims.map { .integer(Int64($0)) })),
+        ])
+    }
+}

@@ -1,0 +1,83 @@
+internal import Commands
+internal import Console
+internal import Coordination
+internal import Host
+internal import NetworkControl
+internal import Store
+
+extension WaitExplainer {
+    /// The longest wait after failures of a link: 60 s and 25 % (`LinkFailureWaits`).
+    private static let maxLinkWait: Duration = .seconds(75)
+
+    /// The circuit breaker of the destination, unless it is closed.
+    func circuitBreaker(_ command: Command) -> WaitReason? {
+        guard let circuitBreaker = own(command).lazy.compactMap(\.circuitBreaker).first else { return nil }
+        let destination = command.destination
+        let since = circuitBreaker.since.map { " for \((now - $0).shortText) (since \($0))" } ?? ""
+        let next: String
+        if !instance.coordinator.isHeld {
+            next = "A probe goes as soon as a coordinator and a worker run"
+        } else if let probe = circuitBreaker.nextProbe {
+            next = probe > now ? "The next probe goes in \((probe - now).shortText)" : "The next probe is due now"
+        } else if circuitBreaker.state == "halfOpen" {
+            next = "A probe is under way"
+        } else {
+            next = "A probe goes when \(destination) is no longer held offline"
+        }
+        let repair =
+            circuitBreaker.cause == "credential"
+            ? "correct the credential for \(destination) in sluice.yaml, or what \(destination) grants it"
+            : "remove the cause that \(destination) names"
+        return WaitReason(
+            "circuitBreaker", "the circuit breaker of \(destination) is open\(since): \(circuitBreaker.reason)",
+            threshold: "a probe that \(destination) accepts",
+            remedy: "\(next); when one is accepted, all commands go at once (now \(circuitBreaker.waitingText)). "
+                + "What a person can do: \(repair); no command has to be retried")
+    }
+
+    private func own(_ command: Command) -> [LinkReading] {
+        links.filter { $0.destination == command.destination.text }
+    }
+
+    /// The link of the destination, or the uplink where the destination has no link yet.
+    func link(_ command: Command) throws(StoreError) -> WaitReason? {
+        let destination = command.destination
+        guard destination != .none else { return nil }
+        if let held = try instance.overrides()[destination], held.override.isOffline {
+            return WaitReason(
+                "link", "\(destination) is held offline by a person since \(held.since)", threshold: "level auto",
+                remedy: "“sluice network set \(destination) --level auto” lifts it")
+        }
+        let isRunning = [.queued, .sent].contains(command.status)
+        let own = own(command)
+        // An open circuit breaker has a reason of its own, and does not hold back a running command.
+        if own.contains(where: { $0.circuitBreaker != nil && $0.level != "offline" }) { return nil }
+        for link in own.isEmpty ? links.filter({ $0.destination == "*" }) : own {
+            guard let gate = link.gates[command.qos.name] else { continue }
+            // The coordinator sends one sentence, with the remedy at its end.
+            let parts = gate.split(separator: LinkReport.remedy, maxSplits: 1)
+            let remedy = parts.count == 2 ? String(parts[1]) : nil
+            let isThrottle = gate.contains(LinkReport.throttles)
+            let goes = isRunning || isThrottle ? "has all of the link" : "begins"
+            let probe = link.nextProbe.map { "; the next probe goes at \($0)" } ?? ""
+            var reason = WaitReason(
+                "link", String(parts.first ?? ""), threshold: remedy,
+                remedy: "It \(goes) when \(remedy == nil ? "the link lets it" : "that is so")\(probe)")
+            reason.isThrottle = isThrottle
+            return reason
+        }
+        return nil
+    }
+
+    /// A command that was released after a failure of its link waits before it is offered again.
+    func linkWait(_ command: Command) -> WaitReason? {
+        let age = now - command.updatedAt
+        guard command.status == .new, command.claim > 0, command.destination != .none, instance.coordinator.isHeld,
+            let reason = command.reason, age < Self.maxLinkWait
+        else { return nil }
+        return WaitReason(
+            "linkWait", "it was released \(age.shortText) ago: \(reason)",
+            threshold: "after a failure of the link a pause of 1 s, which doubles to a minute",
+            remedy: "It is offered again then, and sooner where \(command.destination) answers another command")
+    }
+}

@@ -1,0 +1,52 @@
+package import Commands
+
+/// One result of the health check: what was checked, how it stands, and a sentence.
+package struct Finding: Equatable {
+    package enum State: String, Comparable, CaseIterable {
+        case ok, note, warning, broken
+
+        private var severity: Int {
+            switch self {
+            case .ok: 0
+            case .note: 1
+            case .warning: 2
+            case .broken: 3
+            }
+        }
+
+        package static func < (left: State, right: State) -> Bool { left.severity < right.severity }
+    }
+
+    package var check: String
+    package var state: State
+    package var sentence: String
+
+    init(_ check: String, _ state: State, _ sentence: String) {
+        self.check = check
+        self.state = state
+        self.sentence = sentence
+    }
+
+    package var json: JSONValue {
+        .object([
+            .init("check", .string(check)), .init("state", .string(state.rawValue)),
+            .init("message", .string(sentence)),
+        ])
+    }
+
+    /// The configuration that a worker would start with.
+    /// - Parameters:
+    ///   - path: of `--config`; nil for the data directory's own.
+    ///   - proxies: the proxies that requests go through; nil for none.
+    package static func configuration(path: String?, proxies: String?) -> [Finding] {
+        [
+            Finding("configuration", .ok, "can be used" + (path.map { ": \($0)" } ?? "")),
+            Finding(
+                "proxy", proxies == nil ? .ok : .note,
+                proxies.map { "requests go through \($0)" } ?? "requests go without a proxy"),
+        ]
+    }
+
+    /// A configuration that a worker could not start with.
+    package static func configuration(problem: String) -> Finding { Finding("configuration", .warning, problem) }
+}
