@@ -1,13 +1,18 @@
+package import Commands
+internal import Host
+package import Store
 package import Wire
 package import ZeroMQ
 
-/// Tells the coordinator to look at commands. A hint may be lost: it never blocks, and without a coordinator it costs
-/// nothing. Confined to the loop that it was made on.
+/// Sends hints to the coordinator, which then reads commands from the store earlier than at its next sweep.
+/// Confined to the loop that it was made on.
+///
+/// A hint may be lost. Sending never blocks, and costs nothing without a coordinator.
 package struct HintSender: ~Copyable {
     private let socket: Socket
     private var sequence: Int64 = 0
 
-    /// Connects now or whenever the coordinator is there. Call it on the loop.
+    /// Connects now, or when a coordinator starts. Call it on the loop.
     /// - Parameter linger: how long closing waits for hints to leave.
     package init(
         _ endpoint: Endpoint, context: Context, loop: PollLoop, linger: Duration = .milliseconds(100)
@@ -20,19 +25,36 @@ package struct HintSender: ~Copyable {
         self.socket = socket
     }
 
-    /// Sends, or drops where the coordinator has not taken the last thousand.
+    /// Sends, or drops the message where a thousand others wait for the coordinator.
     package mutating func send(_ message: Message) {
         sequence += 1
         let frame = message.encoded(FrameHead(epoch: 0, sequence: sequence))
-        // A hint that cannot leave is made good by the coordinator's sweep.
+        // The coordinator's sweep finds the commands of a hint that cannot be sent.
         _ = try? socket.send(frame)
     }
 
-    /// Sends one hint for each ``Hint/most`` ids.
+    /// Sends one hint for each ``Hint/maxCount`` ids.
     package mutating func send(_ kind: Hint.Kind, _ ids: [CommandID]) {
         if ids.count <= Hint.maxCount { return send(.hint(Hint(kind, ids))) }
         for start in stride(from: 0, to: ids.count, by: Hint.maxCount) {
             send(.hint(Hint(kind, Array(ids[start..<min(start + Hint.maxCount, ids.count)]))))
         }
+    }
+
+    /// Sends hints from a process without a loop. Returns when they have left, or after 100 ms; at once where
+    /// no coordinator runs, and where a socket cannot be made.
+    package static func send(_ kind: Hint.Kind, _ ids: [CommandID] = [], in directory: DataDirectory) {
+        guard directory.run.probe(.coordinator).isHeld, let run = try? RunDirectoryDescriptor(directory),
+            let context = try? Context(), let loop = try? PollLoop(name: "sluice-hint")
+        else { return }
+        let endpoint = run.endpoint(.intake)
+        loop.perform {
+            guard var sender = try? HintSender(endpoint, context: context, loop: loop) else { return }
+            sender.send(kind, ids)
+        }
+        loop.stop()
+        loop.join()
+        context.terminate()
+        withExtendedLifetime(run) {}
     }
 }

@@ -1,6 +1,7 @@
 internal import Commands
 internal import Console
 internal import Glibc
+internal import Sluice
 internal import Store
 internal import Wire
 
@@ -60,7 +61,7 @@ struct BacklogBench {
             let missing = backlog - (try rig.store.counts()[.new])
             if missing >= 2000 {
                 // As every producer does: without it the sweep finds what is new, up to 5 s later.
-                Hints.send(.ready, try rig.fill(min(missing, 4000)), in: rig.directory)
+                HintSender.send(.ready, try rig.fill(min(missing, 4000)), in: rig.directory)
             } else {
                 BenchClock.sleep(0.005)
             }

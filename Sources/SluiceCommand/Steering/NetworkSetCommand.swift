@@ -3,6 +3,7 @@ internal import Commands
 internal import Console
 internal import Coordination
 internal import NetworkControl
+internal import Sluice
 internal import Store
 internal import Wire
 
@@ -15,7 +16,8 @@ struct NetworkSetCommand: ParsableCommand {
         commandName: "set",
         abstract: "Hold a destination offline, or limit its rate.",
         discussion: """
-            It acts at once, survives restarts, and needs no running coordinator. What is not said stays as it is. \
+            It acts at once, survives restarts, and needs no running coordinator. An option that is not given keeps its \
+            value. \
             Offline means that nothing goes there, not even a probe, until “--level auto”.
 
             EXAMPLES
@@ -36,12 +38,12 @@ struct NetworkSetCommand: ParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "All transfers together: 20Mbit, 250kB or bytes per second (at least 1000); none: as the link can.",
+            "The maximum of all transfers together: 20Mbit, 250kB or bytes per second (at least 1000); none: no limit.",
             valueName: "rate"))
     var maxRate: RateArgument?
 
     func validate() throws {
-        if level == nil && maxRate == nil { throw ValidationError("Say --level, --max-rate or both.") }
+        if level == nil && maxRate == nil { throw ValidationError("Give --level, --max-rate or both.") }
     }
 
     func run() throws {
@@ -56,7 +58,7 @@ struct NetworkSetCommand: ParsableCommand {
         let setting = isNew ? LinkOverrideSetting(override, since: .now) : before
         if isNew {
             try store.set(key, to: override == LinkOverride() ? nil : setting?.setting)
-            Hints.send(.settingsChanged, in: directory)
+            HintSender.send(.settingsChanged, in: directory)
         }
         report(destination, override, since: override == LinkOverride() ? nil : setting?.since)
     }

@@ -1,5 +1,7 @@
 internal import ArgumentParser
 internal import Commands
+internal import Inspection
+internal import Sluice
 internal import Store
 internal import Wire
 
@@ -8,7 +10,7 @@ struct PauseCommand: ParsableCommand {
         commandName: "pause",
         abstract: "Let nothing new begin: everything, one quality of service, one destination.",
         discussion: """
-            What runs goes on. A pause lasts until “sluice resume” with the same options; it needs no running \
+            Running commands continue. A pause lasts until “sluice resume” with the same options; it needs no running \
             coordinator. Without options it pauses everything.
 
             EXAMPLES
@@ -29,11 +31,11 @@ struct PauseCommand: ParsableCommand {
             return
         }
         try store.set(entry.key, to: entry.since)
-        Hints.send(.settingsChanged, in: directory)
+        HintSender.send(.settingsChanged, in: directory)
         report(entry, "paused; “\(entry.resume)” lets it go on")
     }
 
     private func report(_ entry: PauseList.Entry, _ what: String) {
-        Output.line(print.json ? entry.json.text : "\(entry.what): \(what)")
+        Output.line(print.json ? entry.json.text : "\(entry.scope): \(what)")
     }
 }

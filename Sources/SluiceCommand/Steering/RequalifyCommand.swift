@@ -8,8 +8,8 @@ struct RequalifyCommand: ParsableCommand {
         commandName: "requalify",
         abstract: "Change the quality of service of commands.",
         discussion: """
-            For commands that have not ended. One that is running keeps its place; its new quality counts when it is \
-            run again.
+            For commands that have not ended. A running command keeps its slot; the new quality of service counts when \
+            it is run again.
 
             EXAMPLES
               sluice requalify 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f --qos userInitiated
@@ -26,22 +26,10 @@ struct RequalifyCommand: ParsableCommand {
     var ids: [CommandID]
 
     func run() throws {
-        let hints = PendingHints(in: data.directory())
-        defer { hints.send() }
-        let (_, store) = try data.store()
-        var report = Report(asJSON: print.json, path: data.path)
-        for id in ids {
-            guard let command = try store.command(id) else {
-                report.unknown(id)
-                continue
-            }
-            if try store.requalify(id, qos: qos, now: .now) {
-                hints.add(.changed, id)
-                report.done(id, "is \(qos) now")
-            } else {
-                report.refused(id, "has ended in status \(command.status) and keeps its quality")
-            }
+        try SteeringRun(data: data, print: print).change(ids) { command, store in
+            try store.requalify(command.id, qos: qos, now: .now)
+                ? .done("is \(qos) now", hint: .changed)
+                : .refused("has ended in status \(command.status) and keeps its quality of service")
         }
-        try report.finish()
     }
 }

@@ -10,14 +10,14 @@ struct ResolveCommand: ParsableCommand {
         abstract: "Settle commands that are in doubt.",
         usage: "sluice resolve [--data <dir>] [--config <file>] [--json] (--success | --retry | --cancel) <id> ...",
         discussion: """
-            A command that may not be executed twice, and of which nobody knows whether it was delivered, waits for a \
-            person: look at its destination, then say what is true.
+            A command that may have been delivered, and must not be executed twice, waits for a person: look at its \
+            destination, then say what is true.
 
             EXAMPLES
               sluice list --status inDoubt
               sluice resolve 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f --success    (it has arrived)
               sluice resolve 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f --retry      (it has not: send it again)
-              sluice resolve 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f --cancel     (nobody needs it any more)
+              sluice resolve 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f --cancel     (it is not needed any more)
             """)
 
     enum Verdict: EnumerableFlag {
@@ -35,7 +35,7 @@ struct ResolveCommand: ParsableCommand {
             switch value {
             case .success: "It was delivered."
             case .retry: "It was not: execute it again."
-            case .cancel: "Nobody needs it any more."
+            case .cancel: "It is not needed any more."
             }
         }
     }
@@ -50,25 +50,14 @@ struct ResolveCommand: ParsableCommand {
     var ids: [CommandID]
 
     func run() throws {
-        let hints = PendingHints(in: data.directory())
-        defer { hints.send() }
-        let (directory, store) = try data.store()
-        let spool = Spool(directory: directory.spool)
-        var report = Report(asJSON: print.json, path: data.path)
-        for id in ids {
-            guard let command = try store.command(id) else {
-                report.unknown(id)
-                continue
+        let spool = Spool(directory: data.directory().spool)
+        try SteeringRun(data: data, print: print).change(ids) { command, store in
+            guard command.status == .inDoubt, try store.resolve(command.id, as: verdict.status, now: .now) != nil else {
+                return .refused("is \(command.status), not inDoubt: there is nothing to resolve")
             }
-            if command.status == .inDoubt, try store.resolve(id, as: verdict.status, now: .now) != nil {
-                hints.add(.changed, id)
-                // Nobody will send it any more.
-                if verdict == .success, let payload = try store.payload(id) { spool.discard(stored: payload) }
-                report.done(id, "is \(verdict.status) now")
-            } else {
-                report.refused(id, "is \(command.status), not inDoubt: there is nothing to resolve")
-            }
+            // A delivered file is not sent again, so its spooled copy can go.
+            if verdict == .success, let payload = try store.payload(command.id) { spool.discard(stored: payload) }
+            return .done("is \(verdict.status) now", hint: .changed)
         }
-        try report.finish()
     }
 }

@@ -1,5 +1,7 @@
 internal import ArgumentParser
 internal import Commands
+internal import Inspection
+internal import Sluice
 internal import Store
 internal import Wire
 
@@ -27,11 +29,11 @@ struct ResumeCommand: ParsableCommand {
         let isAll = scope.qos == nil && scope.destination == nil
         let lifted = isAll ? pauses : pauses.filter { $0.key == wanted.key }
         for entry in lifted { try store.set(entry.key, to: nil) }
-        if !lifted.isEmpty { Hints.send(.settingsChanged, in: directory) }
+        if !lifted.isEmpty { HintSender.send(.settingsChanged, in: directory) }
         for entry in lifted {
-            Output.line(print.json ? entry.json.text : "\(entry.what): goes on")
+            Output.line(print.json ? entry.json.text : "\(entry.scope): goes on")
         }
-        if lifted.isEmpty, !print.json { Output.line("\(wanted.what): was not paused") }
+        if lifted.isEmpty, !print.json { Output.line("\(wanted.scope): was not paused") }
         for entry in pauses where !lifted.contains(entry) && !isAll {
             Diagnostics.say("still paused: \(entry.sentence); “\(entry.resume)” lifts it")
         }

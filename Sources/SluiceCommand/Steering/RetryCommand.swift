@@ -9,8 +9,8 @@ struct RetryCommand: ParsableCommand {
         abstract: "Run commands again, at once.",
         discussion: """
             For commands in status error (without waiting for the backoff), cancelled or tooManyTimes. Their retries and \
-            crashes are reset; the offset is kept, so that a transfer goes on where it stood. A command in doubt is \
-            settled with “sluice resolve”.
+            crashes are counted from 0 again; the offset is kept, so that a transfer continues from there. Settle a \
+            command in doubt with “sluice resolve”.
 
             EXAMPLES
               sluice retry 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f
@@ -24,33 +24,17 @@ struct RetryCommand: ParsableCommand {
     var ids: [CommandID]
 
     func run() throws {
-        let hints = PendingHints(in: data.directory())
-        defer { hints.send() }
-        let (_, store) = try data.store()
-        var report = Report(asJSON: print.json, path: data.path)
-        for id in ids {
-            guard let command = try store.command(id) else {
-                report.unknown(id)
-                continue
-            }
-            let transition: StatusEvent?
+        try SteeringRun(data: data, print: print).change(ids) { command, store in
             do throws(StoreError) {
-                transition = try store.retry(id, now: .now)
+                if try store.retry(command.id, now: .now) != nil { return .done("will be run again", hint: .changed) }
             } catch {
-                // Its unique key was taken since.
+                // Another command has taken its unique key since.
                 guard error.code == .conflict else { throw error }
-                report.refused(id, error.message)
-                continue
+                return .refused(error.message)
             }
-            if transition != nil {
-                hints.add(.changed, id)
-                report.done(id, "will be run again")
-            } else if command.status == .inDoubt {
-                report.refused(id, "is inDoubt: settle it with “sluice resolve \(id) --retry”")
-            } else {
-                report.refused(id, "is \(command.status) and cannot be retried")
-            }
+            return command.status == .inDoubt
+                ? .refused("is inDoubt: settle it with “sluice resolve \(command.id) --retry”")
+                : .refused("is \(command.status) and cannot be retried")
         }
-        try report.finish()
     }
 }

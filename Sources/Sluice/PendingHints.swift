@@ -1,0 +1,27 @@
+package import Commands
+package import Store
+internal import Synchronization
+package import Wire
+
+/// Hints about commands that a person has changed one by one, collected so that one socket sends them
+/// together.
+package final class PendingHints: Sendable {
+    private let directory: DataDirectory
+    private let pending = Mutex<[(kind: Hint.Kind, id: CommandID)]>([])
+
+    package init(in directory: DataDirectory) { self.directory = directory }
+
+    package func add(_ kind: Hint.Kind, _ id: CommandID) { pending.withLock { $0.append((kind, id)) } }
+
+    /// Sends what was added since the last call, as ``HintSender/send(_:_:in:)`` does.
+    package func send() {
+        let hints = pending.withLock { pending in
+            defer { pending = [] }
+            return pending
+        }
+        for kind in [Hint.Kind.cancelRequested, .changed] {
+            let ids = hints.filter { $0.kind == kind }.map { $0.id }
+            if !ids.isEmpty { HintSender.send(kind, ids, in: directory) }
+        }
+    }
+}
