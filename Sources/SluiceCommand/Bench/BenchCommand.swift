@@ -101,13 +101,12 @@ struct BenchCommand: AsyncParsableCommand {
         if !print.json { for line in facts.lines { Output.line(line) } }
         Output.flush()
         var results: [BenchResult] = []
-        // Blocks for minutes: not on the cooperative pool.
         for body in bodies(workspace) {
             Diagnostics.showStatus { _ in "measuring …" }
             let stolen = StolenTime()
             var figures: [BenchResult]
             do {
-                figures = try await onBenchThread(body)
+                figures = try await body()
             } catch {
                 await SignalHandling.letExit()
                 throw error
@@ -123,11 +122,14 @@ struct BenchCommand: AsyncParsableCommand {
         if results.contains(where: { $0.isMet == false }) { throw ExitError(.failed, nil) }
     }
 
-    private func bodies(_ workspace: BenchWorkspace) -> [@Sendable () throws -> [BenchResult]] {
+    private func bodies(_ workspace: BenchWorkspace) -> [() async throws -> [BenchResult]] {
         switch subject {
-        case .latency: [{ try LatencyBench(workspace: workspace).run() }]
+        case .latency: [{ try await LatencyBench(workspace: workspace).run() }]
         case .queue, .upload:
-            (figure.isEmpty ? Figure.allCases.filter { $0.subject == subject } : figure).map { body(of: $0, workspace) }
+            (figure.isEmpty ? Figure.allCases.filter { $0.subject == subject } : figure).map { figure in
+                let body = body(of: figure, workspace)
+                return { try await onBenchThread(body) }
+            }
         }
     }
 

@@ -82,7 +82,7 @@ struct BenchRig {
     func removeData() { BenchWorkspace.remove(directory.path) }
 }
 
-/// Runs a bench on a thread of its own: it blocks for minutes.
-func onBenchThread(_ body: @escaping @Sendable () throws -> [BenchResult]) async throws -> [BenchResult] {
+/// Runs part of a bench on a thread of its own: it blocks for up to minutes.
+func onBenchThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await onThread("sluice-bench") { Result { try body() } }.get()
 }

@@ -5,22 +5,16 @@ internal import Sluice
 internal import Store
 internal import Work
 
-/// Idle latency: from the moment at which the library has acknowledged a submit to the begin of the operation.
+/// Idle latency: from the acknowledgement of a submit by the library to the start of the operation.
 struct LatencyBench {
     let workspace: BenchWorkspace
     var samples = 2000
 
-    func run() throws -> [BenchResult] {
+    func run() async throws -> [BenchResult] {
         let rig = try BenchRig(workspace)
         defer { rig.clear() }
-        let coordinator = try rig.coordinator()
-        let workers = try (0..<2).map { _ in try rig.child(["stamper"]) }
-        try rig.untilReady(workers: 2)
-        // Until each shard has had its first checkpoint, as a service's have after some seconds.
-        BenchClock.sleep(10)
-        let values = try measure(rig)
-        for worker in workers { worker.stop() }
-        coordinator.stop()
+        try await onBenchThread { try start(rig) }
+        let values = try await measure(rig)
         func at(_ share: Double) -> Double { BenchResult.percentile(share, of: values) }
         return [
             BenchResult(
@@ -31,26 +25,32 @@ struct LatencyBench {
         ]
     }
 
-    private func measure(_ rig: BenchRig) throws -> [Double] {
+    /// Starts a coordinator and two workers.
+    private func start(_ rig: BenchRig) throws {
+        _ = try rig.coordinator()
+        for _ in 0..<2 { _ = try rig.child(["stamper"]) }
+        try rig.untilReady(workers: 2)
+        // Until each shard has had its first checkpoint, as the shards of a service have after some seconds.
+        BenchClock.sleep(10)
+    }
+
+    private func measure(_ rig: BenchRig) async throws -> [Double] {
         let client = try SluiceClient(
             directory: rig.directory, store: rig.store, registry: OperationRegistry([StampOperation()]))
         let draft = try client.draft("bench.stamp", payload: .object([]))
-        let samples = samples
-        let acknowledged = try Blocking.run { () async throws -> [(CommandID, Int64)] in
-            var acknowledged: [(CommandID, Int64)] = []
-            for number in 0..<samples + 100 {
-                let id = try await client.submit(draft)
-                // The first ones warm up connections and caches.
-                if number >= 100 { acknowledged.append((id, clinux_monotonic())) } else { _ = clinux_monotonic() }
-                // The thread itself sleeps: a task's sleep wakes others, which would be measured with the command.
-                BenchClock.sleep(.random(in: 0.004...0.012))
-            }
-            return acknowledged
+        var acknowledged: [(CommandID, Int64)] = []
+        for number in 0..<samples + 100 {
+            let id = try await client.submit(draft)
+            // The first ones warm up connections and caches.
+            if number >= 100 { acknowledged.append((id, clinux_monotonic())) } else { _ = clinux_monotonic() }
+            // The thread itself sleeps: a task's sleep wakes others, which would be measured with the command.
+            BenchClock.sleep(.random(in: 0.004...0.012))
         }
-        // Of two workers the one may be behind: the last is not always the last to end.
-        try BenchClock.wait("the end of all", seconds: 10) {
+        // The command that was submitted last is not always the last to end.
+        try BenchClock.wait("the end of all commands", seconds: 10) {
             try rig.store.counts()[.success] == samples + 100
         }
+        await client.close()
         let values = try acknowledged.compactMap { id, time -> Double? in
             guard let result = try rig.store.result(id), let began = JSONValue(stored: result)["at"]?.integer else {
                 return nil
@@ -60,7 +60,6 @@ struct LatencyBench {
         guard values.count == acknowledged.count else {
             throw ExitError(.internalError, "only \(values.count) of \(acknowledged.count) commands were executed")
         }
-        try Blocking.run { await client.close() }
         return values
     }
 }
