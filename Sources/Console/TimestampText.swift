@@ -1,7 +1,8 @@
 package import Commands
 
 extension Timestamp {
-    /// Reads RFC 3339 (`2026-03-01T12:34:56Z`, with fractions and offsets), or a time from now: `+10m`, `90s`.
+    /// Reads RFC 3339 (`2026-03-01T12:34:56Z`, with fractions and offsets), or a duration from now: `+10m`,
+    /// `90s`.
     /// - Returns: nil for anything else.
     package init?(text: some StringProtocol, now: Timestamp) {
         if let duration = Duration(text: text.hasPrefix("+") ? Substring(text.dropFirst()) : Substring(text)) {
@@ -31,7 +32,7 @@ extension Timestamp {
         guard isByte(4, "-"), isByte(7, "-"), isByte(10, "Tt "), isByte(13, ":"), isByte(16, ":"),
             let year = number(0, 4), let month = number(5, 2), let day = number(8, 2), let hour = number(11, 2),
             let minute = number(14, 2), let second = number(17, 2), (1...12).contains(month),
-            (1...Self.days(in: month, of: year)).contains(day), hour < 24, minute < 60, second <= 60
+            (1...CivilDate.daysInMonth(month, of: year)).contains(day), hour < 24, minute < 60, second <= 60
         else { return nil }
         var position = 19
         var milliseconds: Int64 = 0
@@ -56,24 +57,8 @@ extension Timestamp {
             else { return nil }
             offset = (isByte(position, "-") ? -1 : 1) * (hours * 60 + minutes)
         }
-        let seconds = Self.dayNumber(year, month, day) * 86_400 + hour * 3600 + (minute - offset) * 60 + second
+        let seconds =
+            CivilDate.days(year: year, month: month, day: day) * 86_400 + hour * 3600 + (minute - offset) * 60 + second
         self.init(milliseconds: seconds * 1000 + milliseconds)
-    }
-
-    private static func days(in month: Int64, of year: Int64) -> Int64 {
-        switch month {
-        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
-    }
-
-    /// Days from 1970-01-01, after Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
-    private static func dayNumber(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-        let year = month <= 2 ? year - 1 : year
-        let era = (year >= 0 ? year : year - 399) / 400
-        let yearOfEra = year - era * 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 }

@@ -36,13 +36,7 @@ package enum RetryAfter {
             (0...59).contains(parts[1]), (0...60).contains(parts[2])
         else { return nil }
         if year < 100 { year += year < 70 ? 2000 : 1900 }
-        // Days from civil date after Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
-        let shifted = month < 2 ? year - 1 : year
-        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
-        let yearOfEra = shifted - era * 400
-        let monthFromMarch = Int64((month + 10) % 12)
-        let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
-        let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+        let days = CivilDate.days(year: year, month: Int64(month + 1), day: day)
         return Timestamp(milliseconds: ((days * 24 + parts[0]) * 60 + parts[1]) * 60_000 + parts[2] * 1000)
     }
 }
