@@ -40,6 +40,7 @@ let package = Package(
         .library(name: "Sluice", targets: ["Sluice"]),
         .executable(name: "sluice", targets: ["SluiceCommand"]),
         .executable(name: "example-worker", targets: ["ExampleWorker"]),
+        .executable(name: "submit-and-wait", targets: ["ExampleSubmit"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -133,7 +134,12 @@ let package = Package(
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: swiftSettings, linkerSettings: lean),
-        .executableTarget(name: "ExampleWorker", dependencies: ["Sluice", log], swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "ExampleWorker", dependencies: ["Sluice"], path: "Sources/Examples/CustomWorker",
+            swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "ExampleSubmit", dependencies: ["Sluice"], path: "Sources/Examples/SubmitAndWait",
+            swiftSettings: swiftSettings),
 
         // The test bed: an emulated network and destinations to send to.
         .executableTarget(
@@ -214,6 +220,18 @@ let package = Package(
         tests("Supervision", ["Supervision", "TestSupport"]),
         tests("Sluice", ["Sluice", "Store", "Wire", "ZeroMQ", "TestSupport"]),
         tests("Console", ["Console", "Commands"]),
+        tests(
+            "Inspection",
+            [
+                "Inspection", "Commands", "Console", "Coordination", "Host", "NetworkControl", "Sluice", "Store",
+                "TestSupport",
+            ]),
+        tests(
+            "SluiceCommand",
+            [
+                "SluiceCommand", "Commands", "Sluice", "Store", "Work", "TestSupport",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
         tests(
             "EndToEnd",
             [

@@ -1,38 +1,39 @@
-// A worker with an operation of its own. It joins whatever runs on a data directory:
+// A worker with an operation of its own. It joins the processes that run on a data directory:
 //
 //     sluice up &
 //     example-worker ./sluice-data &
 //     sluice submit checksum --payload '{"file": "/etc/hostname"}' --wait
 //     sluice status <the UUID>        # the result holds the checksum
 //
-// Stop it with Ctrl-C: it drains. Kill it: its commands are given to the next worker that runs their type.
+// Stop it with Ctrl-C: it drains. Kill it: its commands are offered to the next worker that executes their type.
 
 import Glibc
 import Sluice
 
-/// Computes the FNV-1a hash of a file: `{"file": "/path"}` leaves `{"checksum": "cbf29ce484222325", "bytes": 0}`.
+/// Computes the FNV-1a hash of a file: `{"file": "/path"}` leaves `{"checksum": "cbf29ce484222325", "bytes":
+/// 0}`.
 struct ChecksumOperation: CommandOperation {
     let type = "checksum"
 
-    /// Called at submit by programs that know this operation, and never by those that do not: so ``execute(_:)`` reads
-    /// the payload again.
+    /// Called at submit by programs that know this operation. Others submit without it, so ``execute(_:)``
+    /// reads the payload again.
     func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadAttributes {
         guard let members = payload.members, members.count == 1, payload["file"]?.string != nil else {
             throw PayloadError(.data, "the payload of a checksum is {\"file\": PATH} and nothing else")
         }
-        // It talks to nobody, and doing it twice does no harm.
+        // It has no destination, and a second execution does no harm.
         return PayloadAttributes(destination: .none, idempotent: true)
     }
 
     func execute(_ execution: CommandExecution) async throws -> [UInt8]? {
         guard let payload = try? JSONValue(parsing: execution.payload), let path = payload["file"]?.string else {
-            // No retry can mend this: straight to the dead letters, with this sentence as the reason.
+            // A retry cannot succeed, so the command becomes a dead letter, with this sentence as its reason.
             throw CommandFailure(.final, reason: "the payload of a checksum is {\"file\": PATH}")
         }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            // Charged, and tried again after a while: the file may be there by then.
-            throw CommandFailure(.command, reason: "\(path) cannot be opened: \(String(cString: strerror(errno)))")
+            // Charged, and tried again after a backoff: the file may exist by then.
+            throw CommandFailure(.command, reason: "cannot open “\(path)”: \(String(cString: strerror(errno)))")
         }
         defer { close(descriptor) }
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
@@ -43,7 +44,7 @@ struct ChecksumOperation: CommandOperation {
             try Task.checkCancellation()
             let count = read(descriptor, &buffer, buffer.count)
             if count < 0 {
-                throw CommandFailure(.command, reason: "\(path) cannot be read: \(String(cString: strerror(errno)))")
+                throw CommandFailure(.command, reason: "cannot read “\(path)”: \(String(cString: strerror(errno)))")
             }
             if count == 0 { break }
             for byte in buffer[..<count] { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }

@@ -1,0 +1,288 @@
+import Commands
+import Console
+import Coordination
+import NetworkControl
+import Sluice
+import Store
+import TestSupport
+import Testing
+
+@testable import Inspection
+
+@Suite struct WaitExplainerTests {
+    private func names(_ rig: InspectionRig, _ command: Command, links: [LinkReading] = []) throws -> [String] {
+        try rig.explainer(links: links).reasons(of: command).map(\.name)
+    }
+
+    // MARK: Ended, or running
+
+    @Test func `a command that has ended names its end and the way to run it again`() throws {
+        try InspectionRig.with { rig in
+            try rig.openSession()
+            let succeeded = try rig.end(rig.claim(rig.submit()), .success(result: nil))
+            #expect(try names(rig, succeeded) == ["ended"])
+            let failure = ExecutionResult.failure(CommandFailure(.final, reason: "the payload is empty"))
+            let failed = try rig.end(rig.claim(rig.submit()), failure)
+            let reason = try #require(try rig.explainer().reasons(of: failed).first)
+            #expect(reason.name == "ended")
+            #expect(reason.measured.contains("the payload is empty"))
+            #expect(reason.remedy.contains("sluice retry \(failed.id)"))
+        }
+    }
+
+    @Test func `a command in doubt waits for a person`() throws {
+        try InspectionRig.with { rig in
+            var command = try rig.submit()
+            command.status = .inDoubt
+            let reason = try #require(try rig.explainer().reasons(of: command).first)
+            #expect(reason.name == "doubt")
+            #expect(reason.remedy.contains("sluice resolve \(command.id) --success"))
+        }
+    }
+
+    @Test func `a blocked command waits for its dependencies`() throws {
+        try InspectionRig.with { rig in
+            var command = try rig.submit()
+            command.status = .blocked
+            #expect(try names(rig, command) == ["dependencies"])
+        }
+    }
+
+    @Test func `a claimed command runs while the lock of its worker's seat is held`() throws {
+        try InspectionRig.with { rig in
+            try rig.openSession()
+            let seat = try rig.takeSeat()
+            let command = try rig.claim(rig.submit())
+            #expect(try names(rig, command) == ["running"])
+            var cancelled = command
+            cancelled.cancelRequested = true
+            #expect(try names(rig, cancelled) == ["cancel"])
+            withExtendedLifetime(seat) {}
+        }
+    }
+
+    @Test func `a claimed command of a dead worker waits for a coordinator`() throws {
+        try InspectionRig.with { rig in
+            try rig.openSession()
+            let reason = try #require(try rig.explainer().reasons(of: rig.claim(rig.submit())).first)
+            #expect(reason.name == "worker")
+            #expect(reason.measured.contains("is dead"))
+            #expect(reason.remedy.contains("sluice up"))
+        }
+    }
+
+    // MARK: Waiting
+
+    @Test func `a new command without processes waits for a coordinator and a worker`() throws {
+        try InspectionRig.with { rig in
+            #expect(try names(rig, rig.submit()) == ["coordinator", "worker"])
+        }
+    }
+
+    @Test func `a pause that covers the command comes first`() throws {
+        try InspectionRig.with { rig in
+            let covering = PauseList.Entry(qos: nil, destination: InspectionRig.origin, since: rig.now.description)
+            let other = PauseList.Entry(qos: .background, destination: nil, since: rig.now.description)
+            for pause in [covering, other] { try rig.store.set(pause.key, to: pause.since) }
+            let reasons = try rig.explainer().reasons(of: rig.submit())
+            #expect(reasons.map(\.name) == ["pause", "coordinator", "worker"])
+            #expect(reasons[0].remedy == "“sluice resume --destination \(InspectionRig.origin)” lifts it")
+        }
+    }
+
+    @Test func `a command with a later time is not due`() throws {
+        try InspectionRig.with { rig in
+            let command = try rig.submit(notBefore: rig.now + .seconds(90))
+            let reason = try #require(try rig.explainer().reasons(of: command).first)
+            #expect(reason.name == "notBefore")
+            #expect(reason.remedy == "It is due in 1m 30s")
+        }
+    }
+
+    @Test func `a failed command waits for its backoff`() throws {
+        try InspectionRig.with { rig in
+            var command = try rig.submit()
+            command.status = .error
+            command.retries = 2
+            command.reason = "503 Service Unavailable"
+            command.notBefore = rig.now + .seconds(30)
+            let reason = try #require(try rig.explainer().reasons(of: command).first)
+            #expect(reason.name == "backoff")
+            #expect(reason.measured.hasPrefix("failure 2 of \(command.retryLimit + 1) (503 Service Unavailable)"))
+        }
+    }
+
+    @Test func `a link that a person holds offline names the command that lifts it`() throws {
+        try InspectionRig.with { rig in
+            let setting = LinkOverrideSetting(LinkOverride(isOffline: true), since: rig.now)
+            try rig.store.set(SettingKey.network(InspectionRig.origin), to: setting.setting)
+            let reason = try #require(try rig.explainer().reasons(of: rig.submit()).first)
+            #expect(reason.name == "link")
+            #expect(reason.remedy == "“sluice network set \(InspectionRig.origin) --level auto” lifts it")
+        }
+    }
+
+    @Test func `a link gate is divided into its value and its remedy`() throws {
+        try InspectionRig.with { rig in
+            var link = LinkReading(destination: InspectionRig.origin.text, level: "poor")
+            link.gates["default"] = "the link is poor: 160 kbit/s; what lifts it: 333 kbit/s for 3 s"
+            let command = try rig.submit()
+            let reason = try #require(try rig.explainer(links: [link]).reasons(of: command).first)
+            #expect(reason.measured == "the link is poor: 160 kbit/s")
+            #expect(reason.threshold == "333 kbit/s for 3 s")
+            // Another quality of service passes.
+            var urgent = command
+            urgent.qos = .userInteractive
+            #expect(try names(rig, urgent, links: [link]) == ["coordinator", "worker"])
+        }
+    }
+
+    @Test func `an open circuit breaker stands for its link`() throws {
+        try InspectionRig.with { rig in
+            let body: JSONValue = [
+                "level": "good",
+                "circuitBreaker": [
+                    "state": "open", "cause": "credential", "reason": "answered 401", "waiting": 20,
+                    "since": .string((rig.now + .seconds(-60)).description),
+                    "nextProbe": .string((rig.now + .seconds(45)).description),
+                ],
+            ]
+            let link = try #require(LinkReading(destination: InspectionRig.origin.text, body: body))
+            let reason = try #require(try rig.explainer(links: [link]).reasons(of: rig.submit()).first)
+            #expect(reason.name == "circuitBreaker")
+            #expect(reason.measured.hasSuffix("answered 401"))
+            #expect(reason.remedy.contains("20 commands wait"))
+            #expect(reason.remedy.contains("correct the credential"))
+        }
+    }
+
+    @Test func `a type that no living worker executes is named with the types that they execute`() throws {
+        try InspectionRig.with { rig in
+            try rig.openSession()
+            let seat = try rig.takeSeat()
+            let session = try #require(try rig.store.sessions().first)
+            let info = WorkerInfo(pid: session.pid, concurrency: 4, types: ["noop"])
+            try rig.store.set(SettingKey.worker(seat: 0), to: info.setting)
+            #expect(try names(rig, rig.submit("checksum")) == ["coordinator", "type"])
+            #expect(try names(rig, rig.submit("noop")) == ["coordinator"])
+            let draining = WorkerInfo(pid: session.pid, concurrency: 4, types: ["noop"], isDraining: true)
+            try rig.store.set(SettingKey.worker(seat: 0), to: draining.setting)
+            let reasons = try rig.explainer().reasons(of: rig.submit("noop"))
+            #expect(reasons.last?.measured == "every running worker is draining and takes nothing new")
+            withExtendedLifetime(seat) {}
+        }
+    }
+
+    @Test func `a suspect waits while each living worker executes another suspect`() throws {
+        try InspectionRig.with { rig in
+            try rig.openSession()
+            let seat = try rig.takeSeat()
+            let busy = try rig.claim(rig.submit())
+            var waiting = try rig.submit()
+            waiting.suspect = true
+            #expect(try names(rig, waiting) == ["coordinator"])
+            let shard = busy.id.shard(of: rig.store.shardCount)
+            try SQLiteProbe(rig.directory.shard(shard)).run("UPDATE command SET suspect = 1")
+            #expect(try names(rig, waiting) == ["coordinator", "suspect"])
+            withExtendedLifetime(seat) {}
+        }
+    }
+
+    @Test func `a locked shard keeps its commands from being claimed`() throws {
+        try InspectionRig.with { rig in
+            let command = try rig.submit()
+            let probe = try SQLiteProbe(rig.directory.shard(command.id.shard(of: rig.store.shardCount)))
+            try probe.run("BEGIN IMMEDIATE")
+            #expect(rig.explainer().locked(command)?.name == "shard")
+            try probe.run("ROLLBACK")
+            #expect(rig.explainer().locked(command) == nil)
+        }
+    }
+
+    // MARK: The slots of a running coordinator
+
+    private func link(waits rule: String, measured: Int64, of limit: Int64) -> LinkReading {
+        var link = LinkReading(destination: InspectionRig.origin.text, level: "good")
+        link.waits["default"] = .init(rule, measured, of: limit)
+        return link
+    }
+
+    @Test(arguments: [
+        "maxConcurrency", "pushback", "slowStart", "linkLimit", "uplinkLimit", "probes", "untried", "fairShare",
+        "slots",
+        "maxTransfers",
+    ])
+    func `a rule of admission is named while a coordinator runs`(_ rule: String) throws {
+        try InspectionRig.with { rig in
+            let command = try rig.submit()
+            let explainer = rig.explainer(links: [link(waits: rule, measured: 3, of: 4)])
+            #expect(explainer.admission(command) == nil, "no coordinator runs")
+            let lock = try #require(try rig.directory.run.take(.coordinator))
+            let reason = try #require(explainer.admission(command))
+            #expect(reason.name == rule)
+            #expect(reason.threshold?.isEmpty == false)
+            withExtendedLifetime(lock) {}
+        }
+    }
+
+    @Test func `rules with a reason of their own are not named twice`() throws {
+        try InspectionRig.with { rig in
+            let lock = try #require(try rig.directory.run.take(.coordinator))
+            let command = try rig.submit()
+            for rule in ["pause", "heldOffline", "hours", "offline", "circuitBreaker", "level", "unknown"] {
+                #expect(rig.explainer(links: [link(waits: rule, measured: 0, of: 0)]).admission(command) == nil)
+            }
+            withExtendedLifetime(lock) {}
+        }
+    }
+
+    @Test func `a released command waits after a failure of its link`() throws {
+        try InspectionRig.with { rig in
+            let lock = try #require(try rig.directory.run.take(.coordinator))
+            var command = try rig.submit()
+            command.claim = 1
+            command.reason = "connection refused"
+            command.updatedAt = rig.now + .seconds(-5)
+            #expect(rig.explainer().linkWait(command)?.measured == "it was released 5.0s ago: connection refused")
+            command.updatedAt = rig.now + .seconds(-80)
+            #expect(rig.explainer().linkWait(command) == nil)
+            withExtendedLifetime(lock) {}
+        }
+    }
+
+    @Test func `a ready command counts the commands ahead of it`() throws {
+        try InspectionRig.with { rig in
+            _ = try rig.submit()
+            _ = try rig.submit()
+            let reason = try rig.explainer().slots(rig.submit(), workers: 2)
+            #expect(reason.name == "places")
+            #expect(reason.measured.contains("and 2 workers are running"))
+        }
+    }
+
+    // MARK: The output
+
+    @Test func `a sentence and JSON carry the same parts`() {
+        let reason = WaitReason(
+            "worker", "no worker is running", threshold: "one or more", remedy: "“sluice up” starts one")
+        #expect(reason.sentence == "worker: no worker is running (needs: one or more). “sluice up” starts one.")
+        #expect(
+            reason.json.text
+                == #"{"gate":"worker","value":"no worker is running","threshold":"one or more","opens":"“sluice up” starts one"}"#
+        )
+    }
+
+    @Test func `an explanation adds the proxy and the unique key`() throws {
+        try InspectionRig.with { rig in
+            var command = try rig.submit()
+            command.uniqueKey = "nightly"
+            command.uniqueFor = .running
+            let explanation = Explanation(of: command, reasons: [], proxy: "http://proxy:3128", now: rig.now)
+            #expect(explanation.sentences.count == 2)
+            #expect(explanation.sentences[0].contains("through http://proxy:3128"))
+            #expect(explanation.sentences[1].contains("“nightly” is held until the command has ended"))
+            #expect(explanation.json["holdsUniqueKey"] == true)
+            #expect(explanation.json["gates"]?.elements?.isEmpty == true)
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import Commands
+import Testing
+
+@testable import SluiceCommand
+
+@Suite struct FormatTests {
+    @Test func `a command in JSON has every key, also without values`() throws {
+        let command = Command(
+            id: CommandID(), type: "noop", destination: .none, createdAt: Timestamp(milliseconds: 1))
+        let json = command.json
+        for name in [
+            "destination", "notBefore", "deadline", "uniqueKey", "uniqueFor", "orderingKey", "worker", "reason",
+        ] {
+            #expect(json[name] == .null, "\(name)")
+        }
+        #expect(json["status"] == "new")
+        #expect(json["createdAt"] == "1970-01-01T00:00:00.001Z")
+    }
+
+    @Test func `stored bytes that are not JSON become a string`() {
+        #expect(JSONValue(stored: Array("{\"a\":1}".utf8)) == ["a": 1])
+        #expect(JSONValue(stored: Array("not JSON".utf8)) == "not JSON")
+    }
+
+    @Test func `a figure of bench says whether it meets its goal`() {
+        let met = BenchResult("drained", 50_000, "/s", goal: .atLeast(40_000), note: "in 60 s")
+        #expect(met.isMet == true)
+        #expect(met.text == "50,000 /s")
+        #expect(met.verdict == "ok (≥ 40,000)  in 60 s")
+        let missed = BenchResult("start", 2.345, "s", goal: .atMost(2))
+        #expect(missed.isMet == false)
+        #expect(missed.text == "2.35 s" || missed.text == "2.34 s")
+        #expect(missed.verdict == "MISSED (≤ 2)  ")
+        #expect(missed.json["met"] == false)
+        #expect(BenchResult("plain", 1, "x").isMet == nil)
+    }
+
+    @Test func `a percentile is the smallest value that covers its share`() {
+        let values = (1...100).map(Double.init)
+        #expect(BenchResult.percentile(0.5, of: values) == 50)
+        #expect(BenchResult.percentile(0.99, of: values) == 99)
+        #expect(BenchResult.percentile(1, of: values) == 100)
+        #expect(BenchResult.percentile(0, of: values) == 1)
+        #expect(BenchResult.percentile(0.5, of: []).isNaN)
+    }
+}
