@@ -1,18 +1,17 @@
 package import Commands
 
-/// A destination's circuit breaker that is not closed, as the coordinator tells it in the member `circuitBreaker` of
-/// a link.
+/// A destination's circuit breaker that is not closed: the member `circuitBreaker` of a link.
 package struct CircuitBreakerReading: Sendable, Equatable {
     /// `open`, or `halfOpen` while a probe is under way.
     package var state: String
     /// `credential` or `destination`.
     package var cause: String
-    /// What the destination said last, in a sentence.
+    /// The last refusal of the destination, in a sentence.
     package var reason: String
     package var since: Timestamp?
     /// Nil while a probe is under way.
     package var nextProbe: Timestamp?
-    /// Commands that wait for the destination, counted up to ``maxCounted``.
+    /// Commands that wait for the destination, at most ``maxCounted``.
     package var waiting: Int64
 
     package static let maxCounted: Int64 = 1000

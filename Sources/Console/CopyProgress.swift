@@ -1,18 +1,19 @@
-/// How far the copying of files has got, and when to say so. Times are nanoseconds of one clock, which is passed in.
+/// The progress of copying files, and when to show it. Times are nanoseconds of one clock, which is passed
+/// in.
 package struct CopyProgress: Sendable {
     private var progress: TransferProgress
     private var pace: ProgressPace
 
     /// - Parameters:
-    ///   - files: to be copied.
-    ///   - total: bytes in all of them.
+    ///   - files: the number of files to copy.
+    ///   - total: bytes of all files.
     package init(files: Int, total: Int64, now: Int64) {
         progress = TransferProgress(commands: files, total: total)
         pace = ProgressPace(now: now)
     }
 
-    /// Takes note of bytes that were copied, and of files that are complete.
-    /// - Returns: what is to be said now; nil where it is too early.
+    /// Adds copied bytes and complete files.
+    /// - Returns: the progress to show now; nil where it is too early.
     package mutating func add(bytes: Int64 = 0, files: Int = 0, now: Int64) -> TransferProgress? {
         progress.done += bytes
         progress.ended += files

@@ -1,9 +1,12 @@
-/// Numbers as people read them.
+/// Numbers, sizes and rates in the form that people read.
 package enum Figures {
     /// `0 B`, `999 B`, `1.2 kB`, `64 kB`, `3.4 GB`: decimal units, at most three digits.
     package static func bytes(_ count: Int64) -> String {
         scaled(count, units: [" B", " kB", " MB", " GB", " TB", " PB", " EB"])
     }
+
+    /// `1.2 MB/s`.
+    package static func rate(_ bytesPerSecond: Int64) -> String { "\(bytes(bytesPerSecond))/s" }
 
     /// `950`, `1.2k`, `40k`, `3.4M`.
     package static func count(_ count: Int64) -> String { scaled(count, units: ["", "k", "M", "G", "T", "P", "E"]) }
@@ -19,7 +22,7 @@ package enum Figures {
         return text
     }
 
-    /// A decimal number with `digits` places after the point, without Foundation.
+    /// A decimal number with `digits` digits after the point, without Foundation.
     package static func decimal(_ value: Double, digits: Int) -> String {
         guard value.isFinite else { return "-" }
         var factor = 1.0

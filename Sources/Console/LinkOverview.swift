@@ -1,4 +1,5 @@
-/// The links that matter most, and the sum of the others. Keeps no more links than it shows, however many are added.
+/// The links that matter most, and the sum of the others. Keeps no more links than it shows, however many are
+/// added.
 package struct LinkOverview: Sendable, Equatable {
     private struct Entry: Equatable {
         var rank: LinkRank
@@ -13,10 +14,11 @@ package struct LinkOverview: Sendable, Equatable {
     /// Nil: every link is shown.
     private let limit: Int?
     private var uplinks: [Entry] = []
-    /// In order where there is a limit.
+    /// Sorted where there is a limit.
     private var others: [Entry] = []
 
-    /// - Parameter limit: of links shown, uplinks included, which are shown at any limit above 0; nil shows every link.
+    /// - Parameter limit: of links shown, uplinks included, which are shown at any limit above 0; nil shows
+    ///   every link.
     package init(limit: Int? = maxShown) { self.limit = limit }
 
     package init(_ links: some Sequence<LinkReading>, limit: Int? = maxShown) {
@@ -39,13 +41,13 @@ package struct LinkOverview: Sendable, Equatable {
         while others.count > room(limit), let last = others.popLast() { rest.add(last.link) }
     }
 
-    /// In their order.
+    /// The shown links in their order.
     package var shown: [LinkReading] { (uplinks + others).sorted { $0.rank < $1.rank }.map(\.link) }
 
-    /// Links, shown or not.
+    /// The number of links, shown or not.
     package var count: Int { uplinks.count + others.count + rest.count }
 
-    /// At most `limit` of the links shown, and the others with the rest.
+    /// An overview that shows at most `limit` of these links, with the others in the sum.
     package func limited(to limit: Int) -> Self {
         var overview = Self(limit: limit)
         overview.rest = rest
@@ -53,7 +55,7 @@ package struct LinkOverview: Sendable, Equatable {
         return overview
     }
 
-    /// Completes the links shown, in fields that their order does not depend on.
+    /// Changes shown links, in fields that their order does not depend on.
     mutating func completeShown(_ complete: (inout LinkReading) -> Void) {
         for index in uplinks.indices { complete(&uplinks[index].link) }
         for index in others.indices { complete(&others[index].link) }

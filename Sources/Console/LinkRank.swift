@@ -1,7 +1,8 @@
-/// The order of links for a person: first by state, the worst first; then by traffic, the busiest first; then by name.
+/// The order of links for a person: first by state, the worst first; then by traffic, the busiest first; then
+/// by name.
 ///
-/// Traffic counts as commands that wait at the circuit breaker, then bytes per second, then transfers. Rates and
-/// transfers are compared by their powers of two, so that rows do not change places with each measurement.
+/// Traffic counts as commands that wait at the circuit breaker, then bytes per second, then transfers. Rates
+/// and transfers are compared by their powers of two, so that rows do not move with each measurement.
 struct LinkRank: Comparable {
     private let severity: Int
     private let waiting: Int64

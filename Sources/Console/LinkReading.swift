@@ -1,7 +1,8 @@
 package import Commands
 
-/// A link as the coordinator tells it: the body of a `link/<destination>` event, and the value of the setting
-/// `link.up.<destination>` or `link.down.<destination>`. What is missing or of another kind is left out.
+/// A link as the coordinator reports it: the body of a `link/<destination>` event, and the value of the
+/// setting `link.up.<destination>` or `link.down.<destination>`. Members that are missing or of another kind
+/// are nil.
 package struct LinkReading: Sendable, Equatable {
     /// `*` is the host's own uplink, `*name` another.
     package var destination: String
@@ -9,12 +10,12 @@ package struct LinkReading: Sendable, Equatable {
     package var direction = "up"
     /// `good`, `degraded`, `poor`, `offline` or `unknown`.
     package var level: String
-    /// Transfers of middle and low quality that may run at once.
+    /// Transfers of middle and low quality of service that may run at once.
     package var limit: Int64?
     package var inFlight: Int64?
-    /// Of high quality, which the limit does not count.
+    /// Transfers of high quality of service, which the limit does not count.
     package var highInFlight: Int64?
-    /// Bytes per second: what the link carries, what it is known to have carried, and what was measured last.
+    /// Bytes per second: the present goodput, the capacity that was measured before, and the last sample.
     package var goodput: Int64?
     package var reference: Int64?
     package var rate: Int64?
@@ -22,22 +23,22 @@ package struct LinkReading: Sendable, Equatable {
     package var srtt: Double?
     /// A sentence with the measure and the threshold.
     package var reason: String?
-    /// What will lift the level; nil where it holds nobody back.
+    /// The measurement at which the level ends; nil where the level holds no command back.
     package var remedy: String?
     package var since: Timestamp?
     package var nextProbe: Timestamp?
     /// A person holds it offline.
     package var isForced = false
-    /// Bytes per second that a person allows.
+    /// The maximum in bytes per second that a person has set.
     package var maxRate: Int64?
     package var at: Timestamp?
-    /// Goodput of the last seconds, at most 60, the oldest first.
+    /// Goodput of each of the last seconds, at most 60, the oldest first.
     package var history: [Double] = []
-    /// Why a quality of service waits, by its name; those that may go are not there.
+    /// The reason why a quality of service waits, by its name; without those that may start.
     package var gates: [String: String] = [:]
-    /// Which rule of admission would hold back the next command of a quality of service, by its name.
+    /// The rule of admission that would hold back the next command of a quality of service, by its name.
     package var waits: [String: Wait] = [:]
-    /// Of the destination, on its way up; nil where commands flow.
+    /// Of the destination, on its link up; nil while it is closed.
     package var circuitBreaker: CircuitBreakerReading?
 
     package init(destination: String, level: String) {
@@ -45,7 +46,7 @@ package struct LinkReading: Sendable, Equatable {
         self.level = level
     }
 
-    /// A rule of admission, what it measures, and what that must be below.
+    /// A rule of admission with its measured value and the limit that the value must be below.
     package struct Wait: Sendable, Equatable {
         /// `pushback`, `fairShare`, `slots` and others; PROTOCOL.md lists them.
         package var rule: String
@@ -72,7 +73,7 @@ package struct LinkReading: Sendable, Equatable {
         }
     }
 
-    /// Seconds that the history goes back.
+    /// Seconds of the history.
     package static let historyLength = 60
 
     /// - Returns: nil for a body without a level.

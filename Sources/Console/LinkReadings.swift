@@ -1,13 +1,14 @@
 package import Commands
 
-/// The links as events tell them: `link/` the whole, `bandwidth/` what moves meanwhile. Pure.
+/// The links, collected from events: `link/` has every member of a link, `bandwidth/` its traffic in between.
+/// Pure.
 package struct LinkReadings: Sendable {
     private struct Key: Hashable {
         var destination: String
         var direction: String
     }
 
-    /// What each worker said last.
+    /// The last report of one worker.
     private struct Share {
         var goodput: Int64
         var inFlight: Int64
@@ -15,7 +16,7 @@ package struct LinkReadings: Sendable {
 
     private struct Entry {
         var link: LinkReading
-        /// Seconds of the board that the history has; the later ones had the link's rate.
+        /// The number of seconds in the history; in later seconds the traffic had the link's rate.
         var seconds: Int
 
         func history(until second: Int) -> [Double] {
@@ -25,13 +26,13 @@ package struct LinkReadings: Sendable {
 
     private var links: [Key: Entry] = [:]
     private var shares: [Key: [Int64: Share]] = [:]
-    /// Seconds that are over.
+    /// Seconds that have passed.
     private var seconds = 0
 
     package init() {}
 
     /// - Parameters:
-    ///   - kind: `link` or `bandwidth`; others are passed over.
+    ///   - kind: `link` or `bandwidth`; others are ignored.
     ///   - destination: the rest of the topic.
     package mutating func take(kind: some StringProtocol, destination: some StringProtocol, body: JSONValue) {
         let key = Key(destination: String(destination), direction: body["direction"]?.string ?? "up")
@@ -39,7 +40,7 @@ package struct LinkReadings: Sendable {
         case "link":
             guard let link = LinkReading(destination: destination, body: body) else { return }
             let known = links.updateValue(Entry(link: link, seconds: seconds), forKey: key)
-            // Only a snapshot has the history; from then on it is written here.
+            // Only a snapshot contains the history; it is continued here.
             if link.history.isEmpty, let known {
                 let history = known.history(until: seconds)
                 links[key]?.link.history = history
@@ -52,8 +53,8 @@ package struct LinkReadings: Sendable {
         }
     }
 
-    /// A second is over: it goes into the histories. Costs what moved: the history of another link is completed when the
-    /// link is shown or changes.
+    /// Adds a second to the histories. Its cost is proportional to the links with traffic: the history of any
+    /// other link is completed when the link is shown or changes.
     package mutating func second() {
         for (key, workers) in shares {
             guard var entry = links[key] else { continue }
@@ -65,8 +66,8 @@ package struct LinkReadings: Sendable {
         shares = [:]
     }
 
-    /// Calls `body` with each link, in no order and without the end of its history. Of a link that only bandwidth events
-    /// tell of nothing but the traffic is known.
+    /// Calls `body` with each link, in no order and without the end of its history. A link that only
+    /// bandwidth events name has nothing but its traffic.
     package func visit(_ body: (LinkReading) -> Void) {
         for (key, entry) in links {
             var link = entry.link
@@ -81,7 +82,7 @@ package struct LinkReadings: Sendable {
         }
     }
 
-    /// Gives the links that are shown their history up to now.
+    /// Completes the histories of the shown links.
     package func complete(_ overview: inout LinkOverview) {
         overview.completeShown { link in
             guard let entry = links[Key(destination: link.destination, direction: link.direction)] else { return }

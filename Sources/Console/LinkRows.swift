@@ -11,7 +11,8 @@ package enum LinkRows {
         return lines + (rest.isEmpty || lines.isEmpty ? [] : [""]) + rest
     }
 
-    /// For a terminal, below other things: a line for each link, and what a person set and why where it is held back.
+    /// For a terminal, below other output: a line for each link, then its limit and, where it is held back,
+    /// the reason.
     package static func summaries(_ links: LinkOverview, columns: Int) -> [String] {
         let columns = max(columns, 1)
         let lines = links.shown.flatMap { link in
@@ -39,14 +40,15 @@ package enum LinkRows {
         return table.lines + rest(links.rest, columns: .max)
     }
 
-    /// For a screen with other things: `name  level  1.2 MB/s  3+1 of 4`, and below it why, where commands are held back.
+    /// For the live screen: `name  level  1.2 MB/s  3+1 of 4`, and below it the reason where commands are
+    /// held back.
     package static func panel(_ link: LinkReading, columns: Int) -> [String] {
         let why = isFree(link) ? "" : why(link)
         return [row(link, columns: columns)] + (why.isEmpty ? [] : [TerminalText.cut("  \(why)", width: columns)])
     }
 
-    /// The sum below panels: `and 4,980 more links: 12 offline, 4,968 good; 3 in flight, 1.2 MB/s`. One line with as much as
-    /// fits, or more for the levels alone.
+    /// The sum below panels: `and 4,980 more links: 12 offline, 4,968 good; 3 in flight, 1.2 MB/s`. One line
+    /// with the parts that fit, or more lines for the levels alone.
     package static func panelRest(_ links: LinkOverview, columns: Int, maxLines: Int = 2) -> [String] {
         let sum = links.rest
         guard sum.count > 0 else { return [] }
@@ -93,7 +95,8 @@ package enum LinkRows {
         return row
     }
 
-    /// `and 4,980 more links: 12 offline, 4,968 good; 3 in flight, 1.2 MB/s (--all shows them)`; no line for no link.
+    /// `and 4,980 more links: 12 offline, 4,968 good; 3 in flight, 1.2 MB/s (--all shows them)`; no line for
+    /// no link.
     private static func rest(_ sum: LinkSummary, columns: Int) -> [String] {
         guard sum.count > 0 else { return [] }
         let facts = [sum.standings, sum.traffic].filter { !$0.isEmpty }.joined(separator: "; ")
@@ -106,12 +109,12 @@ package enum LinkRows {
         "\(Figures.grouped(Int64(sum.count)))\(more ? " more" : "") \(sum.count == 1 ? "link" : "links")"
     }
 
-    /// Nothing about the link holds a command back.
+    /// The link holds no command back.
     private static func isFree(_ link: LinkReading) -> Bool {
         !link.isForced && link.circuitBreaker == nil && ["good", "unknown"].contains(link.level)
     }
 
-    /// The destination refuses commands while the link is good: what the link reports explains nothing.
+    /// The destination refuses commands while the link is good, so the link's own reason explains nothing.
     private static func isRefusedAlone(_ link: LinkReading) -> Bool {
         !link.isForced && link.circuitBreaker != nil && ["good", "unknown"].contains(link.level)
     }
@@ -120,14 +123,14 @@ package enum LinkRows {
         link.destination + (link.direction == "up" ? "" : " \(link.direction)")
     }
 
-    /// `3 of 4`, with high quality `3+1 of 4`; nil where nobody knows.
+    /// `3 of 4`, with high quality of service `3+1 of 4`; nil where it is unknown.
     private static func running(_ link: LinkReading) -> String? {
         guard let running = link.inFlight else { return nil }
         let high = link.highInFlight.map { $0 > 0 ? "+\($0)" : "" } ?? ""
         return "\(running)\(high)" + (link.limit.map { " of \($0)" } ?? "")
     }
 
-    /// The reason, what lifts it, and since when.
+    /// The reason, its remedy, and since when.
     private static func why(_ link: LinkReading) -> String {
         var parts = parts(of: link)
         if let since = link.since, !parts.isEmpty, !isRefusedAlone(link) { parts.append("since \(since)") }
@@ -158,11 +161,11 @@ package enum LinkRows {
 
     private static func time(_ time: Timestamp) -> Substring { time.description.dropFirst(11).prefix(8) }
 
-    private static func speed(_ rate: Int64?) -> String { rate.map { "\(Figures.bytes($0))/s" } ?? "-" }
+    private static func speed(_ rate: Int64?) -> String { rate.map { Figures.rate($0) } ?? "-" }
 
     private static func count(_ count: Int64?) -> String { count.map { "\($0)" } ?? "-" }
 
-    /// Words in as many lines as they need: the first after `indentation`, the others after two spaces.
+    /// Words in lines of at most `columns` cells: the first after `indentation`, the others after two spaces.
     private static func folded(_ text: String, indentation: String, columns: Int) -> [String] {
         folded(
             text.split(separator: " ").map(String.init), separator: " ", indentation: indentation, columns: columns)

@@ -14,7 +14,7 @@ package enum LinkStatus: Int, Sendable, CaseIterable {
             }
     }
 
-    /// Follows a number of links: `12 offline`, `1 with an open circuit breaker`.
+    /// Words that follow a number of links: `12 offline`, `1 with an open circuit breaker`.
     package var text: String {
         switch self {
         case .circuitBreakerOpen: "with an open circuit breaker"
@@ -22,6 +22,7 @@ package enum LinkStatus: Int, Sendable, CaseIterable {
         }
     }
 
-    /// Place in the order of links. An unknown level counts as good: no evidence speaks against the link.
+    /// The rank in the order of links. An unknown level counts as good: there is no evidence against the
+    /// link.
     var severity: Int { self == .unknown ? Self.good.rawValue : rawValue }
 }

@@ -2,7 +2,7 @@
 package struct LinkSummary: Sendable, Equatable {
     private var counts = [Int](repeating: 0, count: LinkStatus.allCases.count)
     private var waiting: Int64 = 0
-    /// A circuit breaker counts its waiting commands up to a maximum, so the sum may be too low.
+    /// A circuit breaker stops counting its waiting commands at a maximum, so the sum may be too low.
     private var isWaitingAtLeast = false
     private var inFlight: Int64 = 0
     /// Bytes per second.
@@ -10,7 +10,7 @@ package struct LinkSummary: Sendable, Equatable {
 
     package init() {}
 
-    /// Links in the sum.
+    /// The number of links in the sum.
     package var count: Int { counts.reduce(0, +) }
 
     package func count(_ standing: LinkStatus) -> Int { counts[standing.rawValue] }
@@ -42,7 +42,7 @@ package struct LinkSummary: Sendable, Equatable {
             parts.append(waiting == 1 ? "1 command waits" : "\(count) commands wait")
         }
         if inFlight > 0 { parts.append("\(Figures.grouped(inFlight)) in flight") }
-        if rate > 0 { parts.append("\(Figures.bytes(rate))/s") }
+        if rate > 0 { parts.append(Figures.rate(rate)) }
         return parts.joined(separator: ", ")
     }
 

@@ -1,7 +1,7 @@
 /// A bar of block characters, and the line around it.
 package enum ProgressBar {
     /// - Parameters:
-    ///   - fraction: 0…1; anything else is cut to that.
+    ///   - fraction: 0…1; other values are clamped.
     ///   - width: characters.
     package static func bar(_ fraction: Double, width: Int) -> String {
         guard width > 0 else { return "" }
@@ -14,7 +14,7 @@ package enum ProgressBar {
         return text + String(repeating: "░", count: width - full - (rest > 0 ? 1 : 0))
     }
 
-    /// `2/5 done  45%  ████░░░  1.2 GB of 2.7 GB  88 MB/s  17s left`, as much of it as fits.
+    /// `2/5 done  45%  ████░░░  1.2 GB of 2.7 GB  88 MB/s  17s left`, without the parts that do not fit.
     package static func line(_ progress: TransferProgress, columns: Int) -> String {
         var parts: [String] = []
         if progress.commands > 1 {
@@ -27,7 +27,7 @@ package enum ProgressBar {
             tail.append("\(Figures.bytes(progress.done)) of \(Figures.bytes(progress.total))")
         }
         if progress.rate > 0 {
-            tail.append("\(Figures.bytes(progress.rate))/s")
+            tail.append(Figures.rate(progress.rate))
             let left = max(progress.total - progress.done, 0)
             if left > 0 { tail.append("\(Duration.seconds(left / max(progress.rate, 1)).shortText) left") }
         } else if progress.ended < progress.commands {

@@ -1,4 +1,5 @@
-/// When to say how far something is: nothing of what is soon done, then five times a second.
+/// When to show progress: not in the first 400 ms, which short work does not exceed, then five times a
+/// second.
 struct ProgressPace: Sendable {
     private let start: Int64
     private var next: Int64
@@ -17,6 +18,7 @@ struct ProgressPace: Sendable {
         return true
     }
 
-    /// - Parameter amount: since the start.
+    /// The rate since the start.
+    /// - Parameter amount: done since the start.
     func perSecond(_ amount: Int64, now: Int64) -> Int64 { Int64(Double(amount) / (Double(max(now - start, 1)) / 1e9)) }
 }

@@ -1,4 +1,4 @@
-/// Columns that line up, separated by two spaces.
+/// Aligned columns, separated by two spaces.
 package struct Table: Sendable {
     package enum Alignment: Sendable { case left, right }
 

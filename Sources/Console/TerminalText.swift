@@ -1,9 +1,11 @@
 /// Text in the cells of a terminal.
 package enum TerminalText {
-    /// Cells that the text takes. Approximate: wide are the East Asian and emoji blocks; what combines takes none.
+    /// The number of cells of the text. Approximate: East Asian and emoji blocks are wide, combining marks
+    /// take no cell.
     package static func width(_ text: String) -> Int { text.reduce(0) { $0 + width($1) } }
 
-    /// The text as one line that does nothing to a terminal: each control character and line separator becomes a space.
+    /// The text as one line without effects on a terminal: each control character and line separator becomes
+    /// a space.
     package static func plain(_ text: String) -> String {
         if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
         var result = ""
@@ -11,7 +13,7 @@ package enum TerminalText {
         return result
     }
 
-    /// The text without control characters and cut to `width` cells, the last one an ellipsis where something is cut.
+    /// The text without control characters, cut to `width` cells; a cut text ends with an ellipsis.
     package static func cut(_ text: String, width limit: Int) -> String {
         guard limit > 0 else { return "" }
         var cells = 0

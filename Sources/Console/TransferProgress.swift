@@ -1,15 +1,15 @@
-/// How far a set of commands has got.
+/// The progress of a set of commands.
 package struct TransferProgress: Sendable, Equatable {
     package var commands: Int
-    /// Ended well or badly.
+    /// Commands that have ended, with or without success.
     package var ended = 0
     package var failed = 0
     package var done: Int64 = 0
-    /// Bytes in all; 0 where nobody knows.
+    /// Bytes of all commands; 0 where they are unknown.
     package var total: Int64 = 0
     /// Bytes per second.
     package var rate: Int64 = 0
-    /// What is said while nothing moves.
+    /// Shown while no bytes move.
     package var note = ""
 
     package init(commands: Int, total: Int64 = 0) {

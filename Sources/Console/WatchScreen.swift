@@ -11,11 +11,11 @@ package enum WatchScreen {
         lines += notes(state)
         let errors = problems(state, columns)
         let wanted = state.workers.reduce(2) { $0 + 1 + $1.running.count }
-        // Links get a third of what is left (all of them: two thirds), or more where the others do not need it.
+        // Links get a third of the remaining rows, two thirds with `--all`, or more where workers and errors need less.
         var left = rows - lines.count
         let share = left / 3 * (state.favoursLinks ? 2 : 1)
         lines += links(state.links, columns, room: max(share, left - wanted - errors.count, 2))
-        // Errors get a third of what is left, the workers the rest, and what one does not need goes to the other.
+        // Errors get a third of the remaining rows and workers the rest; either may use rows that the other leaves.
         left = rows - lines.count
         let errorRoom = max(min(errors.count, max(left / 3, left - wanted)), 0)
         lines += workers(state, columns, room: left - errorRoom)
@@ -63,7 +63,7 @@ package enum WatchScreen {
             TerminalText.fit(name, width: 12) + TerminalText.fit(value, width: 9, alignRight: true) + "  "
                 + Sparkline.text(history, width: width)
         }
-        // The last second alone jumps; three are still quick.
+        // The mean of three seconds: a single second varies too much.
         func recent(_ history: [Double]) -> Int64 {
             let last = history.suffix(3)
             return last.isEmpty ? 0 : Int64((last.reduce(0, +) / Double(last.count)).rounded())
@@ -85,7 +85,7 @@ package enum WatchScreen {
     private static func links(_ links: LinkOverview, _ columns: Int, room: Int) -> [String] {
         guard links.count > 0 else { return [] }
         var panels = links.limited(to: room).shown.map { ($0.isUplink, LinkRows.panel($0, columns: columns)) }
-        // A link less until the others fit below an empty line, with the sum; the uplinks last.
+        // Removes links until the others fit, with an empty line above and the sum below; uplinks are removed last.
         while true {
             let part = links.limited(to: panels.count)
             let rest = LinkRows.panelRest(part, columns: columns, maxLines: room > 4 ? 2 : 1)
@@ -97,7 +97,7 @@ package enum WatchScreen {
 
     // MARK: Workers
 
-    /// Every worker gets its line, and what is left is shared among them.
+    /// Every worker gets a line; the remaining rows are divided among them.
     private static func workers(_ state: WatchState, _ columns: Int, room: Int) -> [String] {
         guard room > 1 else { return [] }
         guard !state.workers.isEmpty else { return ["", "no worker is running"] }
@@ -126,7 +126,7 @@ package enum WatchScreen {
         let progress = command.progress
         if progress.total > 0 {
             let fraction = Double(progress.offset) / Double(progress.total)
-            let rate = progress.rate > 0 ? "  \(Figures.bytes(progress.rate))/s" : ""
+            let rate = progress.rate > 0 ? "  \(Figures.rate(progress.rate))" : ""
             figures = "\(Int(min(max(fraction, 0), 1) * 100))%  \(Figures.bytes(progress.total))\(rate)  \(age)"
             bar = ProgressBar.bar(fraction, width: columns >= 72 ? 16 : 8) + " "
         }
@@ -135,7 +135,7 @@ package enum WatchScreen {
         return "  " + TerminalText.fit(what, width: max(room, 8)) + "  " + bar + figures
     }
 
-    /// Keeps the first lines and says how many are missing.
+    /// Keeps the first lines, and counts the others in the last.
     private static func shortened(_ lines: [String], to room: Int) -> [String] {
         guard room > 0 else { return [] }
         guard lines.count > room else { return lines }

@@ -1,6 +1,6 @@
 package import Commands
 
-/// What a person sees of a running Sluice at one moment.
+/// The contents of the live screen at one moment.
 package struct WatchState: Sendable, Equatable {
     package struct Problem: Sendable, Equatable {
         package var at: String
@@ -16,9 +16,9 @@ package struct WatchState: Sendable, Equatable {
         }
     }
 
-    /// Seconds that the history goes back.
+    /// Seconds of the history.
     package static let historyLength = 60
-    /// Errors that are kept.
+    /// The maximum number of errors.
     package static let problemsKept = 50
 
     package var path: String
@@ -32,11 +32,11 @@ package struct WatchState: Sendable, Equatable {
     package var byteRates: [Double] = []
     package var workers: [WorkerReading] = []
     package var links = LinkOverview()
-    /// Links get most of the screen.
+    /// Links get two thirds of the screen.
     package var favoursLinks = false
-    /// What a person has paused.
+    /// The pauses that a person has set, a sentence each.
     package var pauses: [String] = []
-    /// What of the store could not be read, a sentence each: the rest is without it.
+    /// The parts of the store that could not be read, a sentence each.
     package var warnings: [String] = []
     /// The newest first.
     package var problems: [Problem] = []

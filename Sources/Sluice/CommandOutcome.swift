@@ -1,11 +1,11 @@
-/// How a command ended.
+/// The end of a command.
 public struct CommandOutcome: Sendable, Equatable {
     public var id: CommandID
     /// `success`, `cancelled`, `tooManyTimes` or `inDoubt`.
     public var status: CommandStatus
-    /// Why, where it is no success.
+    /// The reason of an end other than success, in a sentence.
     public var reason: String?
-    /// What the operation left, as JSON.
+    /// The result of the operation, as JSON; nil where it returned none.
     public var result: [UInt8]?
 
     public var isSuccess: Bool { status == .success }

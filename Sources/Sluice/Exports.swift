@@ -1,4 +1,3 @@
-// Who imports Sluice needs the vocabulary (commands, JSON) and the operation's protocol, and should not have to know
-// in which module they stand.
+// An importer of Sluice needs the vocabulary (commands, JSON) and the protocol of operations, whatever module has them.
 @_exported public import Commands
 @_exported public import Work

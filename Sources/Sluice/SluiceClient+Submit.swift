@@ -2,8 +2,11 @@ public import Commands
 internal import Store
 
 extension SluiceClient {
-    /// Makes a command durable and tells the coordinator. When this returns, the command is on disk.
-    /// - Returns: its id; that of the command that holds the unique key, where an equal one does. See
+    /// Makes a command durable, and sends the coordinator a hint. When this returns, the command is on disk.
+    /// - Parameters:
+    ///   - draft: the command, as ``draft(_:payload:options:)`` makes it.
+    ///   - allowUnknownType: accept a type that no worker has ever been able to run. The default is false.
+    /// - Returns: the id of the command; where an equal command holds its unique key, the id of that one. See
     ///   ``submitOrFind(_:allowUnknownType:)``.
     /// - Throws: ``SluiceError``; `conflict` where a command with another payload or destination holds the
     ///   unique key.
@@ -12,7 +15,11 @@ extension SluiceClient {
         try await submitOrFind(draft, allowUnknownType: allowUnknownType).id
     }
 
-    /// Checks a payload, makes its command durable and tells the coordinator.
+    /// Checks a payload, makes its command durable, and sends the coordinator a hint.
+    /// - Parameters:
+    ///   - type: of the command: `upload`, `noop`, or a type of your own.
+    ///   - payload: JSON for the operation, at most 1 MiB.
+    ///   - options: quality of service, deadline, unique key and others.
     /// - Returns: as ``submit(_:allowUnknownType:)``.
     /// - Throws: ``SluiceError``; `invalid` where the payload does not fit its operation, `conflict` as
     ///   ``submit(_:allowUnknownType:)``.
@@ -23,56 +30,56 @@ extension SluiceClient {
         try await submitOrFind(type, payload: payload, options: options).id
     }
 
-    /// As ``submit(_:allowUnknownType:)``, and tells whether the command is a new one or an existing one that
-    /// holds the draft's unique key.
+    /// As ``submit(_:allowUnknownType:)``, with whether the command is new, or existed already under the
+    /// draft's unique key.
     public func submitOrFind(_ draft: CommandDraft, allowUnknownType: Bool = false) async throws -> Submission {
-        let results = await lane.submit([draft], allowUnknownTypes: allowUnknownType)
+        let results = await batcher.submit([draft], allowUnknownTypes: allowUnknownType)
         return try results[0].mapError(SluiceError.init).get()
     }
 
-    /// As ``submit(_:payload:options:)``, and tells whether the command is a new one or an existing one that
-    /// holds the unique key.
+    /// As ``submit(_:payload:options:)``, with whether the command is new, or existed already under the
+    /// unique key.
     public func submitOrFind(
         _ type: String, payload: JSONValue, options: SubmitOptions = SubmitOptions()
     ) async throws -> Submission {
-        // A check may look at a file, which blocks.
+        // A check may read the attributes of a file, which blocks.
         let draft = try await aside { [self] () throws(SluiceError) in
             try self.draft(type, payload: payload, options: options)
         }
         return try await submitOrFind(draft, allowUnknownType: options.allowUnknownType)
     }
 
-    /// Makes many commands durable, some thousands in a transaction.
-    /// - Returns: one result for each draft, in order: one that is refused does not keep the others from
-    ///   being accepted, and where some thousands fail together, the others are still tried.
+    /// Makes many commands durable, up to 4,096 in a transaction.
+    /// - Returns: one result for each draft, in order. A refused draft does not keep the others from being
+    ///   accepted, and a transaction that fails does not keep the next ones from being tried.
     public func submit(
         bulk drafts: [CommandDraft], allowUnknownTypes: Bool = false
     ) async -> [Result<CommandID, SluiceError>] {
         await submitOrFind(bulk: drafts, allowUnknownTypes: allowUnknownTypes).map { $0.map(\.id) }
     }
 
-    /// As ``submit(bulk:allowUnknownTypes:)``, and tells of each draft whether its command is a new one or an
-    /// existing one that holds the unique key. Equal drafts of one call are one command, which exists for the
-    /// second draft.
+    /// As ``submit(bulk:allowUnknownTypes:)``, with whether each command is new, or existed already under its
+    /// unique key. Equal drafts of one call make one command, which exists already for the second draft.
     public func submitOrFind(
         bulk drafts: [CommandDraft], allowUnknownTypes: Bool = false
     ) async -> [Result<Submission, SluiceError>] {
         var results: [Result<Submission, SluiceError>] = []
         results.reserveCapacity(drafts.count)
-        // One part after the other: between them it is the turn of whoever else waits.
+        // One part after the other, so that submissions of other tasks are committed in between.
         for start in stride(from: 0, to: drafts.count, by: SubmitBatcher.batch) {
             let end = min(start + SubmitBatcher.batch, drafts.count)
             let part = drafts.count <= SubmitBatcher.batch ? drafts : Array(drafts[start..<end])
-            let outcomes = await lane.submit(part, allowUnknownTypes: allowUnknownTypes)
+            let outcomes = await batcher.submit(part, allowUnknownTypes: allowUnknownTypes)
             for outcome in outcomes { results.append(outcome.mapError(SluiceError.init)) }
         }
         return results
     }
 
     /// Checks a payload against its operation and makes a draft, without submitting it. Blocks where the
-    /// operation looks at a file, as `upload` does; a relative path is meant from the working directory.
-    /// - Throws: ``SluiceError``: `invalid` for a key or value that its operation or the options do not allow,
-    ///   `source`, `usage` or `tryAgain` for a file or URL that cannot be used.
+    /// operation reads the attributes of a file, as `upload` does; a relative path starts at the working
+    /// directory.
+    /// - Throws: ``SluiceError``: `invalid` for a key or value that its operation or the options do not
+    ///   allow, `source`, `usage` or `tryAgain` for a file or URL that cannot be used.
     public func draft(
         _ type: String, payload: JSONValue, options: SubmitOptions = SubmitOptions()
     ) throws(SluiceError) -> CommandDraft {

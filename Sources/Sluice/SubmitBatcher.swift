@@ -4,10 +4,10 @@ internal import Synchronization
 internal import Wire
 internal import ZeroMQ
 
-/// Where submissions wait for their commit.
+/// Commits the submissions of concurrent tasks together.
 ///
-/// One thread commits whatever waits as soon as the previous commit has returned, so that throughput rises with the
-/// number of tasks that submit. The same thread sends the hint: it leaves without another hop.
+/// One thread commits all waiting submissions as soon as the previous commit has returned, so that throughput
+/// rises with the number of tasks that submit. The same thread sends the hint, without another hop.
 actor SubmitBatcher {
     private struct Waiting {
         let drafts: [CommandDraft]
@@ -23,8 +23,8 @@ actor SubmitBatcher {
     private var isClosed = false
     private let waiting = Mutex<[Waiting]>([])
 
-    /// Drafts after which a commit takes no other's along, and the most to submit at once: a commit of so many takes
-    /// some 20 ms, for which everybody else waits.
+    /// The maximum number of drafts of a submission, and the number after which a commit takes no further
+    /// submission. Such a commit takes about 20 ms, in which other tasks wait.
     static let batch = 4096
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -64,7 +64,7 @@ actor SubmitBatcher {
         loop.perform { self.assumeIsolated { $0.hint(kind, ids) } }
     }
 
-    /// Sends what is left and ends the thread. What comes later is committed, and no hint tells of it.
+    /// Sends waiting hints and ends the thread. Later submissions are committed without a hint.
     nonisolated func close() async {
         loop.perform { self.assumeIsolated { $0.end() } }
         loop.stop()
@@ -125,9 +125,9 @@ actor SubmitBatcher {
     }
 
     private func connect() {
-        // Nobody would close it, and the context ends with its last socket.
+        // A socket made after the end would never close, and the context ends with its last socket.
         guard !isClosed else { return }
-        // Without a socket the coordinator's sweep finds what was submitted.
+        // Without a socket, the coordinator's sweep finds the commands.
         if hints == nil { hints = try? HintSender(endpoint, context: context, loop: loop) }
     }
 }

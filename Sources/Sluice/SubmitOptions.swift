@@ -1,26 +1,29 @@
-/// What a producer may say of a command besides its type and payload. The defaults are the contract's.
+/// The fields of a command that a producer may set, in addition to its type and payload.
 public struct SubmitOptions: Sendable, Equatable {
+    /// The default is `default`.
     public var qos: QualityOfService = .default
-    /// May it be executed again after an ambiguous end? Nil: as its operation says, and no where that is not known.
+    /// Whether it may be executed again after an ambiguous end. Nil: as its operation says, and false for a
+    /// type without a known operation.
     public var idempotent: Bool?
-    /// Failures charged before it is given up, 0…``maxRetryLimit``.
+    /// Charged failures after which it is given up, 0…``maxRetryLimit``. The default is 10.
     public var retryLimit = Command.defaultRetryLimit
-    /// Not earlier than; zero: at once.
+    /// The earliest start; zero, the default, is at once.
     public var notBefore: Timestamp = .zero
-    /// Cancelled after, also while running.
+    /// The command is cancelled at this time, also while it runs. Nil, the default: never.
     public var deadline: Timestamp?
-    /// While a command holds this key, a second submit with the same key and payload returns that command's id.
+    /// While a command holds this key, a second submit with the same key and payload returns that command's
+    /// id.
     public var uniqueKey: String?
-    /// How long the command will hold ``uniqueKey``; without a key it means nothing.
+    /// How long the command holds ``uniqueKey``; without a key it has no effect. The default is `kept`.
     public var uniqueFor = UniquePeriod.kept
-    /// Whom the command talks to. Nil: what its operation reads in the payload.
+    /// The destination of the command. Nil: the one that its operation reads in the payload.
     public var destination: Destination?
     /// Accept a type that no worker has ever been able to run.
     public var allowUnknownType = false
 
     public init() {}
 
-    /// The most failures that a command may be allowed.
+    /// The maximum of ``retryLimit``.
     public static let maxRetryLimit = Command.maxRetryLimit
 }
 
@@ -28,17 +31,17 @@ extension CommandDraft {
     /// Checks a payload against its operation and makes the draft of a command.
     ///
     /// - Parameters:
-    ///   - text: the payload as its producer wrote it, which is kept byte for byte where the operation does
-    ///     not replace the payload: `payload` rounds numbers beyond 64 bits. Nil: the compact text of
+    ///   - text: the payload as its producer wrote it, which is stored byte for byte unless the operation
+    ///     replaces the payload, because `payload` rounds numbers beyond 64 bits. Nil: the compact text of
     ///     `payload`.
-    ///   - registry: operations that know how to read payloads. A type that is not among them is taken as it is: its
-    ///     destination is that of the options, and it is not idempotent unless they say so.
+    ///   - registry: the operations that check payloads. For a type without an operation, the options set the
+    ///     destination, and the command is not idempotent unless they say so.
     /// - Throws: ``PayloadError`` that names the key or the file.
     package init(
         type: String, payload: JSONValue, text: [UInt8]? = nil, options: SubmitOptions, registry: OperationRegistry
     ) throws(PayloadError) {
         guard CommandDraft.isType(type) else {
-            throw PayloadError(.data, "“\(type)” is no command type: use 1 to 64 of a-z, 0-9, “.” and “-”")
+            throw PayloadError(.data, "“\(type)” is not a command type: use 1 to 64 of a-z, 0-9, “.” and “-”")
         }
         guard (0...SubmitOptions.maxRetryLimit).contains(options.retryLimit) else {
             throw PayloadError(

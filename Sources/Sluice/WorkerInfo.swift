@@ -4,14 +4,14 @@ internal import Host
 package import Store
 package import Wire
 
-/// What a worker leaves in the settings about itself, so that `explain` and `status` can tell of it, also without a
-/// coordinator: `worker.<seat>` =
+/// The setting that a worker stores about itself, for `explain` and `status`, which need no coordinator:
+/// `worker.<seat>` =
 /// `{"pid": 1, "concurrency": 16, "types": ["noop"], "draining": false}`.
 package struct WorkerInfo: Sendable, Equatable {
     package var pid: Int32
     package var concurrency: Int
     package var types: [String]
-    /// It takes nothing new and ends when it has finished what it runs.
+    /// It takes no new command, and ends when its commands have ended.
     package var isDraining: Bool
 
     package init(pid: Int32, concurrency: Int, types: [String], isDraining: Bool = false) {
@@ -21,7 +21,7 @@ package struct WorkerInfo: Sendable, Equatable {
         self.isDraining = isDraining
     }
 
-    /// Nil for what is no card.
+    /// Nil for a value of another form.
     package init?(setting: String) {
         guard let value = try? JSONValue(parsing: Array(setting.utf8)),
             let pid = value["pid"]?.integer.flatMap({ Int32(exactly: $0) }),
@@ -40,12 +40,12 @@ package struct WorkerInfo: Sendable, Equatable {
         ]).text
     }
 
-    /// Leaves the card of this process, on a thread of its own: a worker is ready before that. Where it cannot be left,
-    /// `explain` and `status` know less.
-    package static func leave(
+    /// Stores the setting of this process, on a thread of its own because a worker is ready before that.
+    /// Without the setting, `explain` and `status` show less.
+    package static func store(
         seat: Int, phase: WorkerState.Phase, concurrency: Int, types: [String], in store: any CommandStore
     ) {
-        let card = WorkerInfo(pid: getpid(), concurrency: concurrency, types: types, isDraining: phase == .draining)
-        startThread(named: "sluice-card") { try? store.set(SettingKey.worker(seat: seat), to: card.setting) }
+        let info = WorkerInfo(pid: getpid(), concurrency: concurrency, types: types, isDraining: phase == .draining)
+        startThread(named: "sluice-info") { try? store.set(SettingKey.worker(seat: seat), to: info.setting) }
     }
 }

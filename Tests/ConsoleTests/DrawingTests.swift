@@ -3,7 +3,7 @@ import Console
 import Testing
 
 @Suite struct DrawingTests {
-    @Test func `fills a bar by eighths`() {
+    @Test func `a bar is filled by eighths`() {
         #expect(ProgressBar.bar(0, width: 4) == "░░░░")
         #expect(ProgressBar.bar(0.5, width: 4) == "██░░")
         #expect(ProgressBar.bar(0.15, width: 4) == "▌░░░")
@@ -12,14 +12,14 @@ import Testing
         #expect(ProgressBar.bar(1, width: 0).isEmpty)
     }
 
-    @Test func `draws values as bars, the newest last`() {
+    @Test func `a sparkline shows the newest value last`() {
         #expect(Sparkline.text([0, 4, 8], width: 4) == " ▁▄█")
         #expect(Sparkline.text([1, 2, 3, 4], width: 2) == "▆█")
         #expect(Sparkline.text([], width: 3) == "   ")
         #expect(Sparkline.text([0, 0], width: 2) == "▁▁")
     }
 
-    @Test func `a progress line fits whatever the width`() {
+    @Test func `a progress line fits every width`() {
         var progress = TransferProgress(commands: 5, total: 2_700_000_000)
         progress.ended = 2
         progress.failed = 1
@@ -34,7 +34,7 @@ import Testing
         #expect(line.contains("17s left"))
     }
 
-    @Test func `says nothing of a short copy, and then five times a second how far it is`() {
+    @Test func `a copy shows its progress after 400 ms, and then five times a second`() {
         let millisecond: Int64 = 1_000_000
         var copy = CopyProgress(files: 2, total: 1000, now: 7)
         let early = copy.add(bytes: 100, now: 7 + 399 * millisecond)
@@ -52,7 +52,7 @@ import Testing
         #expect(half?.fraction == 0.5 && half?.rate == 0)
     }
 
-    @Test func `a bulk says how many it has submitted, and how fast`() {
+    @Test func `a bulk shows its number of commands and its rate`() {
         var bulk = BulkProgress(now: 0)
         let early = bulk.add(4096, now: 300_000_000)
         #expect(early == nil)
@@ -60,7 +60,7 @@ import Testing
         #expect(said == "8,192 submitted  16,384/s")
     }
 
-    @Test func `cuts text by cells and drops control characters`() {
+    @Test func `text is cut by cells and loses control characters`() {
         #expect(TerminalText.cut("hello", width: 5) == "hello")
         #expect(TerminalText.cut("hello", width: 4) == "hel…")
         #expect(TerminalText.cut("日本語", width: 4) == "日…")

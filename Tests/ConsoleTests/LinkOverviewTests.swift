@@ -3,7 +3,7 @@ import Console
 import Testing
 
 @Suite struct LinkOverviewTests {
-    /// A link in a few words: its name, then its level, then figures such as `rate=5`.
+    /// A link from its name, its level, and figures like `rate=5`.
     private func link(_ text: String) throws -> LinkReading {
         let words = text.split(separator: " ")
         var body = #"{"level":"\#(words[1])""#
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `the uplinks are always among the links shown`() throws {
+    @Test func `the uplinks are always among the shown links`() throws {
         let uplinks = [try link("* good"), try link("*wifi good direction=down")]
         for links in [try thirty + uplinks, uplinks + (try thirty)] {
             let overview = LinkOverview(links)
@@ -151,12 +151,12 @@ import Testing
             ])
     }
 
-    @Test func `a summary tells the rate that a person allows`() throws {
+    @Test func `a summary shows the maximum rate that a person has set`() throws {
         let slow = try link("https://media.example.com:443 good maxRate=2500000")
         #expect(LinkRows.summaries(LinkOverview([slow]), columns: 80).last == "  at most 2.5 MB/s")
     }
 
-    @Test func `a good link with an open circuit breaker says why its destination refuses, and nothing else`() throws {
+    @Test func `a good link with an open circuit breaker shows only the reason of its destination`() throws {
         var refused = try link("http://a:80 good waiting=20")
         refused.reason = "traffic flows as it is known to"
         refused.since = Timestamp(rfc3339: "2026-03-01T12:34:56Z")

@@ -17,7 +17,7 @@ import Testing
 
     private var degraded: LinkReading { get throws { try #require(try link(whole)) } }
 
-    @Test func `reads what the coordinator tells`() throws {
+    @Test func `a link is read from the body of its event`() throws {
         let link = try degraded
         #expect(link.level == "degraded" && link.limit == 4 && link.inFlight == 3 && link.highInFlight == 1)
         #expect(link.goodput == 1_200_000 && link.rate == 1_100_001 && link.srtt == 52.4)
@@ -27,7 +27,7 @@ import Testing
         #expect(link.gates == ["utility": "the link is degraded"])
     }
 
-    @Test func `reads times in milliseconds too, and what it prints`() throws {
+    @Test func `a link is read back from its JSON, and from times in milliseconds`() throws {
         let link = try degraded
         #expect(LinkReading(destination: link.destination, body: link.json) == link)
         let setting = try self.link(#"{"level":"poor","since":1772368496000}"#)
@@ -42,7 +42,7 @@ import Testing
         #expect(try link(text) == nil)
     }
 
-    @Test func `what is of another kind is left out`() throws {
+    @Test func `members of another kind are nil`() throws {
         let text = """
             {"level":"good","limit":"4","goodput":1e300,"srtt":"x","since":"yesterday","gates":[1],"history":[null,"a",-5,1e999],
             "forced":1,"reason":null,"direction":7}
@@ -54,7 +54,7 @@ import Testing
         #expect(link.json["history"]?.elements?.count == 4)
     }
 
-    @Test func `prints every key, whatever is known`() throws {
+    @Test func `the JSON of a link has every key`() throws {
         let names = LinkReading(destination: "*", level: "unknown").json.members?.map(\.name)
         #expect(names == (try degraded.json.members?.map(\.name)))
         #expect(names?.count == 21)
@@ -66,8 +66,7 @@ import Testing
         "nextProbe":"2026-03-01T12:35:56.000Z","waiting":20}}
         """
 
-    @Test func `an open circuit breaker is shown once for its destination, with what waits and the next probe`() throws
-    {
+    @Test func `an open circuit breaker is shown once, with its waiting commands and next probe`() throws {
         let link = try #require(try link(refusing, of: "http://a:80"))
         #expect(link.circuitBreaker?.waiting == 20 && link.circuitBreaker?.cause == "destination")
         #expect(LinkReading(destination: link.destination, body: link.json) == link)
@@ -117,7 +116,7 @@ import Testing
             ])
     }
 
-    @Test func `a pipe gets a line for each`() throws {
+    @Test func `a pipe gets one line for each link`() throws {
         var held = LinkReading(destination: "http://b:80", level: "offline")
         held.isForced = true
         let lines = LinkRows.table(LinkOverview([try degraded, held]))
@@ -131,7 +130,7 @@ import Testing
                 .count == 2)
     }
 
-    @Test func `a board takes links whole and bandwidth in between`() throws {
+    @Test func `readings take whole links, and bandwidth in between`() throws {
         var board = LinkReadings()
         func body(_ text: String) throws -> JSONValue { try JSONValue(parsing: text.utf8) }
         board.take(kind: "link", destination: "http://a:80", body: try body(whole))
@@ -155,7 +154,7 @@ import Testing
         #expect(shown(board).allSatisfy { $0.history.count <= LinkReading.historyLength })
     }
 
-    @Test func `the history of a link has what its workers moved in each second, and its rate in the others`() throws {
+    @Test func `a history has the goodput of its workers, and the link's rate in seconds without reports`() throws {
         var board = LinkReadings()
         func body(_ text: String) throws -> JSONValue { try JSONValue(parsing: text.utf8) }
         board.take(kind: "link", destination: "http://a:80", body: try body(#"{"level":"good","rate":3}"#))

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: ["", "s", "-5s", "5x", "5 s", "1h5", "5s5", "1e400", "٣s", "nan", "inf", "99999999999999d"])
-    func `refuses what is no duration`(_ text: String) {
+    func `a text that is not a duration is refused`(_ text: String) {
         #expect(Duration(text: text) == nil)
     }
 
@@ -39,11 +39,11 @@ import Testing
         "2026-03-01T12:34:56+2:00", "2026-03-01T12:34:56.Z", "2026-03-01T12:34:56Zjunk", "2026-03-0xT12:34:56Z",
         "２026-03-01T12:34:56Z",
     ])
-    func `refuses what is no time`(_ text: String) {
+    func `a text that is not a time is refused`(_ text: String) {
         #expect(Timestamp(rfc3339: text) == nil)
     }
 
-    @Test func `reads every time that it prints`() {
+    @Test func `a printed time is read back`() {
         for milliseconds in stride(
             from: Int64(-62_167_219_200_000), through: 253_402_300_799_999, by: 7_654_321_987_654)
         {
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `reads a time from now`() {
+    @Test func `a time from now is read`() {
         let now = Timestamp(milliseconds: 1_000_000)
         #expect(Timestamp(text: "+10m", now: now)?.milliseconds == 1_600_000)
         #expect(Timestamp(text: "90s", now: now)?.milliseconds == 1_090_000)
@@ -67,14 +67,14 @@ import Testing
         #expect(Figures.bytes(count) == text)
     }
 
-    @Test func `groups digits`() {
+    @Test func `digits are grouped by three`() {
         #expect(Figures.grouped(0) == "0")
         #expect(Figures.grouped(1_234_567) == "1,234,567")
         #expect(Figures.grouped(-1000) == "-1,000")
         #expect(Figures.grouped(.min) == "-9,223,372,036,854,775,808")
     }
 
-    @Test func `says decimals`() {
+    @Test func `a decimal has the asked number of digits`() {
         #expect(Figures.decimal(1.005, digits: 1) == "1.0")
         #expect(Figures.decimal(-0.04, digits: 1) == "0.0")
         #expect(Figures.decimal(12.3456, digits: 3) == "12.346")
@@ -89,7 +89,7 @@ import Testing
         #expect(TerminalText.plain(text) == expected)
     }
 
-    @Test func `lines up columns`() {
+    @Test func `the columns of a table are aligned`() {
         var table = Table([("A", .left), ("COUNT", .right)])
         table.add(["long name", "1"])
         table.add(["b", "1,000"])

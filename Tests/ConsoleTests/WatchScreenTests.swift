@@ -33,7 +33,7 @@ import Testing
         return state
     }
 
-    @Test func `fits every size of terminal`() {
+    @Test func `the screen fits every size of terminal`() {
         let state = busy
         for columns in stride(from: 1, through: 200, by: 11) {
             for rows in stride(from: 1, through: 70, by: 7) {
@@ -46,7 +46,7 @@ import Testing
         #expect(WatchScreen.render(state, columns: 0, rows: 24).isEmpty)
     }
 
-    @Test func `shows everything that matters in 80 by 24`() {
+    @Test func `a screen of 80 by 24 shows every part`() {
         let text = WatchScreen.render(busy, columns: 80, rows: 24).joined(separator: "\n")
         #expect(text.contains("coordinator pid 4711"))
         #expect(text.contains("12:34:56Z"))
@@ -64,19 +64,19 @@ import Testing
         #expect(text.contains("and 5 more") || text.contains("and 4 more"))
     }
 
-    @Test func `shows every status by name`() {
+    @Test func `the screen shows every status by name`() {
         let text = WatchScreen.render(busy, columns: 80, rows: 24).joined(separator: "\n")
         for status in CommandStatus.allCases { #expect(text.contains(status.name)) }
     }
 
-    @Test func `says what is missing before anything runs`() {
+    @Test func `a screen without processes says what is missing`() {
         let state = WatchState(path: "./sluice-data", now: .now)
         let text = WatchScreen.render(state, columns: 80, rows: 24).joined(separator: "\n")
         #expect(text.contains("waiting for the coordinator"))
         #expect(text.contains("no worker is running"))
     }
 
-    @Test func `says what of the store could not be read`() {
+    @Test func `a screen shows the shards that could not be read`() {
         var state = busy
         state.warnings = ["Shard 3 (/var/lib/sluice/shard-03.sqlite) is damaged: file is not a database."]
         let lines = WatchScreen.render(state, columns: 80, rows: 24)
@@ -106,7 +106,7 @@ import Testing
         #expect(lines.last == "no worker is running")
     }
 
-    @Test func `the sum of the links fits every terminal and counts all that are not shown`() {
+    @Test func `the sum of the links fits every terminal and counts every link that is not shown`() {
         let state = many
         for columns in stride(from: 1, through: 100, by: 9) {
             for rows in stride(from: 1, through: 60, by: 2) {
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `links get two thirds of a busy screen where all are asked for`() {
+    @Test func `links get two thirds of a busy screen with --all`() {
         var state = busy
         state.links = LinkOverview(many.links.shown, limit: 50)
         func shown() -> Int {
@@ -135,7 +135,7 @@ import Testing
         for seat in 0..<4 { #expect(text.contains("worker \(seat)  pid")) }
     }
 
-    @Test func `keeps a minute of history and the newest errors first`() {
+    @Test func `the state keeps a minute of history, and the newest errors first`() {
         let state = busy
         #expect(state.commandRates.count == WatchState.historyLength)
         #expect(state.commandRates.last == 8900)

@@ -6,7 +6,7 @@ import Testing
 import Wire
 
 @Suite struct CancellationTests {
-    @Test func `cancel ends what waits, and tells the coordinator`() async throws {
+    @Test func `a cancel ends a waiting command and sends a hint`() async throws {
         try await Rig.with { rig in
             let stage = try await Stage(rig.directory)
             let id = try await rig.client.submit("noop", payload: ["echo": 1])
@@ -17,7 +17,7 @@ import Wire
         }
     }
 
-    @Test func `cancel of what somebody holds is a wish, and tells the coordinator`() async throws {
+    @Test func `a cancel of a running command records a request and sends a hint`() async throws {
         try await Rig.with { rig in
             let stage = try await Stage(rig.directory)
             let id = try await rig.client.submit("noop", payload: ["echo": 1])
@@ -29,7 +29,7 @@ import Wire
         }
     }
 
-    @Test func `cancel of what has ended is refused, and of nothing too`() async throws {
+    @Test func `a cancel of an ended or unknown command is refused`() async throws {
         try await Rig.with { rig in
             let id = try await rig.client.submit("noop", payload: ["echo": 1])
             try rig.execute(id)
@@ -53,7 +53,7 @@ import Wire
         }
     }
 
-    @Test func `resolve settles what is in doubt, and nothing else`() async throws {
+    @Test func `resolve settles only a command in doubt`() async throws {
         try await Rig.with { rig in
             var options = SubmitOptions()
             options.idempotent = false
@@ -67,7 +67,7 @@ import Wire
         }
     }
 
-    @Test func `resolve as delivered deletes the spooled copy, and only that`() async throws {
+    @Test func `resolve as delivered deletes only the spooled copy`() async throws {
         try await Rig.with { rig in
             let copy = "\(rig.directory.spool)/\(CommandID())"
             let own = try rig.place.file("own", [1, 2, 3])

@@ -6,7 +6,7 @@ import Testing
 import Wire
 
 @Suite struct ObserveTests {
-    @Test func `wait returns what the command left, without any coordinator`() async throws {
+    @Test func `wait returns the result of a command without a coordinator`() async throws {
         try await Rig.with { rig in
             let id = try await rig.client.submit("noop", payload: ["echo": 1])
             async let outcome = rig.client.wait(for: id)
@@ -14,13 +14,13 @@ import Wire
             let ended = try await outcome
             #expect(ended.isSuccess)
             #expect(ended.result == Array("{\"echo\":1}".utf8))
-            // And at once, where it has ended before.
+            // At once for a command that has ended.
             #expect(try await rig.client.wait(for: id) == ended)
             #expect(try await rig.client.result(id) == ended.result)
         }
     }
 
-    @Test func `wait tells a failure and its reason`() async throws {
+    @Test func `wait returns a failure with its reason`() async throws {
         try await Rig.with { rig in
             let id = try await rig.client.submit("noop", payload: ["echo": 1])
             try rig.execute(id, ending: .failure(CommandFailure(.final, reason: "it cannot be")))
@@ -43,7 +43,7 @@ import Wire
         }
     }
 
-    @Test func `wait for a command that is not there says so`() async throws {
+    @Test func `wait for an unknown command throws noSuchCommand`() async throws {
         try await Rig.with { rig in
             let id = CommandID()
             let error = await #expect(throws: SluiceError.self) { try await rig.client.wait(for: id) }
@@ -64,14 +64,14 @@ import Wire
             await client.close()
             await #expect(throws: CancellationError.self) { try await waiting.value }
             await reading.value
-            // Nor does anything begin afterwards.
+            // Later waits and streams end at once.
             await #expect(throws: CancellationError.self) { try await client.wait(for: id) }
             for await _ in try client.events() { Issue.record("a closed client has an event") }
             await stage.leave()
         }
     }
 
-    @Test func `events come through, and go on after a restart of who tells them`() async throws {
+    @Test func `a stream of events continues after a restart of the coordinator`() async throws {
         try await Rig.with { rig in
             let first = try await Stage(rig.directory)
             var events = try rig.client.events(prefix: "worker/").makeAsyncIterator()
@@ -95,7 +95,7 @@ import Wire
         }
     }
 
-    @Test func `an event of the end wakes who waits`() async throws {
+    @Test func `the event of an end ends the wait`() async throws {
         try await Rig.with { rig in
             let stage = try await Stage(rig.directory)
             let client = rig.client
@@ -113,7 +113,7 @@ import Wire
         }
     }
 
-    @Test func `reads a status event`() throws {
+    @Test func `a status event is read from its frame`() throws {
         let id = CommandID()
         let event = SluiceEvent(topic: "status/\(id)", body: ["status": "inDoubt"])
         #expect(event.id == id)

@@ -6,7 +6,7 @@ import TestSupport
 import Wire
 import ZeroMQ
 
-/// A client on a store of its own, and a hand in the store where a test plays the worker.
+/// A client on a store of its own. A test takes the part of the worker by writing to the store.
 struct Rig {
     let place: TemporaryDirectory
     let directory: DataDirectory
@@ -36,7 +36,7 @@ struct Rig {
         place.remove()
     }
 
-    /// Does what a worker does with a command.
+    /// Claims and ends a command as a worker does.
     func execute(_ id: CommandID, ending: ExecutionResult = .success(result: Array("{\"echo\":1}".utf8))) throws {
         let session = Session(seat: 0, epoch: 7, pid: getpid(), startTime: 1, bootID: "test")
         if try store.sessions().isEmpty { try store.open(session) }
@@ -46,7 +46,7 @@ struct Rig {
         _ = try store.apply([.end(id, claim: command.claim, ending)], shard: shard, seat: 0, epoch: 7, now: .now)
     }
 
-    /// Takes a command and keeps it.
+    /// Claims a command and does not end it.
     func hold(_ id: CommandID) throws {
         try store.open(Session(seat: 0, epoch: 7, pid: getpid(), startTime: 1, bootID: "test"))
         _ = try store.apply(
@@ -54,7 +54,7 @@ struct Rig {
     }
 }
 
-/// Takes `{"echo": ANYTHING}`.
+/// An operation with the payload `{"echo": ANYTHING}`.
 struct Echo: CommandOperation {
     let type = "noop"
 
@@ -70,7 +70,7 @@ struct Echo: CommandOperation {
     func execute(_ execution: CommandExecution) async throws -> [UInt8]? { nil }
 }
 
-/// Stands where the coordinator would: takes hints and tells events.
+/// Binds the sockets of a coordinator: receives hints and sends events.
 ///
 /// `@unchecked Sendable`: the sockets are touched on the loop's thread only.
 final class Stage: @unchecked Sendable {

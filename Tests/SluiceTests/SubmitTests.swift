@@ -8,7 +8,7 @@ import ZeroMQ
 @testable import Sluice
 
 @Suite struct SubmitTests {
-    @Test func `what is submitted is in the store when the id is there`() async throws {
+    @Test func `a submitted command is in the store when its id is returned`() async throws {
         try await Rig.with { rig in
             var options = SubmitOptions()
             options.qos = .userInitiated
@@ -42,11 +42,11 @@ import ZeroMQ
         }
     }
 
-    @Test func `bulk tells for each draft what became of it, in order`() async throws {
+    @Test func `a bulk returns a result for each draft, in order`() async throws {
         try await Rig.with { rig in
             let good = try rig.client.draft("noop", payload: ["echo": 1])
             var unknown = good
-            unknown.type = "nobody.knows"
+            unknown.type = "unknown.type"
             let results = await rig.client.submit(bulk: [good, unknown, good])
             #expect(results.count == 3)
             #expect(try rig.store.command(results[0].get()) != nil)
@@ -56,7 +56,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a unique key gives the first id back, and is refused to another payload`() async throws {
+    @Test func `a unique key returns the first id, and is refused for another payload`() async throws {
         try await Rig.with { rig in
             var options = SubmitOptions()
             options.uniqueKey = "once"
@@ -71,7 +71,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a submit tells whether its command is a new one or an existing one`() async throws {
+    @Test func `a submit says whether its command is new or existed`() async throws {
         try await Rig.with { rig in
             var options = SubmitOptions()
             options.uniqueKey = "once"
@@ -123,7 +123,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a type of nobody's is refused unless it is allowed`() async throws {
+    @Test func `a type that no worker has run is refused unless it is allowed`() async throws {
         try await Rig.with { rig in
             var options = SubmitOptions()
             await #expect(throws: SluiceError.self) {
@@ -138,7 +138,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `uploads are known without saying so: payload checked, destination and size read`() async throws {
+    @Test func `the payload of an upload is checked, and its destination and size are read`() async throws {
         let place = try TemporaryDirectory("sluice")
         defer { place.remove() }
         let file = try place.file("photo.jpg", [UInt8](repeating: 7, count: 1000))
@@ -159,7 +159,7 @@ import ZeroMQ
         await client.close()
     }
 
-    @Test func `the coordinator is told of every submit, and of many in bulk`() async throws {
+    @Test func `the coordinator gets a hint for every submit, and one for a bulk`() async throws {
         try await Rig.with { rig in
             let stage = try await Stage(rig.directory)
             let id = try await rig.client.submit("noop", payload: ["echo": 1])
@@ -187,7 +187,7 @@ import ZeroMQ
         }
         _ = try store.checkpoint(shard: 0)
         try await client.submit(drafts[0])
-        // While somebody reads, the WAL is not started over.
+        // While a transaction reads, the WAL is not started over.
         let reader = try SQLiteProbe(directory.shard(0))
         try reader.run("BEGIN")
         _ = try reader.number("SELECT count(*) FROM command")

@@ -12,8 +12,9 @@ struct WorkerCommand: AsyncParsableCommand {
         commandName: "worker",
         abstract: "Run one worker.",
         discussion: """
-            It takes the lowest free seat and executes what the coordinator offers; start as many as you like, at any \
-            time. SIGTERM or Ctrl-C drains: commands of low quality are given back at once, the others get --grace.
+            It takes the lowest free seat and executes the commands that the coordinator offers. You can start any number, \
+            at any time. SIGTERM or Ctrl-C drains it: commands of low quality of service are released at once, the others \
+            may run on for --grace.
 
             EXAMPLES
               sluice worker
@@ -25,18 +26,18 @@ struct WorkerCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Operations at once; high quality has as many places again.", valueName: "count"))
+        help: ArgumentHelp("Operations at once; high quality of service has as many slots again.", valueName: "count"))
     var concurrency = WorkerConfiguration().concurrency
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "How long operations of high and middle quality may go on when it stops; low quality is stopped at once.",
+            "How long operations of high and middle quality of service may run on when it stops; the others stop at once.",
             valueName: "duration"))
     var grace = DurationArgument(WorkerConfiguration().grace)
 
     @Option(
-        name: .long, help: ArgumentHelp("A descriptor whose end means that the parent is gone.", visibility: .private))
+        name: .long, help: ArgumentHelp("A pipe that closes when the parent has ended.", visibility: .private))
     var parentDescriptor: Int32?
 
     func validate() throws {
@@ -64,7 +65,7 @@ struct WorkerCommand: AsyncParsableCommand {
             directory: directory, store: store, registry: registry, configuration: configuration, logger: logger,
             onPhase: { [concurrency] seat, phase in
                 if phase == .ready { Notify.ready() }
-                WorkerInfo.leave(
+                WorkerInfo.store(
                     seat: seat, phase: phase, concurrency: concurrency, types: registry.types, in: store)
             })
         try await Services.run(service, logger: logger)
