@@ -8,7 +8,7 @@ internal import Glibc
 struct SluiceTool: AsyncParsableCommand {
     static let version = "0.1.0"
 
-    /// The umask that this process has inherited. It makes private files only itself.
+    /// The umask that this process has inherited. Its own files are private.
     static let inheritedUmask = umask(0o077)
 
     static let configuration = CommandConfiguration(
@@ -16,12 +16,12 @@ struct SluiceTool: AsyncParsableCommand {
         abstract: "A durable store-and-forward command queue.",
         discussion: """
             Start everything on this machine with “sluice up”, upload a file with “sluice put FILE --to URL”, and look \
-            at it with “sluice watch”. What you submit while nothing runs is kept and executed later.
+            at it with “sluice watch”. Commands that you submit while nothing runs are stored and executed later.
 
             Every subcommand but bench takes --data DIR (or SLUICE_DATA); the default is ./sluice-data.
 
             EXIT CODES: 0 done · 1 a command it waited for failed, a command refused the change asked for, doctor \
-            found something, or a figure of bench missed its aim · 64 usage · 65 bad data · 66 no such file or command \
+            found something, or a figure of bench missed its goal · 64 usage · 65 bad data · 66 no such file or command \
             · 69 a program that is needed is missing · 70 internal error or corrupt store · 73 cannot create · 74 cannot \
             write, or full · 75 try again · 77 not permitted · 78 configuration · 130 Ctrl-C, 143 SIGTERM (128 and the \
             signal)
@@ -52,16 +52,16 @@ struct SluiceTool: AsyncParsableCommand {
 
     static func main() async {
         clinux_prepare_process()
-        // Arenas grow with the threads and never shrink; two are enough for two cores and keep a worker small.
+        // Arenas grow with the threads and never shrink. Two are enough, and keep a worker small.
         _ = clinux_set_malloc_arenas(2)
-        // libzmq aborts where a listener gets no descriptor, and a shell's 1,024 are soon gone: each producer holds one.
+        // libzmq aborts where a listener gets no descriptor. Each producer holds one, so a shell's limit of 1,024 is low.
         _ = clinux_raise_descriptor_limit(65_536)
         _ = inheritedUmask
         do {
             try ByteText.checkArguments()
             try refuseUnknownSubcommand()
             var command = try await asyncParseAsRoot()
-            if changesSomething(command) { Output.outlivesReader() }
+            if changesSomething(command) { Output.ignoreClosedPipe() }
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -73,13 +73,13 @@ struct SluiceTool: AsyncParsableCommand {
         }
     }
 
-    /// The parser would find fault with an option that follows it.
+    /// Names an unknown subcommand; the parser would name an option behind it.
     private static func refuseUnknownSubcommand() throws {
         guard let name = CommandLine.arguments.dropFirst().first, !name.beginsWithBytes(of: "-"), name != "help" else {
             return
         }
         guard !configuration.subcommands.contains(where: { $0.configuration.commandName == name }) else { return }
-        throw ValidationError("“\(name)” is no subcommand")
+        throw ValidationError("“\(name)” is not a subcommand")
     }
 
     private static func changesSomething(_ command: any ParsableCommand) -> Bool {

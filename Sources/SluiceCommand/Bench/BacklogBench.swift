@@ -5,7 +5,8 @@ internal import Sluice
 internal import Store
 internal import Wire
 
-/// What a large backlog costs: the coordinator's start and memory, and the drain rate beside that of a small one.
+/// The cost of a large backlog: the coordinator's start and memory, and the drain rate compared with a small
+/// backlog.
 struct BacklogBench {
     let workspace: BenchWorkspace
     let size: Int
@@ -25,7 +26,8 @@ struct BacklogBench {
                 note: "VmHWM, after the drain"),
             BenchResult("\(name): drain rate", large.rate, "/s", note: "refilled meanwhile, so that it stays as large"),
             BenchResult(
-                "backlog of \(Figures.grouped(Int64(Self.small))): drain rate", small.rate, "/s", note: "likewise"),
+                "backlog of \(Figures.grouped(Int64(Self.small))): drain rate", small.rate, "/s",
+                note: "refilled as well"),
             BenchResult("  large of small", large.rate / small.rate * 100, "%", goal: .atLeast(80)),
         ]
     }
@@ -60,7 +62,7 @@ struct BacklogBench {
         while BenchClock.now < end {
             let missing = backlog - (try rig.store.counts()[.new])
             if missing >= 2000 {
-                // As every producer does: without it the sweep finds what is new, up to 5 s later.
+                // As every producer does; otherwise the sweep finds the new commands up to 5 s later.
                 HintSender.send(.ready, try rig.fill(min(missing, 4000)), in: rig.directory)
             } else {
                 BenchClock.sleep(0.005)

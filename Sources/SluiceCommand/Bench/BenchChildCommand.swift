@@ -11,17 +11,17 @@ internal import Store
 internal import Synchronization
 internal import Work
 
-/// The processes that a bench starts besides those of the product.
+/// The helper processes of a bench.
 struct BenchChildCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench-child", abstract: "A process of “sluice bench”.", shouldDisplay: false)
 
     enum Role: String, ExpressibleByArgument, CaseIterable {
-        /// Subscribes to everything and prints at SIGTERM how many events came.
+        /// Subscribes to every event and prints their number at SIGTERM.
         case subscriber
-        /// Submits one command after the other by the library and prints how many in the time.
+        /// Submits commands one after the other with the library and prints their number a second.
         case single
-        /// A worker whose operation leaves the time at which it began.
+        /// A worker whose operation returns its start time.
         case stamper
         /// Accepts connections and reads slowly.
         case sink
@@ -52,7 +52,7 @@ struct BenchChildCommand: AsyncParsableCommand {
     private func subscribe() async throws {
         let counter = Counter()
         let feed = try EventFeed(directory: data.directory(), prefixes: [""]) { frame in
-            // Status events are what the figure counts; all the others are received as well.
+            // The figure counts status events; the other events are received too.
             if frame.first == UInt8(ascii: "s") { counter.events.add(1, ordering: .relaxed) }
         }
         SignalHandling.handle(SIGTERM) {

@@ -7,7 +7,7 @@ internal import Sluice
 internal import Store
 internal import Work
 
-/// Time of a bench: the monotonic clock.
+/// The monotonic clock, for benches.
 enum BenchClock {
     /// Seconds.
     static var now: Double { Double(clinux_monotonic()) / 1e9 }
@@ -26,7 +26,9 @@ enum BenchClock {
     static func wait(_ what: String, seconds: Double, until isTrue: () throws -> Bool) throws {
         let end = now + seconds
         while try !isTrue() {
-            guard now < end else { throw ExitError(.internalError, "waited \(Int(seconds)) s in vain for \(what)") }
+            guard now < end else {
+                throw ExitError(.internalError, "timed out after \(Int(seconds)) s waiting for \(what)")
+            }
             sleep(0.005)
         }
     }

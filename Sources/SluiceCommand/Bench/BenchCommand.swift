@@ -9,18 +9,19 @@ struct BenchCommand: AsyncParsableCommand {
         commandName: "bench",
         abstract: "Measure this machine.",
         discussion: """
-            Starts real processes on a temporary data directory and removes it afterwards. “queue” measures how many \
-            commands a second are submitted and executed, “latency” the way from a commit to the begin of its operation, \
-            “upload” transfers to a local nginx beside curl and rclone. The figures of queue and upload can be chosen:
+            Starts real processes on a temporary data directory, and removes it afterwards. “queue” measures the commands a \
+            second that are submitted and executed, “latency” the time from a commit to the start of its operation, \
+            “upload” transfers to a local nginx, compared with curl and rclone. These figures of queue and upload can be \
+            chosen:
               drain     no-ops executed, all transitions recorded, one subscriber to everything
               bulk      JSON lines submitted
-              single    single submits by 1 and 8 processes, beside append + fdatasync
+              single    single submits by 1 and 8 processes, compared with append + fdatasync
               scaling   20 ms no-ops with 1, 2 and 4 workers; a worker that joins
               start     a worker's start and memory
               backlog   a backlog of a million: start, memory, drain rate
               recovery  kill -9 of a worker to the next execution of its commands
-              large     one file of 2 GB, beside curl
-              small     5,000 files of 64 KB, beside rclone
+              large     one file of 2 GB, compared with curl
+              small     5,000 files of 64 KB, compared with rclone
               memory    a worker's memory with 64 uploads of 1 GB
 
             EXAMPLES
@@ -57,13 +58,15 @@ struct BenchCommand: AsyncParsableCommand {
         help: "Only this figure of queue or upload; may be given several times. (default: all)")
     var figure: [Figure] = []
 
-    @Option(name: .long, help: ArgumentHelp("How long to measure what is measured by time.", valueName: "count"))
+    @Option(name: .long, help: ArgumentHelp("Duration of the figures that are measured by time.", valueName: "count"))
     var seconds = 60
 
     @Option(name: .long, help: ArgumentHelp("Worker processes.", valueName: "count"))
     var workers = 2
 
-    @Option(name: .long, help: ArgumentHelp("Kills of the recovery figure, with every place full.", valueName: "count"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Kills of the recovery figure, of workers with every slot full.", valueName: "count"))
     var kills = 200
 
     @Option(name: .long, help: ArgumentHelp("Commands of the backlog figure.", valueName: "count"))
@@ -71,12 +74,12 @@ struct BenchCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Of upload: how much of its files, for a quick look.", valueName: "percent"))
+        help: ArgumentHelp("Upload: the part of its files that is sent, for a quick look.", valueName: "percent"))
     var scale = 100
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Where to make the temporary data (default: $TMPDIR, else /var/tmp).", valueName: "dir"),
+        help: ArgumentHelp("Parent of the temporary data (default: $TMPDIR, else /var/tmp).", valueName: "dir"),
         completion: .directory)
     var directory: String?
 

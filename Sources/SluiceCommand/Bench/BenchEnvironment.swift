@@ -4,11 +4,11 @@ internal import Glibc
 internal import Inspection
 internal import Store
 
-/// What a figure is worth depends on: machine, kernel, file system, versions, durability, date.
+/// The conditions of a figure: machine, kernel, file system, versions, durability, date.
 struct BenchEnvironment {
     let members: [JSONValue.Member]
 
-    /// - Parameter workspace: where the bench has its data directories; one is made there to be looked at.
+    /// - Parameter workspace: the directory of the bench, in which a store is made to read its pragmas.
     init(_ workspace: BenchWorkspace) throws {
         let path = workspace.path
         var name = utsname()
@@ -37,7 +37,7 @@ struct BenchEnvironment {
         members.map { TerminalText.fit($0.name, width: 12) + ($0.value.string ?? $0.value.text) } + [""]
     }
 
-    /// As it is on the connection of a store that writes.
+    /// The pragmas of a writing connection.
     private static func durability(in workspace: BenchWorkspace) throws -> String {
         let directory = DataDirectory(path: workspace.newDirectory())
         defer { workspace.clear(directory.path) }

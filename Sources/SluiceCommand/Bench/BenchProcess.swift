@@ -2,16 +2,16 @@ internal import Glibc
 internal import Host
 internal import Synchronization
 
-/// A child of a bench.
+/// A child process of a bench.
 final class BenchProcess: Sendable {
     let pid: pid_t
     private let errors: String
     private let status = Mutex<CInt?>(nil)
 
     /// - Parameters:
-    ///   - output: where its standard output goes; nil: nowhere.
+    ///   - output: the file of its standard output; nil: /dev/null.
     ///   - errors: the file of its standard error.
-    ///   - input: the file of its standard input; nil: empty.
+    ///   - input: the file of its standard input; nil: /dev/null.
     init(
         executable: String, arguments: [String], output: String? = nil, errors: String, input: String? = nil,
         environment: [String] = []
@@ -26,12 +26,12 @@ final class BenchProcess: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // What this process ignores, its children must not.
+        // Children must not inherit the signals that this process ignores.
         var defaults = sigset_t()
         sigemptyset(&defaults)
         for number in [SIGINT, SIGTERM, SIGPIPE] { sigaddset(&defaults, number) }
         posix_spawnattr_setsigdefault(&attributes, &defaults)
-        // A group of its own: nginx's workers outlive a master that is killed.
+        // A process group of its own, because nginx's workers outlive a killed master.
         posix_spawnattr_setpgroup(&attributes, 0)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
 
@@ -55,15 +55,16 @@ final class BenchProcess: Sendable {
 
     func kill(_ number: CInt) {
         status.withLock { status in
-            // Not after it was waited for: the number may be another's.
+            // Not after the wait: another process may have the pid.
             if status == nil { _ = Glibc.kill(-pid, number) }
         }
     }
 
-    /// Waits for the end. - Returns: the exit code; 128 + the signal.
+    /// Waits for the end.
+    /// - Returns: the exit code; 128 + the signal.
     @discardableResult
     func wait() -> CInt {
-        // Without the lock, so that others can end it meanwhile; and without letting go of its number.
+        // Without the lock, so that other threads can kill the process meanwhile; WNOWAIT keeps its pid.
         var facts = siginfo_t()
         while waitid(P_PID, id_t(pid), &facts, WEXITED | WNOWAIT) < 0, errno == EINTR {}
         return status.withLock { known in
@@ -77,7 +78,7 @@ final class BenchProcess: Sendable {
         }
     }
 
-    /// Waits for the end, and complains where it was no good one.
+    /// Waits for the end, and throws with its standard error where the exit code is not 0.
     func succeed(_ what: String) throws {
         let code = wait()
         guard code == 0 else {
@@ -91,8 +92,8 @@ final class BenchProcess: Sendable {
         wait()
     }
 
-    /// Resident memory in bytes: its peak, and now with each shared page divided by its users (PSS); nil for a process that
-    /// is gone.
+    /// Resident memory in bytes: its peak, and the present one with each shared page divided by its users
+    /// (PSS). Nil for a process that has ended.
     var memory: (peak: Int64, proportional: Int64)? {
         func field(_ name: String, of file: String) -> Int64? {
             let text = SmallFile.read("/proc/\(pid)/\(file)") ?? ""

@@ -1,7 +1,7 @@
 internal import Commands
 internal import Console
 
-/// One figure, what it should reach, and whether it does.
+/// One figure with its goal.
 struct BenchResult: Sendable {
     enum Goal: Sendable {
         case atLeast(Double)
@@ -12,7 +12,7 @@ struct BenchResult: Sendable {
     var value: Double
     var unit: String
     var goal: Goal?
-    /// What a reader has to know besides: what was counted, over how long.
+    /// The number of samples and their duration.
     var note: String
 
     init(_ name: String, _ value: Double, _ unit: String, goal: Goal? = nil, note: String = "") {
@@ -27,8 +27,8 @@ struct BenchResult: Sendable {
     var isMet: Bool? {
         switch goal {
         case nil: nil
-        case .atLeast(let least): value >= least
-        case .atMost(let most): value <= most
+        case .atLeast(let min): value >= min
+        case .atMost(let max): value <= max
         }
     }
 
@@ -42,8 +42,8 @@ struct BenchResult: Sendable {
         let mark: String =
             switch goal {
             case nil: ""
-            case .atLeast(let least): "\(isMet == true ? "ok" : "MISSED") (≥ \(Self.short(least)))  "
-            case .atMost(let most): "\(isMet == true ? "ok" : "MISSED") (≤ \(Self.short(most)))  "
+            case .atLeast(let min): "\(isMet == true ? "ok" : "MISSED") (≥ \(Self.short(min)))  "
+            case .atMost(let max): "\(isMet == true ? "ok" : "MISSED") (≤ \(Self.short(max)))  "
             }
         return mark + note
     }
@@ -54,8 +54,8 @@ struct BenchResult: Sendable {
         ]
         switch goal {
         case nil: break
-        case .atLeast(let least): members.append(.init("atLeast", .number(least)))
-        case .atMost(let most): members.append(.init("atMost", .number(most)))
+        case .atLeast(let min): members.append(.init("atLeast", .number(min)))
+        case .atMost(let max): members.append(.init("atMost", .number(max)))
         }
         members.append(.init("met", isMet.map { .bool($0) } ?? .null))
         members.append(.init("note", .string(note)))
@@ -66,7 +66,7 @@ struct BenchResult: Sendable {
         value >= 1000 ? Figures.grouped(Int64(value)) : Figures.decimal(value, digits: value == value.rounded() ? 0 : 1)
     }
 
-    /// The value below which `share` of the values lie.
+    /// The smallest value that is not below `share` of the values.
     static func percentile(_ share: Double, of values: [Double]) -> Double {
         let sorted = values.sorted()
         guard !sorted.isEmpty else { return .nan }

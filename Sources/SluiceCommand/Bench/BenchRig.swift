@@ -6,7 +6,7 @@ internal import Sluice
 internal import Store
 internal import Work
 
-/// A store of a bench with the processes around it.
+/// A store of a bench, and the processes on it.
 struct BenchRig {
     let workspace: BenchWorkspace
     let directory: DataDirectory
@@ -78,7 +78,7 @@ struct BenchRig {
 
     func clear() { workspace.clear(directory.path) }
 
-    /// Removes the data and leaves the processes of the place alone.
+    /// Removes the data, and leaves the processes running.
     func removeData() { BenchWorkspace.remove(directory.path) }
 }
 

@@ -3,7 +3,7 @@ internal import Console
 internal import Glibc
 internal import Store
 
-/// An nginx with WebDAV of the bench's own, on a free loopback port.
+/// An nginx with WebDAV for a bench, on a free loopback port.
 struct BenchServer {
     let url: String
     /// `nginx 1.22.1`
@@ -20,10 +20,10 @@ struct BenchServer {
         folder = "\(workspace.path)/www"
         for path in [folder, "\(workspace.path)/nginx"] { mkdir(path, 0o700) }
         let root = "\(workspace.path)/nginx"
-        // rclone asks by PROPFIND, which nginx answers with this module of Debian's (libnginx-mod-http-dav-ext).
+        // rclone sends PROPFIND, which nginx answers with this module (Debian: libnginx-mod-http-dav-ext).
         let module = "/usr/lib/nginx/modules/ngx_http_dav_ext_module.so"
         let hasModule = access(module, R_OK) == 0
-        // As the user who runs the bench: nobody else may read the temporary directory.
+        // As the user of the bench: no other user may read the temporary directory.
         try SmallFile.write(
             """
             \(hasModule ? "load_module \(module);" : "")
@@ -54,7 +54,7 @@ struct BenchServer {
         process.wait()
     }
 
-    /// Deletes what was uploaded.
+    /// Deletes the uploaded files.
     func empty() {
         guard let listing = opendir(folder) else { return }
         defer { closedir(listing) }

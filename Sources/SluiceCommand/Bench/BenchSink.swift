@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Host
 
-/// Accepts every connection on a loopback port and reads each slowly, so that uploads stay under way.
+/// Accepts every connection on a loopback port and reads each slowly, so that uploads keep running.
 struct BenchSink {
     let port: UInt16
     /// Bytes a second of each connection.

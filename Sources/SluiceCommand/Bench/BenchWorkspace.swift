@@ -2,13 +2,13 @@ internal import Glibc
 internal import Host
 internal import Synchronization
 
-/// The temporary directory of a bench and the processes that it has started. All of both are gone at the end.
+/// The temporary directory and the processes of a bench, which are all removed at the end.
 final class BenchWorkspace: Sendable {
     let path: String
     private let processes = Mutex<[BenchProcess]>([])
     private let names = Mutex(0)
 
-    /// - Parameter parent: on the disk that is to be measured.
+    /// - Parameter parent: a directory on the disk that is to be measured.
     init(parent: String?) throws {
         let variable = try ByteText.variable("TMPDIR")
         let parent = parent ?? (variable?.isEmpty == false ? variable : nil) ?? "/var/tmp"
@@ -42,7 +42,7 @@ final class BenchWorkspace: Sendable {
         return process
     }
 
-    /// Ends what runs and removes a data directory, so that the next figure starts on a clean disk.
+    /// Ends the processes and removes a data directory, so that the next figure starts on a clean disk.
     func clear(_ directory: String) {
         stopAll()
         Self.remove(directory)
@@ -57,7 +57,7 @@ final class BenchWorkspace: Sendable {
         for process in running { _ = process.wait() }
     }
 
-    /// Also while a figure is under way in another thread, which may make files until its directory is gone.
+    /// Removes everything, also while a figure of another thread makes new files in the directory.
     func removeAll() {
         for _ in 0..<20 {
             stopAll()

@@ -2,7 +2,7 @@ internal import Commands
 internal import Console
 internal import Store
 
-/// JSON lines through `sluice submit -`, the whole process: start, parse, check, commit, print.
+/// JSON lines through a whole `sluice submit -` process: start, parse, check, commit, print.
 struct BulkBench {
     let workspace: BenchWorkspace
     var lines = 500_000

@@ -3,14 +3,15 @@ internal import Console
 internal import Glibc
 internal import Store
 
-/// No-ops drained: coordinator, workers, one subscriber to everything, all transitions recorded.
+/// No-ops executed by a coordinator and workers, with one subscriber to every event and all transitions
+/// recorded.
 struct DrainBench {
     let workspace: BenchWorkspace
     let seconds: Int
     let workers: Int
 
     func run() throws -> [BenchResult] {
-        // How many will be needed is measured first.
+        // A trial shows how many commands are needed.
         let trial = try drain(200_000, atMost: 30)
         let needed = Int(trial.rate * Double(seconds) * 2) + 50_000
         let drained = try drain(needed, atMost: Double(seconds))
@@ -20,7 +21,7 @@ struct DrainBench {
                 note: "\(Figures.grouped(Int64(drained.count))) in \(Figures.decimal(drained.seconds, digits: 1)) s, "
                     + "\(Figures.decimal(drained.transitionsEach, digits: 2)) transitions each, slowest second "
                     + Figures.grouped(Int64(drained.slowest))),
-            // Shorter where the backlog ran out.
+            // Shorter than asked for where the backlog ran out.
             BenchResult("  measured for", drained.seconds, "s", goal: .atLeast(Double(seconds))),
             BenchResult(
                 "events received by one subscriber", drained.events, "/s",

@@ -1,7 +1,8 @@
-/// Ticks of all processors since boot, from `/proc/stat` (proc_stat(5)): user nice system idle iowait irq softirq steal.
+/// Ticks of all processors since boot, from `/proc/stat` (proc_stat(5)): user nice system idle iowait irq
+/// softirq steal.
 struct ProcessorTime {
     var idle: Int64
-    /// What a hypervisor gave to other guests while this machine wanted to compute.
+    /// Time that a hypervisor gave to other guests while this machine had work.
     var stolen: Int64
     var total: Int64
 
@@ -17,8 +18,8 @@ struct ProcessorTime {
         ProcessorTime(idle: idle - before.idle, stolen: stolen - before.stolen, total: total - before.total)
     }
 
-    /// Waits until the machine has been nine tenths idle for half a second, at most 10 s: what a server or the kernel puts
-    /// in order after one measurement is not the next one's.
+    /// Waits until the machine has been nine tenths idle for half a second, at most 10 s, so that work left
+    /// over from one measurement does not slow down the next.
     static func untilIdle() {
         for _ in 0..<20 {
             let before = now

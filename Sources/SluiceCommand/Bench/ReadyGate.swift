@@ -4,7 +4,7 @@ internal import Glibc
 internal import Host
 internal import Store
 
-/// Receives READY=1 as systemd does.
+/// Receives READY=1 of a process, as systemd does.
 struct ReadyGate: ~Copyable {
     let path: String
     private let descriptor: CInt
@@ -44,6 +44,6 @@ struct ReadyGate: ~Copyable {
             let count = recv(descriptor, &buffer, buffer.count, 0)
             if count > 0, String(decoding: buffer[..<count], as: UTF8.self).contains("READY=1") { return }
         }
-        throw ExitError(.internalError, "waited \(seconds) s in vain for a process to be ready")
+        throw ExitError(.internalError, "timed out after \(seconds) s waiting for a process to be ready")
     }
 }

@@ -3,19 +3,19 @@ internal import Console
 internal import Glibc
 internal import Store
 
-/// kill -9 of a worker with every place full: how long until its commands are executed again?
+/// The time from kill -9 of a worker with every slot full to the next execution of its commands.
 ///
-/// A worker that is killed between two of its commands is no case of it: such kills are made besides and not counted.
+/// A kill between two commands of a worker leaves slots empty; such kills are not counted.
 struct RecoveryBench {
     let workspace: BenchWorkspace
-    /// Of workers with every place full.
+    /// Kills to count: of workers with every slot full.
     let kills: Int
     var workers = 3
-    /// What each command takes.
+    /// Duration of each command.
     var milliseconds = 5
 
     private static let slots = 16
-    /// Seconds from a death to the start of the next worker, as under `sluice up`. Nothing else goes on meanwhile.
+    /// Seconds from a death to the start of the next worker, as under `sluice up`.
     private static let restart = 0.1
 
     func run() throws -> [BenchResult] {
@@ -55,10 +55,10 @@ struct RecoveryBench {
         }
         func at(_ share: Double, _ values: [Double]) -> Double { BenchResult.percentile(share, of: values) }
         let note =
-            "\(claimed.count) commands of \(full) kills with every place full, of \(made); \(milliseconds) ms no-ops; "
+            "\(claimed.count) commands of \(full) kills with every slot full, of \(made); \(milliseconds) ms no-ops; "
             + "the next worker starts 0.1 s after"
         return [
-            BenchResult("kill -9 with every place full", Double(full), "kills", goal: .atLeast(Double(kills))),
+            BenchResult("kill -9 with every slot full", Double(full), "kills", goal: .atLeast(Double(kills))),
             BenchResult("kill -9 to claimed again, p50", at(0.5, claimed), "ms", goal: .atMost(50), note: note),
             BenchResult("kill -9 to claimed again, p99", at(0.99, claimed), "ms", goal: .atMost(500)),
             BenchResult("kill -9 to released, p50", at(0.5, released), "ms"),
@@ -66,7 +66,7 @@ struct RecoveryBench {
         ]
     }
 
-    /// Kills at most for so many that count: some seven of eight do, and fewer where others use the machine.
+    /// Kills at most. About seven of eight count, and fewer while other processes use the machine.
     private static func maxKills(_ kills: Int) -> Int { kills + kills / 2 + 20 }
 
     private struct Recovery {
@@ -74,7 +74,8 @@ struct RecoveryBench {
         var claimed: Double
     }
 
-    /// Reads the transitions since the kill: released by the reaper, then claimed by another.
+    /// Reads the transitions since the kill: each command is released by the reaper, then claimed by another
+    /// worker.
     private func follow(
         _ rig: BenchRig, seat: Int, after marks: [Int64], killedAt: Timestamp
     ) throws -> [Recovery] {

@@ -2,7 +2,7 @@ internal import Commands
 internal import Console
 internal import Store
 
-/// Commands that take 20 ms, at concurrency 16: does twice the number of workers do twice the work?
+/// The rate of 20 ms commands with 1, 2 and 4 workers of concurrency 16.
 struct ScalingBench {
     let workspace: BenchWorkspace
     var seconds = 8.0
@@ -12,7 +12,7 @@ struct ScalingBench {
     func run() throws -> [BenchResult] {
         let rates = try [1, 2, 4].map { try rate(workers: $0) }
         return [
-            BenchResult("20 ms no-ops, 1 worker", rates[0], "/s", note: "800/s is all that 16 places can do"),
+            BenchResult("20 ms no-ops, 1 worker", rates[0], "/s", note: "800/s is the maximum of 16 slots"),
             BenchResult("20 ms no-ops, 2 workers", rates[1], "/s"),
             BenchResult("  of 1 worker", rates[1] / rates[0], "x", goal: .atLeast(1.9)),
             BenchResult("20 ms no-ops, 4 workers", rates[2], "/s"),
@@ -35,7 +35,7 @@ struct ScalingBench {
         return Double(try rig.successes() - begin.count) / (BenchClock.now - begin.time)
     }
 
-    /// From the start of a process to the first command that it has claimed.
+    /// The time from the start of a worker process to its first claim.
     private func joining() throws -> BenchResult {
         let rig = try BenchRig(workspace)
         defer { rig.clear() }

@@ -3,7 +3,7 @@ internal import Console
 internal import Glibc
 internal import Host
 
-/// Single submits by the library, each durable before the next, beside what the disk can do.
+/// Single submits with the library, each durable before the next, compared with the disk alone.
 struct SingleBench {
     let workspace: BenchWorkspace
     var seconds = 5.0
@@ -12,7 +12,7 @@ struct SingleBench {
         var raw: [Double] = []
         var one: [Double] = []
         var eight: [Double] = []
-        // In turns, so that a slow moment of the machine meets all three.
+        // In turns, so that a slow moment of the machine affects all three.
         for _ in 0..<3 {
             raw.append(try appendAndSync())
             one.append(try submit(processes: 1))

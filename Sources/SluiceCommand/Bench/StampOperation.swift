@@ -11,7 +11,7 @@ internal import Store
 internal import Synchronization
 internal import Work
 
-/// Leaves the monotonic time at which it began as its result.
+/// Returns the monotonic time of its start as the result.
 struct StampOperation: CommandOperation {
     let type = "bench.stamp"
 

@@ -3,7 +3,7 @@ internal import Console
 internal import Glibc
 internal import Store
 
-/// A worker's start, by its own READY=1, and its memory when idle.
+/// The time from the start of a worker to its READY=1, and its memory when idle.
 struct StartBench {
     let workspace: BenchWorkspace
     var rounds = 10

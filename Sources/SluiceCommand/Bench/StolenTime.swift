@@ -1,9 +1,9 @@
-/// What a hypervisor gave to other guests while this machine wanted to compute: a bench that was robbed measures its
-/// neighbours.
+/// Time that a hypervisor gave to other guests while a bench ran. A figure with much of it measures the other
+/// guests.
 struct StolenTime {
     private let before = ProcessorTime.now
 
-    /// A row for the figures measured since this was made; nil where nothing was taken.
+    /// A row for the figures since this value was made; nil below 1 %.
     var result: BenchResult? {
         let time = ProcessorTime.now.since(before)
         guard time.total > 0 else { return nil }

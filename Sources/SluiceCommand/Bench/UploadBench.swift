@@ -4,7 +4,7 @@ internal import Glibc
 internal import Host
 internal import Store
 
-/// Transfers to an nginx of its own on loopback, beside curl and rclone in the same run.
+/// Transfers to an nginx on loopback, compared with curl and rclone in the same run.
 struct UploadBench {
     private let workspace: BenchWorkspace
     private let largeSize: Int64
@@ -17,7 +17,7 @@ struct UploadBench {
         self.workspace = workspace
         largeSize = 20_000_000 * Int64(percent)
         smallCount = 50 * percent
-        // Under way for longer than it takes to look at them.
+        // Large enough that the uploads still run when they are measured.
         slowSize = max(10_000_000 * Int64(percent), 50_000_000)
     }
 
@@ -77,7 +77,7 @@ struct UploadBench {
                 do {
                     cloneTimes.append(try copy(folder, to: server, with: rclone))
                 } catch {
-                    // What there is to compare with has failed; what is to be measured has not.
+                    // Without a comparison the figure of sluice is still measured.
                     trouble = BenchResult(
                         "rclone failed", 0, "", note: String((ExitError(error).message ?? "").prefix(160)))
                 }
@@ -146,7 +146,7 @@ struct UploadBench {
 
     // MARK: Memory
 
-    /// A worker with 64 uploads of 1 GB under way, to a receiver that reads slowly.
+    /// A worker that runs 64 uploads of 1 GB to a receiver that reads slowly.
     func memory() throws -> [BenchResult] {
         let rig = try BenchRig(workspace)
         defer { rig.clear() }
@@ -168,10 +168,10 @@ struct UploadBench {
         let process = try workspace.start(
             ["put", "--to", "http://127.0.0.1:\(port)/", "--data", rig.directory.path] + files)
         try process.succeed("sluice put")
-        try BenchClock.wait("64 uploads under way", seconds: 30) { try rig.store.counts()[.sent] == 64 }
+        try BenchClock.wait("64 running uploads", seconds: 30) { try rig.store.counts()[.sent] == 64 }
         BenchClock.sleep(8)
         guard try rig.store.counts()[.sent] == 64, let memory = worker.memory else {
-            throw ExitError(.internalError, "the 64 uploads of the bench were not under way together")
+            throw ExitError(.internalError, "the 64 uploads of the bench did not run at the same time")
         }
         return [
             BenchResult(
@@ -184,13 +184,13 @@ struct UploadBench {
         ]
     }
 
-    // MARK: Means
+    // MARK: Tools and files
 
     private func missing(_ tool: String) -> BenchResult {
-        BenchResult("\(tool) is not installed", 0, "", note: "nothing to compare with: apt install \(tool)")
+        BenchResult("\(tool) is not installed", 0, "", note: "no comparison without it: apt install \(tool)")
     }
 
-    /// Pages that are no zeroes, so that nothing can be clever about them.
+    /// A file of noise, which no layer can compress or leave out as it can with zeros.
     private func makeFile(_ path: String, size: Int64) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -219,12 +219,12 @@ struct UploadBench {
         }
     }
 
-    /// The name of a tool and the first number that it says of itself.
+    /// The name of a tool and the first number in the output of its version option.
     static func version(of tool: String, _ option: String, in workspace: BenchWorkspace) -> String {
         let name = tool.split(separator: "/").last.map(String.init) ?? tool
         let output = workspace.newDirectory()
         defer { unlink(output) }
-        // nginx says it on standard error.
+        // nginx prints it on standard error.
         let script = #"exec "$0" "$1" 2>&1"#
         guard let process = try? workspace.start(["-c", script, tool, option], executable: "/bin/sh", output: output)
         else {

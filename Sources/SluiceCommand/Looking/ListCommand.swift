@@ -29,7 +29,7 @@ struct ListCommand: ParsableCommand {
         name: .long, help: ArgumentHelp("Only commands to this origin, or the origin of this URL.", valueName: "url"))
     var destination: DestinationArgument?
 
-    @Option(name: .long, help: ArgumentHelp("How many at most; 0 for all.", valueName: "count"))
+    @Option(name: .long, help: ArgumentHelp("The maximum number of commands; 0 for all.", valueName: "count"))
     var limit = 100
 
     @Option(

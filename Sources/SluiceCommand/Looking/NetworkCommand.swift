@@ -8,13 +8,13 @@ struct NetworkCommand: ParsableCommand {
         abstract: "Show links and what holds them back; hold one offline or slow.",
         discussion: """
             Without a subcommand it shows the twenty links that matter most and the sum of the others; --all shows every \
-            link. First come open circuit breakers, then offline, poor and degraded links, then those that carry most; the \
-            uplink is always there. Of a link it shows its level, goodput of what it is known to carry, transfers running \
-            (of middle and low quality + of high) of the limit, the goodput of the last minute, and why. --json prints \
-            every link.
+            link. Open circuit breakers come first, then offline, poor and degraded links, then those with most traffic; \
+            the uplink “*” of this host is always shown. The columns are the level, the goodput of the capacity, the \
+            running transfers (middle and low + high quality of service) of the limit, the goodput of the last minute, \
+            and the reason. --json prints every link.
             While a destination itself refuses commands, its circuit breaker is open: one probe a minute goes out, until \
             it accepts one. \
-            “*” is this host's own uplink. Without a running coordinator it shows how the last one left them.
+            Without a running coordinator it shows the links as the last one left them.
 
             EXAMPLES
               sluice network

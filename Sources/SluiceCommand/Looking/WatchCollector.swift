@@ -5,8 +5,8 @@ internal import Inspection
 internal import Sluice
 internal import Synchronization
 
-/// What the live screen takes from events. Status events come by the hundred thousand a second, so they are looked at
-/// without being parsed, unless they tell of something bad.
+/// Collects the parts of events that the live screen shows. A hundred thousand status events a second are
+/// common, so an event is parsed only where its status byte says error.
 final class WatchCollector: Sendable {
     private struct State {
         var ended = 0
@@ -16,7 +16,7 @@ final class WatchCollector: Sendable {
         var progress: [CommandID: CommandProgress] = [:]
         var board = LinkReadings()
         var problems: [WatchState.Problem] = []
-        /// Problems that were parsed in this second: a storm of them is sampled.
+        /// Problems parsed in this second; of more than ``maxParsed``, the rest is only counted.
         var parsed = 0
     }
 
@@ -37,7 +37,7 @@ final class WatchCollector: Sendable {
         }
     }
 
-    /// Forgets the progress of what does not run any more.
+    /// Forgets the progress of commands that no longer run.
     func keepProgress(of ids: Set<CommandID>) {
         state.withLock { state in state.progress = state.progress.filter { ids.contains($0.key) } }
     }
@@ -78,7 +78,7 @@ final class WatchCollector: Sendable {
             guard let bytes = body["bytes"]?.integer else { return }
             let key = "\(event.subject) \(body["direction"]?.string ?? "") \(body["worker"]?.integer ?? -1)"
             state.withLock { state in
-                // A first report may be of long ago; a smaller one is of a new worker in the same seat.
+                // A first total covers an unknown time. A smaller one comes from a new worker of the same seat.
                 if let last = state.links[key] { state.bytes += bytes >= last ? bytes - last : bytes }
                 state.links[key] = bytes
             }
@@ -88,7 +88,7 @@ final class WatchCollector: Sendable {
 
     private func takeStatus(_ frame: UnsafeRawBufferPointer) {
         guard let start = Self.statusStart(frame), start + 2 < frame.count else { return }
-        // success, cancelled, tooManyTimes, inDoubt, error, and the others
+        // success, cancelled, tooManyTimes, inDoubt, error, and others that are not shown
         switch (frame[start], frame[start + 1]) {
         case (UInt8(ascii: "s"), UInt8(ascii: "u")): state.withLock { $0.ended += 1 }
         case (UInt8(ascii: "c"), _): state.withLock { $0.ended += 1 }
@@ -104,7 +104,7 @@ final class WatchCollector: Sendable {
     private static func statusStart(_ frame: UnsafeRawBufferPointer) -> Int? {
         var position = 0
         while position + marker.count < frame.count {
-            // The quote is the rarest byte of the marker's first.
+            // Of the first bytes of the marker, the quote is the rarest.
             guard frame[position] == marker[0], marker.indices.allSatisfy({ frame[position + $0] == marker[$0] }) else {
                 position += 1
                 continue

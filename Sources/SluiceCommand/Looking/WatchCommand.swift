@@ -9,11 +9,11 @@ struct WatchCommand: AsyncParsableCommand {
         commandName: "watch",
         abstract: "Watch what happens: a live screen on a terminal, JSON lines elsewhere.",
         discussion: """
-            Waits for a coordinator and goes on when it restarts. “q” or Ctrl-C leaves. In JSON lines (--json, --topic, or \
-            where the output is no terminal) each event has its “topic”; whenever somebody subscribes, all get a snapshot, \
-            whose events have “snapshot”: true.
+            Waits for a coordinator, and goes on when it restarts. “q” or Ctrl-C ends it. In JSON lines (--json, --topic, \
+            or output that is not a terminal) each event has its “topic”. Whenever a monitor subscribes, every monitor \
+            gets a snapshot, whose events have “snapshot”: true.
             The live screen shows the links that matter most, at most twenty, and the sum of the others. With --all it \
-            shows as many links as two thirds of the screen hold. JSON lines tell of every link in any case.
+            shows as many links as fit in two thirds of the screen. JSON lines always contain every link.
 
             EXAMPLES
               sluice watch
@@ -29,7 +29,8 @@ struct WatchCommand: AsyncParsableCommand {
     @Option(
         name: .long, parsing: .singleValue,
         help: ArgumentHelp(
-            "Only events whose topic starts so, as JSON lines; may be given several times.", valueName: "prefix"))
+            "Only events whose topic starts with this prefix, as JSON lines; may be given several times.",
+            valueName: "prefix"))
     var topic: [String] = []
 
     func run() async throws {

@@ -13,7 +13,7 @@ struct WatchLines {
         let feed = try EventFeed(directory: directory, prefixes: topics.isEmpty ? [""] : topics) { Self.show($0) }
         if !directory.run.probe(.coordinator).isHeld { Diagnostics.say("waiting for the coordinator") }
         while true {
-            // What has come is shown soon, and a burst costs few writes.
+            // Events are shown soon, and a burst costs few writes.
             try await Task.sleep(for: .milliseconds(50))
             Output.flush()
             withExtendedLifetime(feed) {}

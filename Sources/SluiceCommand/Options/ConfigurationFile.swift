@@ -9,16 +9,17 @@ internal import Settings
 internal import Store
 internal import Yams
 
-/// What `sluice.yaml` says: the one in the data directory where there is one, or that of `--config`, which must be there.
-/// Environment variables go before it: `network.level.poor.utility` is `SLUICE_NETWORK_LEVEL_POOR_UTILITY`,
-/// `upload.idleTimeout` is `SLUICE_UPLOAD_IDLE_TIMEOUT`; lists are separated by commas.
+/// The configuration: `sluice.yaml` in the data directory, which may be missing, or the file of `--config`,
+/// which may not. Environment variables win over it: `network.level.poor.utility` is
+/// `SLUICE_NETWORK_LEVEL_POOR_UTILITY`, `upload.idleTimeout` is `SLUICE_UPLOAD_IDLE_TIMEOUT`; lists are
+/// separated by commas.
 struct ConfigurationFile {
     private let operations: OperationsConfiguration
     let network: NetworkPolicy
 
-    /// Reads the whole of it for every process, so that none starts with half of what was meant.
+    /// Reads every key in every process, so that none starts with a configuration that another refuses.
     ///
-    /// - Throws: a ``ExitError`` where there is a file that cannot be used, or a key that nothing reads.
+    /// - Throws: ``ExitError`` `configuration` for a file that cannot be used, and for an unknown key.
     init(_ options: DataOptions, _ directory: DataDirectory) async throws {
         let (configuration, keys) = try await Self.open(options, directory)
         var reader = SettingsReader(configuration)
@@ -34,7 +35,8 @@ struct ConfigurationFile {
         }
     }
 
-    /// For whoever uploads. - Throws: a ``ExitError`` where a file is missing that it names.
+    /// The configuration of operations, for workers.
+    /// - Throws: ``ExitError`` `configuration` where a file that it names is missing.
     func uploads() throws -> OperationsConfiguration {
         do throws(SettingsError) { try operations.http.checkFiles() } catch {
             throw ExitError(.configuration, "\(error)")
@@ -44,8 +46,8 @@ struct ConfigurationFile {
         return operations
     }
 
-    /// Which requests go through a proxy, as the configuration and the environment of this process say.
-    /// - Throws: a ``ExitError`` that names a variable that cannot be used.
+    /// The requests that go through a proxy, by the configuration and the environment of this process.
+    /// - Throws: ``ExitError`` `configuration` that names a variable that cannot be used.
     func proxies() throws -> ProxySettings {
         var http = operations.http
         do throws(SettingsError) {
@@ -56,7 +58,7 @@ struct ConfigurationFile {
         return http.client.proxies
     }
 
-    /// - Returns: and the keys of the file, such as `network.maxTransfers`.
+    /// - Returns: the reader, and the keys of the file, such as `network.maxTransfers`.
     private static func open(
         _ options: DataOptions, _ directory: DataDirectory
     ) async throws -> (ConfigReader, keys: [String]) {
@@ -64,14 +66,14 @@ struct ConfigurationFile {
         guard let path = try path(options, directory) else { return (ConfigReader(provider: environment), []) }
         let place = ConfigReader(provider: InMemoryProvider(values: ["filePath": ConfigValue(stringLiteral: path)]))
         do {
-            // Comments alone say nothing, which the parser would call an error.
+            // The provider refuses a file with only comments.
             guard let root = try Yams.compose(yaml: SmallFile.read(path) ?? "") else {
                 return (ConfigReader(provider: environment), [])
             }
             let file = try await FileProvider<YAMLSnapshot>(config: place)
             return (ConfigReader(providers: [environment, file]), keys(of: root))
         } catch {
-            throw ExitError(.configuration, "the configuration \(path) is no YAML that can be used: \(error)")
+            throw ExitError(.configuration, "the configuration “\(path)” is not valid YAML: \(error)")
         }
     }
 
@@ -86,21 +88,21 @@ struct ConfigurationFile {
         return names
     }
 
-    /// Nil where there is no configuration.
+    /// The file; nil where there is none.
     private static func path(_ options: DataOptions, _ directory: DataDirectory) throws -> String? {
         let path = options.config ?? directory.configuration
         func refuse(_ reason: String) -> ExitError {
-            ExitError(.configuration, "the configuration \(path) cannot be read: \(reason)")
+            ExitError(.configuration, "cannot read the configuration “\(path)”: \(reason)")
         }
         var status = stat()
-        // A link to where nothing is, or where this user may not look, is no wish for the defaults.
+        // A symbolic link to a missing or unreadable file does not mean the defaults.
         if options.config == nil, lstat(path, &status) != 0, errno == ENOENT { return nil }
         guard access(path, R_OK) == 0, stat(path, &status) == 0 else { throw refuse(SystemError().reason) }
         guard status.st_mode & S_IFMT != S_IFDIR else { throw refuse("it is a directory") }
         return path
     }
 
-    /// The library looks keys up and does not list them. A section without anything in it counts for nothing.
+    /// The keys of the file, which the configuration library does not list. An empty section has no key.
     private static func keys(of node: Node, below prefix: String = "") -> [String] {
         guard let mapping = node.mapping else { return node.string == "" ? [] : [prefix] }
         return mapping.flatMap { key, value in

@@ -4,7 +4,7 @@ internal import Sluice
 internal import Store
 internal import Work
 
-/// Where the data is.
+/// The data directory and its configuration.
 struct DataOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -27,7 +27,7 @@ struct DataOptions: ParsableArguments {
         return variable
     }
 
-    /// Known to be good: ``validate()`` has refused any other.
+    /// The data directory. ``validate()`` has refused an empty one.
     var path: String { (try? chosenPath()) ?? "./sluice-data" }
 
     func validate() throws {
@@ -37,34 +37,33 @@ struct DataOptions: ParsableArguments {
     func directory() -> DataDirectory { DataDirectory(path: path) }
 
     /// Opens the store.
-    /// - Parameter create: make it where there is none.
+    /// - Parameter create: make one where there is none.
     func store(create: Bool = false) throws -> (DataDirectory, SQLiteStore) {
         let directory = directory()
-        return (directory, try opening { try SQLiteStore(directory: directory, create: create) })
+        return (directory, try opening(create: create) { try SQLiteStore(directory: directory, create: create) })
     }
 
     /// Opens a client that makes the store where there is none.
     func client(_ registry: OperationRegistry) throws -> SluiceClient {
-        try opening { try SluiceClient(data: path, registry: registry, create: true) }
+        try opening(create: true) { try SluiceClient(data: path, registry: registry, create: true) }
     }
 
-    /// Tells a directory that cannot be made from one that may not be used.
-    func opening<Value>(_ body: () throws -> Value) throws -> Value {
+    /// Gives an error the code `cannotCreate` where the directory does not exist and could not be made.
+    private func opening<Value>(create: Bool, _ body: () throws -> Value) throws -> Value {
         do {
             return try body()
         } catch {
             let exitError = ExitError(error)
             var status = stat()
             let isDirectory = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-            guard !isDirectory, exitError.code == .permission || exitError.message?.contains("cannot be made") == true
-            else { throw error }
-            throw ExitError(exitError.code == .cannotWrite ? .cannotWrite : .cannotCreate, exitError.message)
+            guard !isDirectory, exitError.code == .permission || create && exitError.code == .input else { throw error }
+            throw ExitError(.cannotCreate, exitError.message)
         }
     }
 
-    /// Names the shards that were passed over because they are of no use: what was printed is without them.
-    /// - Throws: a ``ExitError``, of which all has been said, where one is somebody else's or of a newer version: nothing
-    ///   is damaged then, but it is the wrong file or the wrong program.
+    /// Prints the problems of shards that could not be read: the output is without their commands.
+    /// - Throws: ``ExitError`` `data` without a message where a shard is foreign or of a newer version.
+    ///   Nothing is damaged then; the file or the program is the wrong one.
     func warn(of store: SQLiteStore) throws {
         Output.flush()
         let problems = store.problems

@@ -4,8 +4,8 @@ internal import Console
 internal import NetworkControl
 internal import Operations
 
-/// `--destination`: an origin such as `https://host:443`, or any URL of it. A path in a `file:` URL means the file system that
-/// holds it.
+/// `--destination`: an origin such as `https://host:443`, or any URL of it. A path in a `file:` URL means the
+/// file system that holds it.
 struct DestinationArgument: ExpressibleByArgument {
     let destination: Destination
 

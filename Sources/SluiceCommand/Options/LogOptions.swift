@@ -23,15 +23,15 @@ struct LogOptions: ParsableArguments {
         }
     }
 
-    @Option(name: .long, help: ArgumentHelp("What is worth logging.", valueName: "level"))
+    @Option(name: .long, help: ArgumentHelp("The lowest level that is logged.", valueName: "level"))
     var logLevel: Level = .info
 
     @Option(
         name: .long,
-        help: ArgumentHelp("How it is logged (default: text on a terminal, else JSON lines).", valueName: "format"))
+        help: ArgumentHelp("The form of the log (default: text on a terminal, else JSON lines).", valueName: "format"))
     var logFormat: Format?
 
-    /// The arguments that give a child process the same.
+    /// Arguments that give a child process the same options.
     var arguments: [String] {
         ["--log-level", logLevel.rawValue] + (logFormat.map { ["--log-format", $0.rawValue] } ?? [])
     }

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Sluice
 
-/// What `put` and `submit` say of a command besides its payload.
+/// The options of a command that `put` and `submit` share.
 struct SubmitFields: ParsableArguments {
     @Option(
         name: .long,
@@ -31,18 +31,19 @@ struct SubmitFields: ParsableArguments {
         transform: UniquePeriod.init(option:))
     var uniqueFor: UniquePeriod?
 
-    @Option(name: .long, help: ArgumentHelp("Failures charged before it is given up.", valueName: "count"))
+    @Option(name: .long, help: ArgumentHelp("Charged failures after which it is given up.", valueName: "count"))
     var retryLimit: Int = Command.defaultRetryLimit
 
-    @Option(name: .long, help: ArgumentHelp("Not earlier than: RFC 3339, or from now as in 10m.", valueName: "time"))
+    @Option(
+        name: .long, help: ArgumentHelp("Do not run it earlier: RFC 3339, or from now as in 10m.", valueName: "time"))
     var notBefore: TimeArgument?
 
-    @Option(name: .long, help: ArgumentHelp("Cancelled after: RFC 3339, or from now as in 2h.", valueName: "time"))
+    @Option(name: .long, help: ArgumentHelp("Cancel it after: RFC 3339, or from now as in 2h.", valueName: "time"))
     var deadline: TimeArgument?
 
     @Option(
         name: .long,
-        help: "May it be executed again when nobody knows whether it was delivered? (default: as its operation says)")
+        help: "Whether it may be executed again when it may have been delivered. (default: as its operation says)")
     var idempotent: YesNo?
 
     func validate() throws {
@@ -52,7 +53,7 @@ struct SubmitFields: ParsableArguments {
         if let uniqueKey, uniqueKey.isEmpty { throw ValidationError("--unique-key must not be empty.") }
     }
 
-    /// Refuses a period without a key. Lines of a bulk may have keys of their own, so a bulk does not call this.
+    /// Refuses a period without a key. Not for bulk, whose lines may have keys of their own.
     func requireKeyOfPeriod() throws {
         guard uniqueFor == nil || uniqueKey != nil else {
             throw ValidationError("--unique-for says how long --unique-key is held: give both.")

@@ -3,7 +3,7 @@ internal import Commands
 internal import Console
 
 extension UniquePeriod {
-    /// What a period may be, in the words of an error message.
+    /// The forms of a period, for error messages.
     static let forms = "“kept”, “running”, or a time of at least 1 ms such as 10m or 24h"
 
     /// Reads `kept`, `running`, or a time such as `10m`, `24h`, `1h30m`. - Returns: nil for anything else.

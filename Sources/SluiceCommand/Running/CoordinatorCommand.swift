@@ -10,8 +10,8 @@ struct CoordinatorCommand: AsyncParsableCommand {
         commandName: "coordinator",
         abstract: "Run the coordinator of a data directory.",
         discussion: """
-            There is one for each data directory; a second says who holds it and exits with 75. Without it, submitted \
-            commands are kept and nothing new begins.
+            A data directory has one coordinator; a second one names the process of the first and exits with 75. Without \
+            a coordinator, submitted commands are stored and none is started.
 
             EXAMPLES
               sluice coordinator
@@ -22,7 +22,7 @@ struct CoordinatorCommand: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     @Option(
-        name: .long, help: ArgumentHelp("A descriptor whose end means that the parent is gone.", visibility: .private))
+        name: .long, help: ArgumentHelp("A pipe that closes when the parent has ended.", visibility: .private))
     var parentDescriptor: Int32?
 
     func run() async throws {
@@ -33,7 +33,7 @@ struct CoordinatorCommand: AsyncParsableCommand {
         let (directory, store) = try data.store(create: true)
         let spool = Spool(directory: directory.spool)
         configuration.abandoned = { spool.discard(stored: $0) }
-        // Large files take their time.
+        // On another thread: deleting large files takes time.
         DispatchQueue.global().async {
             do throws(StoreError) {
                 try SpoolStage.sweep(spool)

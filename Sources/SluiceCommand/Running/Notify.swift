@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Tells systemd how a service of `Type=notify` stands: sd_notify(3), without its library.
+/// Notifies systemd of the state of a service of `Type=notify`: sd_notify(3), without its library.
 enum Notify {
     static func ready() { send("READY=1") }
     static func stopping() { send("STOPPING=1") }
@@ -8,7 +8,8 @@ enum Notify {
     /// Read once, so that ``keep()`` can hide it from children.
     private static let path = getenv("NOTIFY_SOCKET").flatMap { ByteText.text($0) }
 
-    /// What this process says of itself is not for its children to say.
+    /// Hides the socket from child processes, so that they do not report their own state as that of this
+    /// service.
     static func keep() {
         if path != nil { unsetenv("NOTIFY_SOCKET") }
     }

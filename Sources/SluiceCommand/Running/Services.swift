@@ -5,14 +5,14 @@ internal import ServiceLifecycle
 internal import Store
 internal import UnixSignals
 
-/// Runs a service until it ends, and ends it in good order at SIGTERM, SIGINT or SIGHUP, unless that is ignored as nohup
-/// wishes.
+/// Runs a service until it ends, and drains it at SIGTERM, SIGINT, or SIGHUP where nohup(1) has not ignored
+/// that.
 enum Services {
-    /// Eight shards with two connections of three files each, sockets and transfers; with fewer, libraries abort or wait for
-    /// ever where they get none.
+    /// Files of eight shards with two connections of three files each, of sockets and transfers. With fewer
+    /// descriptors, libraries abort or wait forever.
     private static let minDescriptors: rlim_t = 256
 
-    /// - Throws: where the process may not open as many files as a service needs.
+    /// - Throws: ``ExitError`` `tryAgain` where the process may not open as many files as a service needs.
     static func requireDescriptors() throws {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < minDescriptors
@@ -25,7 +25,7 @@ enum Services {
 
     static func run(_ service: any Service, logger: Logger) async throws {
         var quiet = logger
-        // The group logs its own steps at info; the services say what matters.
+        // The group logs each of its steps at info; the services log the important ones.
         if quiet.logLevel == .info { quiet.logLevel = .warning }
         let group = ServiceGroup(
             configuration: .init(
@@ -42,8 +42,8 @@ enum Services {
         try await group.run()
     }
 
-    /// Tells systemd at the beginning of the end, which may take the whole grace. The group asks its services to end from the
-    /// last to the first.
+    /// Notifies systemd when the drain begins, which may take the whole grace. The group shuts its services
+    /// down from the last to the first.
     private struct StopNotice: Service {
         func run() async throws {
             try? await gracefulShutdown()
@@ -51,7 +51,7 @@ enum Services {
         }
     }
 
-    /// Ends this process in good order once the other end of a pipe is closed: its parent is gone.
+    /// Drains this process when the other end of a pipe closes, because its parent has ended.
     static func endWithParent(_ descriptor: CInt) {
         startThread(named: "sluice-parent") {
             var byte: UInt8 = 0

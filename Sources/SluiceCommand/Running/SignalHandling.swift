@@ -2,13 +2,14 @@ internal import Dispatch
 internal import Glibc
 internal import Synchronization
 
-/// What Ctrl-C means to a command that is no service, and a SIGTERM or a terminal that is closed: the process ends, and what
-/// was submitted goes on.
+/// The signals SIGINT, SIGTERM and SIGHUP of a command that is not a service: the process ends, and submitted
+/// commands continue.
 enum SignalHandling {
     private static let farewell = Mutex<(@Sendable () -> Void)?>(nil)
     private static let isExiting = Atomic<Bool>(false)
 
-    /// Ends the process with 128 and the signal's number, after `body`. A second call replaces the `body` of the first.
+    /// Ends the process with 128 and the signal's number, after `body`. A second call replaces the `body` of
+    /// the first.
     static func exits(after body: @escaping @Sendable () -> Void = {}) {
         let isFirst = farewell.withLock { farewell in
             defer { farewell = body }
@@ -25,15 +26,15 @@ enum SignalHandling {
         }
     }
 
-    /// The signals that end a process in order, and its exit code then. A closed terminal is none of them where nohup
-    /// wishes so.
+    /// The signals that end a process in order, with its exit codes. Without SIGHUP where nohup(1) has
+    /// ignored it.
     static var endings: [(signal: CInt, code: ExitCode)] {
         [(SIGINT, .interrupted), (SIGTERM, .terminated), (SIGHUP, .hungUp)].filter {
             $0.signal != SIGHUP || !isIgnored($0.signal)
         }
     }
 
-    /// Does not return where a signal is ending the process: what it has broken off is no failure to speak of.
+    /// Does not return while a signal ends the process: the error of the interrupted work is not reported.
     static func letExit() async {
         while isExiting.load(ordering: .acquiring) { try? await Task.sleep(for: .seconds(1)) }
     }
@@ -44,7 +45,7 @@ enum SignalHandling {
         return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
     }
 
-    /// Calls `body` at each of these signals, with how many of them have come so far.
+    /// Calls `body` at each of these signals, with the number of signals so far.
     static func count(_ numbers: [CInt], _ body: @escaping @Sendable (Int) -> Void) {
         final class Count: Sendable { let value = Atomic<Int>(0) }
         let count = Count()
@@ -59,7 +60,7 @@ enum SignalHandling {
         let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
         source.setEventHandler(handler: body)
         source.resume()
-        // A dispatch source that nobody holds is cancelled; this one lasts as long as the process.
+        // A dispatch source without references is cancelled; this one lasts as long as the process.
         _ = Unmanaged.passRetained(source as AnyObject)
     }
 }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Commands
 internal import Console
 internal import Glibc
 internal import Host
@@ -13,9 +14,9 @@ struct UpCommand: AsyncParsableCommand {
         commandName: "up",
         abstract: "Run and supervise a coordinator and workers on this machine.",
         discussion: """
-            Ctrl-C (or SIGTERM) drains: commands of low quality are given back at once, the others get --grace, then \
-            everything ends; a second one stops at once. Children that die are started again, after 0.1 s at first and \
-            5 s at last; one that dies 5 times in 10 s ends the whole, which then says why. Add workers at any time \
+            Ctrl-C or SIGTERM drains: commands of low quality of service are released at once, the others may run on for \
+            --grace, then everything ends; a second one stops at once. A child that dies is started again, after 0.1 s at \
+            first and up to 5 s; one that dies 5 times in 10 s ends everything, with its reason. Add workers at any time \
             with “sluice worker”.
 
             EXAMPLES
@@ -36,7 +37,7 @@ struct UpCommand: AsyncParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "How long operations of high and middle quality may go on when it stops; low quality is stopped at once.",
+            "How long operations of high and middle quality of service may run on when it stops; the others stop at once.",
             valueName: "duration"))
     var grace = DurationArgument(WorkerConfiguration().grace)
 
@@ -51,15 +52,15 @@ struct UpCommand: AsyncParsableCommand {
         try Services.requireDescriptors()
         let logger = log.logger("up")
         let directory = data.directory()
-        // Said once and at once, and not by every child.
+        // Checked before the children start, so that one process reports a fault, not every child.
         _ = try await ConfigurationFile(data, directory).uploads()
-        // Made before the children, so that they do not race for it and its faults have one voice.
+        // Made before the children start, so that they do not race for it.
         _ = try data.store(create: true)
         let lock = directory.run.probe(.coordinator)
         if lock.isHeld {
             let pid = lock.pid.map { ", process \($0)" } ?? ""
             throw ExitError(
-                .tryAgain, "a coordinator\(pid) runs on \(data.path) already: add workers to it with “sluice worker”")
+                .tryAgain, "a coordinator\(pid) runs on \(data.path) already: add workers with “sluice worker”")
         }
         Notify.keep()
         let watchdog = try Watchdog(directory: directory)
@@ -70,7 +71,7 @@ struct UpCommand: AsyncParsableCommand {
         SignalHandling.count([SIGINT, SIGTERM, SIGHUP]) { count in
             Diagnostics.say(
                 count == 1
-                    ? "draining: what runs gets \(grace.duration.shortText), low quality is released; again to stop at once"
+                    ? "draining: running commands get \(grace.duration.shortText), low quality is released; again to stop at once"
                     : "stopping at once")
             Notify.stopping()
             watchdog.stop()
@@ -93,18 +94,17 @@ struct UpCommand: AsyncParsableCommand {
     private static let coordinator = "coordinator"
 
     private var children: [ChildSpecification] {
-        // Standard input of a child is a pipe that ends with this process.
+        // The standard input of a child is a pipe that closes with this process.
         let common =
             ["--data", data.path, "--parent-descriptor", "0"] + logArguments
             + (data.config.map { ["--config", $0] } ?? [])
-        let seconds =
-            "\(grace.duration.components.seconds * 1000 + grace.duration.components.attoseconds / 1_000_000_000_000_000)ms"
-        let worker = ["worker", "--concurrency", "\(concurrency)", "--grace", seconds] + common
+        let grace = "\(grace.duration.milliseconds)ms"
+        let worker = ["worker", "--concurrency", "\(concurrency)", "--grace", grace] + common
         return [ChildSpecification(name: Self.coordinator, arguments: ["coordinator"] + common, stage: .last)]
             + (0..<workers).map { ChildSpecification(name: "worker-\($0 + 1)", arguments: worker, stage: .first) }
     }
 
-    /// The children write to a pipe, and would take it for no terminal.
+    /// The children write to a pipe, so that they cannot see the terminal themselves.
     private var logArguments: [String] {
         var log = log
         if log.logFormat == nil { log.logFormat = Diagnostics.isTerminal ? .text : .json }
@@ -129,7 +129,7 @@ struct UpCommand: AsyncParsableCommand {
     private static func code(of error: SupervisionError) -> ExitCode {
         switch error {
         case .hopeless(let exit, _, _):
-            // What the child said of itself is what is to be said of the whole.
+            // `up` ends with the exit code of the child that ended it.
             if case .exited(let code) = exit.status, let known = ExitCode(rawValue: code), known != .done {
                 return known
             }

@@ -10,7 +10,7 @@ internal import Synchronization
 internal import Wire
 internal import Work
 
-/// The members of a line of bulk besides its payload.
+/// The members of a line of bulk other than its payload.
 enum BulkField {
     static func read(_ member: JSONValue.Member, into options: inout SubmitOptions) throws {
         switch (member.name, member.value) {
@@ -34,7 +34,7 @@ enum BulkField {
         case ("deadline", .string(let text)): options.deadline = try time(text, of: member.name)
         case ("destination", .string(let text)):
             guard let destination = Destination(text) else {
-                throw ExitError(.data, "“destination” is “\(text)”, which is no URL")
+                throw ExitError(.data, "“destination” is “\(text)”, which is not a URL")
             }
             options.destination = destination
         case ("qos", _), ("uniqueKey", _), ("uniqueFor", _), ("notBefore", _), ("deadline", _), ("destination", _):
@@ -52,7 +52,7 @@ enum BulkField {
 
     private static func time(_ text: String, of name: String) throws -> Timestamp {
         guard let time = Timestamp(text: text, now: .now) else {
-            throw ExitError(.data, "“\(name)” is “\(text)” and must be RFC 3339, or from now as in 10m")
+            throw ExitError(.data, "“\(name)” is “\(text)” and must be RFC 3339, or a time from now as in 10m")
         }
         return time
     }

@@ -10,7 +10,7 @@ internal import Synchronization
 internal import Wire
 internal import Work
 
-/// JSON lines from standard input. One thread reads and checks while another commits and prints.
+/// Submits JSON lines from standard input. One thread reads and checks while another commits and prints.
 final class BulkSubmit: Sendable {
     private struct Batch {
         var drafts: [CommandDraft] = []
@@ -25,24 +25,24 @@ final class BulkSubmit: Sendable {
     private let asJSON: Bool
     private let keepsIDs: Bool
 
-    /// Nil is the end.
+    /// Batches for the committing thread; nil ends it.
     private let queue = Mutex<[Batch?]>([])
     private let filled = DispatchSemaphore(value: 0)
-    /// Made empty: libdispatch traps where a semaphore ends below the value it was made with.
+    /// Starts at 0 and is raised: libdispatch traps where a semaphore ends below its initial value.
     private let free = DispatchSemaphore(value: 0)
-    /// What a terminal is told that does not see the UUIDs themselves.
+    /// For a terminal that does not show the UUIDs themselves.
     private let progress = Mutex(BulkProgress(now: Int64(clinux_monotonic())))
-    /// Commands that the lines stand for, and how many of them their unique keys have found.
+    /// Commands of the accepted lines, and how many of these existed already under their unique keys.
     private let totals = Mutex((accepted: 0, existing: 0))
-    /// Why no more is to be read: a draft was refused.
+    /// The refusal of a draft, which ends the reading.
     private let refusal = Mutex<ExitError?>(nil)
 
     private static let batchSize = 4096
-    /// Batches read before the first of them is committed.
+    /// Batches that may wait for their commit.
     private static let batchesAhead = 2
     /// Bytes of drafts after which a batch is full.
     private static let batchBytes = 8 << 20
-    /// JSON may be written more lengthily than it is stored; beyond this nobody reads on.
+    /// Bytes of a line. JSON text may be longer than the form that is stored.
     private static let lineLimit = 4 * Command.payloadLimit
 
     init(
@@ -58,8 +58,8 @@ final class BulkSubmit: Sendable {
         for _ in 0..<Self.batchesAhead { free.signal() }
     }
 
-    /// - Returns: the ids, where they are kept.
-    /// - Throws: a ``ExitError`` with the number of the line; what was accepted before has been printed.
+    /// - Returns: the ids, where the caller waits for them.
+    /// - Throws: ``ExitError`` with the number of the line. The ids of accepted lines have been printed then.
     func run() async throws -> [CommandID] {
         async let committed = onThread("sluice-commit") { self.commitAll() }
         let problem = await onThread("sluice-read") { self.readAll() }
@@ -84,7 +84,7 @@ final class BulkSubmit: Sendable {
         var problem: ExitError?
         reading: while refusal.withLock({ $0 == nil }) {
             if !batch.drafts.isEmpty, reader.mayBlock {
-                // A producer that pauses has its lines submitted meanwhile.
+                // While the producer pauses, its lines so far are submitted.
                 put(batch)
                 batch = Batch()
                 bytes = 0
@@ -132,7 +132,7 @@ final class BulkSubmit: Sendable {
         do throws(JSONError) {
             (line, ranges) = try JSONValue.locatingMembers(of: text)
         } catch {
-            throw ExitError(.data, "no JSON: \(error)")
+            throw ExitError(.data, "not valid JSON: \(error)")
         }
         guard case .object(let members) = line else {
             throw ExitError(.data, "a line must be an object such as {\"payload\": {}}, not \(line.kind)")

@@ -7,18 +7,18 @@ internal import Sluice
 internal import Store
 internal import Synchronization
 
-/// `--wait`: returns when all commands have ended, and shows on a terminal how far they have got.
+/// `--wait`: returns when all commands have ended, and shows their progress on a terminal.
 ///
-/// Ctrl-C detaches: the commands go on.
+/// Ctrl-C detaches: the commands continue.
 struct CompletionWaiter {
     fileprivate struct State {
         var progress: TransferProgress
         var offsets: [CommandID: Int64] = [:]
         var totals: [CommandID: Int64] = [:]
-        /// (time in nanoseconds, bytes) of the last seconds.
+        /// Monotonic time in nanoseconds and bytes sent, of the last three seconds.
         var history: [(at: Int64, bytes: Int64)] = []
         var failures: [String] = []
-        /// Sources that were to be deleted and are still there.
+        /// Sources that `removeSource` could not delete.
         var keptSources: [String] = []
     }
 
@@ -36,17 +36,17 @@ struct CompletionWaiter {
     let ids: [CommandID]
     private let shared: Shared
 
-    /// - Parameter totals: bytes of each, in the order of the ids; empty where nobody knows.
+    /// - Parameter totals: bytes of each command, in the order of the ids; empty where they are unknown.
     init(client: SluiceClient, ids: [CommandID], totals: [Int64] = []) {
         self.client = client
-        // A unique key can give one id to several.
+        // Several commands of one unique key have one id.
         let known = Dictionary(zip(ids, totals)) { first, _ in first }
         self.ids = totals.isEmpty ? Array(Set(ids)) : Array(known.keys)
         let progress = TransferProgress(commands: self.ids.count, total: known.values.reduce(0, +))
         shared = Shared(progress, totals: known, isTerminal: Diagnostics.isTerminal)
     }
 
-    /// - Throws: a ``ExitError`` of code 1 where a command has not succeeded.
+    /// - Throws: ``ExitError`` `failed` where a command has not succeeded.
     func run() async throws {
         guard !ids.isEmpty else { return }
         let shared = shared
@@ -79,7 +79,7 @@ struct CompletionWaiter {
     private func waitForAll() async throws {
         try await withThrowingTaskGroup(of: CommandOutcome.self) { group in
             var rest = ids[...]
-            // Each waiter costs a look into the store a second; those beyond wait for a place.
+            // Each waiter reads the store once a second, so no more than this many wait at once.
             for id in rest.prefix(4096) { group.addTask { try await client.wait(for: id) } }
             rest = rest.dropFirst(4096)
             while let outcome = try await group.next() {
@@ -118,7 +118,7 @@ struct CompletionWaiter {
         }
     }
 
-    /// Says why commands wait, each reason once: a destination that refuses everything does so for as long as it takes.
+    /// Prints why commands wait, each reason once: a destination may refuse commands for a long time.
     private func tellReasons() async {
         var told: Set<String> = []
         while !Task.isCancelled, told.count < Self.maxReasons {
@@ -132,7 +132,8 @@ struct CompletionWaiter {
         }
     }
 
-    /// Reasons that are told, and commands whose reasons are looked at: the others wait for much the same.
+    /// The maximum number of reasons printed, and of commands whose reasons are read: the others wait for
+    /// similar ones.
     private static let (maxReasons, maxObserved) = (5, 16)
 
     private func follow(_ events: AsyncStream<SluiceEvent>) async {

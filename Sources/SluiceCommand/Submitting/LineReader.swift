@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Host
 
-/// Lines of a descriptor, in large reads. A line that is too long is an error before it is in memory.
+/// Lines of a descriptor, in large reads. A line that is too long is reported before all of it is in memory.
 struct LineReader {
     enum Line {
         case line(ArraySlice<UInt8>)
@@ -22,7 +22,7 @@ struct LineReader {
         self.limit = limit
     }
 
-    /// Nothing of the next line is here yet, or not all of it, and nothing waits to be read.
+    /// The next line is not complete, and no byte can be read at once.
     var mayBlock: Bool {
         guard !isAtEnd, newline(from: position) == nil else { return false }
         var input = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -58,7 +58,7 @@ struct LineReader {
         }
     }
 
-    /// Drops the lines that were taken and reads more.
+    /// Drops the lines that were returned, and reads more.
     private mutating func fill() throws {
         if position > 0 {
             buffer.removeSubrange(..<position)

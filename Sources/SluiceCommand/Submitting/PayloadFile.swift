@@ -9,7 +9,7 @@ internal import Work
 
 /// Reads the file of `--payload @file`.
 enum PayloadFile {
-    /// JSON may be written more lengthily than it is stored.
+    /// Bytes. JSON text may be longer than the form that is stored.
     static let limit = 4 * Command.payloadLimit
 
     static func read(_ path: String) throws -> [UInt8] {

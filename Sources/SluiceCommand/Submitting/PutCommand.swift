@@ -11,11 +11,10 @@ struct PutCommand: AsyncParsableCommand {
         commandName: "put",
         abstract: "Upload files. Prints one UUID a line as soon as it is durable.",
         discussion: """
-            Every file is checked first; where one cannot be uploaded, none is submitted. The files stay where they lie \
-            and must not change until they are sent; --spool copies them into the data directory instead. A URL that \
-            ends in a slash gets the file's name appended; two files that would get one URL are refused. Under a unique \
-            key, a put is the same where path, size and time of the last change of the file are, and the URL and the \
-            options are.
+            Every file is checked first; where one cannot be uploaded, none is submitted. The files stay in place and must \
+            not change until they are sent; --spool copies them into the data directory instead. A URL that ends in a \
+            slash gets the file's name appended; two files that would get one URL are refused. Two puts with one unique \
+            key are equal where the file's path, size and modification time, the URL and the options are equal.
 
             EXAMPLES
               sluice put report.pdf --to https://media.example.com/in/
@@ -51,7 +50,7 @@ struct PutCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("PUT replaces what is there; POST may add. The default is PUT.", valueName: "method"))
+        help: ArgumentHelp("PUT replaces the target; POST may add to it. The default is PUT.", valueName: "method"))
     var method: Method?
 
     @Option(
@@ -59,17 +58,17 @@ struct PutCommand: AsyncParsableCommand {
         help: ArgumentHelp("A header, as in 'X-Tag: nightly'. May be given several times.", valueName: "header"))
     var header: [String] = []
 
-    @Flag(name: .long, help: "Copy the files into the data directory first (a reflink where the file system has it).")
+    @Flag(name: .long, help: "Copy the files into the data directory first (as a reflink where the file system can).")
     var spool = false
 
     @Option(
         name: .customLong("protocol"),
         help: ArgumentHelp(
             """
-            How the bytes travel: put (the whole file in one request), tus or contentRange (both go on where a cut \
-            upload stopped). Without it and without --method, from 1 MiB on: contentRange where sluice.yaml says so of \
-            the destination, else tus where the URL says that it speaks it; else put. To a tus endpoint no name is \
-            appended.
+            The upload protocol: put (the whole file in one request), tus or contentRange (both resume an interrupted \
+            upload). The default for files from 1 MiB on, without --method, is contentRange where sluice.yaml sets it \
+            for the destination, otherwise tus where the server of the URL supports it, otherwise put. No name is \
+            appended to the URL of a tus endpoint.
             """, valueName: "name"))
     var transferProtocol: TransferProtocol?
 
@@ -83,7 +82,8 @@ struct PutCommand: AsyncParsableCommand {
         if to.isEmpty { throw ValidationError("--to must be a URL.") }
         if files.isEmpty { throw ValidationError("Name at least one file.") }
         if spool, removeSource {
-            throw ValidationError("--remove-source would delete the spooled copy, which goes by itself: leave one out.")
+            throw ValidationError(
+                "--remove-source would delete the spooled copy, which is deleted anyway: leave one out.")
         }
         if fields.uniqueKey != nil, files.count > 1 {
             throw ValidationError("--unique-key names one command: put one file at a time.")
@@ -98,7 +98,7 @@ struct PutCommand: AsyncParsableCommand {
     func run() async throws {
         SignalHandling.exits()
         let registry = BuiltInOperations.registry(submission: .init(umask: SluiceTool.inheritedUmask))
-        // All are checked before anything is made or copied.
+        // Every file is checked before a store is made or a file is copied.
         let checked = try check(registry)
         let client = try data.client(registry)
         var producer = SubmissionPrinter(client: client, asJSON: print.json, labelName: "file")
@@ -111,7 +111,7 @@ struct PutCommand: AsyncParsableCommand {
             SignalHandling.exits {
                 guard let published = copies.abandon(), published < count else { return }
                 let submitted = published == 0 ? "nothing was" : "\(published) of \(count) files were"
-                Diagnostics.say("\(submitted) submitted; what else was copied is deleted")
+                Diagnostics.say("\(submitted) submitted; the other copies are deleted")
             }
             producer.unused = { copies.discard($0) }
             do {
@@ -122,7 +122,7 @@ struct PutCommand: AsyncParsableCommand {
                     }
                 }
             } catch {
-                // Otherwise Ctrl-C has deleted them, and ends the process: what came of that is no error of its own.
+                // Where Ctrl-C has deleted the copies, the process ends by the signal, not with this error.
                 if copies.abandon() == nil { await SignalHandling.letExit() }
                 throw error
             }
@@ -135,14 +135,14 @@ struct PutCommand: AsyncParsableCommand {
     }
 
     /// Checks every file.
-    /// - Returns: a draft of each, which names the file itself.
+    /// - Returns: a draft for each, which names the file itself.
     private func check(_ registry: OperationRegistry) throws -> [CommandDraft] {
         let payloads = try files.map(payload)
         if let (earlier, later, url) = try UploadTargets.collision(in: payloads) {
             throw ExitError(
                 .usage,
-                "\(files[earlier]) and \(files[later]) would both become \(url), and one would be lost; rename one, or put "
-                    + "it elsewhere")
+                "\(files[earlier]) and \(files[later]) would both be sent to \(url), and one would be lost; rename one, or "
+                    + "put it elsewhere")
         }
         let spooling = UploadOperation(submission: .init(umask: SluiceTool.inheritedUmask, isSpooled: true))
         return try payloads.map { try draft($0, spool ? OperationRegistry([spooling]) : registry) }
@@ -152,8 +152,8 @@ struct PutCommand: AsyncParsableCommand {
         try CommandDraft(type: CommandType.upload, payload: payload, options: fields.options, registry: registry)
     }
 
-    /// - Parameter original: of the file; under its unique key that counts, not the name of its copy, which is another one
-    ///   each time.
+    /// - Parameter original: the draft of the file itself. It identifies the command under its unique key,
+    ///   because each copy has another name.
     private func spooled(
         _ payload: JSONValue, of original: CommandDraft, _ registry: OperationRegistry
     ) throws -> CommandDraft {

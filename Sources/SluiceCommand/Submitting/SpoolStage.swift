@@ -5,16 +5,16 @@ internal import Host
 internal import Operations
 internal import Store
 
-/// Where one `put --spool` makes its copies: a directory inside the spool, under a flock(2) for as long as its process lives.
-/// What a process that was killed has left there is nobody's, and goes at the next ``sweep(_:)``.
+/// The directory inside the spool in which one `put --spool` makes its copies, under a flock(2) while its
+/// process lives. The next ``sweep(_:)`` deletes the directories of killed processes.
 final class SpoolStage: Sendable {
     private static let ending = ".part"
 
-    /// Takes the copies.
+    /// The spool that makes the copies here.
     let spool: Spool
     private let descriptor: CInt
 
-    /// Makes the directory inside `parent`, which is there. Blocks.
+    /// Makes the directory inside `parent`, which exists. Blocks.
     /// - Throws: ``StoreError`` that names the directory.
     init(in parent: Spool) throws(StoreError) {
         while true {
@@ -22,7 +22,7 @@ final class SpoolStage: Sendable {
             guard mkdir(path, 0o700) == 0 else {
                 throw StoreError(SystemError("create", path))
             }
-            // A sweep that comes between takes it for left over.
+            // A sweep may delete the directory before it is locked.
             guard let descriptor = try Self.lock(path, LOCK_EX) else { continue }
             self.descriptor = descriptor
             spool = Spool(directory: path, umask: parent.umask)
@@ -32,11 +32,11 @@ final class SpoolStage: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Deletes the directory, which is empty.
+    /// Deletes the directory, which must be empty.
     func remove() { rmdir(spool.directory) }
 
-    /// Deletes what killed processes have left in `spool`. Blocks.
-    /// - Throws: ``StoreError`` that names what cannot be deleted.
+    /// Deletes the directories of killed processes. Blocks.
+    /// - Throws: ``StoreError`` that names the file that cannot be deleted.
     static func sweep(_ spool: Spool) throws(StoreError) {
         for name in try DataDirectory.names(spool.directory) where name.endsWithBytes(of: ending) {
             let path = "\(spool.directory)/\(name)"
@@ -49,7 +49,7 @@ final class SpoolStage: Sendable {
         }
     }
 
-    /// - Returns: nil where somebody else has the lock, or has deleted the directory.
+    /// - Returns: nil where another process holds the lock, or has deleted the directory.
     private static func lock(_ path: String, _ operation: CInt) throws(StoreError) -> CInt? {
         let descriptor = clinux_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW, 0)
         guard descriptor >= 0 else {

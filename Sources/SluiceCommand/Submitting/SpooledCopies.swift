@@ -6,26 +6,27 @@ internal import Operations
 internal import Store
 internal import Synchronization
 
-/// The copies of `put --spool`, from the first byte until their commands are submitted. What no command will name is deleted,
-/// also at Ctrl-C. A terminal sees how far the copying has got.
+/// The copies of `put --spool`, from the first byte until their commands are submitted. A copy without a
+/// command is deleted, also at Ctrl-C. A terminal shows the progress.
 final class SpooledCopies: Sendable {
     private struct State {
         var isAbandoned = false
         /// Paths, in the order of the files.
         var copies: [String] = []
-        /// So many of them commands may name: a copy is left over rather than a command without its file.
+        /// The number of copies that commands may name. A copy may be left over, but no command lacks its
+        /// file.
         var published = 0
         var progress: CopyProgress
     }
 
     private let spool: Spool
-    /// They are made here, and lie in the spool itself from ``publish(_:_:_:)`` on.
+    /// The copies are made here, and moved into the spool itself by ``publish(_:_:_:)``.
     private let stage: SpoolStage
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - files: that will be copied.
-    ///   - total: bytes in all of them.
+    ///   - files: the number of files that will be copied.
+    ///   - total: bytes of all files.
     /// - Throws: ``StoreError`` where the spool cannot be used.
     init(in spool: Spool, files: Int, total: Int64) throws {
         do throws(StoreError) {
@@ -40,7 +41,7 @@ final class SpooledCopies: Sendable {
 
     /// Copies the sources of all payloads.
     /// - Returns: payloads for ``publish(_:_:_:)``.
-    /// - Throws: as ``Spool/take(_:began:copied:)``; who meets it abandons what is there.
+    /// - Throws: as ``Spool/take(_:began:copied:)``; the caller then abandons the copies.
     func take(_ payloads: [JSONValue]) throws -> [JSONValue] {
         let taken = try payloads.map { payload in
             let taken = try stage.spool.take(payload, began: { try begin($0) }, copied: { show(bytes: $0) })
@@ -51,19 +52,19 @@ final class SpooledCopies: Sendable {
         return taken
     }
 
-    /// Puts copies where commands may name them, which must be submitted next.
+    /// Moves copies into the spool. Their commands must be submitted next.
     /// - Parameters:
-    ///   - range: places of the files; what comes before has been published.
-    ///   - payloads: those of ``take(_:)``, of all files.
-    ///   - body: is given the payloads that name these copies there; where it throws, they are not published.
+    ///   - range: indices of the files; all before them have been published.
+    ///   - payloads: of all files, from ``take(_:)``.
+    ///   - body: gets the payloads that name the moved copies; where it throws, they are not published.
     func publish<Value>(
         _ range: Range<Int>, _ payloads: [JSONValue], _ body: ([JSONValue]) throws -> Value
     ) throws -> Value {
         let published = try state.withLock { state in
             guard !state.isAbandoned else { throw CancellationError() }
-            let published = try range.map { place in
-                let adopted = try spool.adopt(payloads[place])
-                state.copies[place] = adopted["file"]?.string ?? state.copies[place]
+            let published = try range.map { index in
+                let adopted = try spool.adopt(payloads[index])
+                state.copies[index] = adopted["file"]?.string ?? state.copies[index]
                 return adopted
             }
             state.published = range.upperBound
@@ -79,7 +80,7 @@ final class SpooledCopies: Sendable {
     }
 
     /// Deletes all copies but those that are published.
-    /// - Returns: how many these are; nil where another call was first.
+    /// - Returns: the number of published copies; nil where another call was first.
     func abandon() -> Int? {
         let (copies, published) = state.withLock { state -> ([String]?, Int) in
             defer { state.isAbandoned = true }
@@ -92,8 +93,8 @@ final class SpooledCopies: Sendable {
         return published
     }
 
-    /// Deletes the copy of the file at that place: no command names it.
-    func discard(_ place: Int) { unlink(state.withLock { $0.copies[place] }) }
+    /// Deletes the copy of the file with that index: no command names it.
+    func discard(_ index: Int) { unlink(state.withLock { $0.copies[index] }) }
 
     private func begin(_ path: String) throws {
         try state.withLock { state in

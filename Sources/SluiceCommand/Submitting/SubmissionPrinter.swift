@@ -2,30 +2,30 @@ internal import Commands
 internal import Sluice
 internal import Store
 
-/// Submits drafts that have been checked, and prints each UUID once it is durable. Of a command that existed
-/// already the JSON says so, and otherwise standard error.
+/// Submits drafts that have been checked, and prints each UUID once it is durable. A command that existed
+/// already is marked in the JSON, and otherwise named on standard error.
 struct SubmissionPrinter {
     let client: SluiceClient
     let asJSON: Bool
-    /// What the labels are, for JSON: `file`; nil where they say nothing that the caller does not know.
+    /// The key of the labels in JSON: `file`; nil for labels that the caller knows.
     var labelName: String?
-    /// Called with the place of each draft that has made no command: it was refused, or not submitted any more after a
-    /// refusal, or an equal one was there under its unique key.
+    /// Called with the index of each draft that has made no command: it was refused, or came after a refusal,
+    /// or a command with its unique key existed.
     var unused: @Sendable (Int) -> Void = { _ in }
 
     private static let batch = 512
 
-    /// - Parameter labels: what each draft is called where it is refused; printed with the UUID in JSON.
-    /// - Throws: the first refusal; what was accepted before it has been printed.
+    /// - Parameter labels: names of the drafts for errors, and for JSON.
+    /// - Throws: the first refusal. The UUIDs of accepted drafts have been printed then.
     func submit(_ drafts: [CommandDraft], labels: [String], allowUnknownTypes: Bool = false) async throws -> [CommandID]
     {
         try await submit(labels: labels, allowUnknownTypes: allowUnknownTypes) { Array(drafts[$0]) }
     }
 
     /// As ``submit(_:labels:allowUnknownTypes:)``.
-    /// - Parameter drafts: called for some at a time, right before they are submitted.
+    /// - Parameter drafts: called with a range of indices right before these drafts are submitted.
     func submit(
-        labels: [String], allowUnknownTypes: Bool = false, _ drafts: (_ places: Range<Int>) throws -> [CommandDraft]
+        labels: [String], allowUnknownTypes: Bool = false, _ drafts: (_ indices: Range<Int>) throws -> [CommandDraft]
     ) async throws -> [CommandID] {
         var ids: [CommandID] = []
         let count = labels.count

@@ -11,19 +11,20 @@ struct SubmitCommand: AsyncParsableCommand {
         commandName: "submit",
         abstract: "Submit commands of any type. Prints one UUID a line as soon as it is durable.",
         discussion: """
-            The payload is JSON, read from the argument, from a file (@file), or in bulk from standard input (-): then \
-            each line is an object with “payload” and, where wanted, “qos”, “idempotent”, “uniqueKey”, “uniqueFor”, \
-            “retryLimit”, “notBefore”, “deadline” and “destination”; the options of the command line are the \
-            defaults. A line that cannot be read ends the bulk with its number; the lines before it are kept. One that \
-            only the store can refuse (its unique key is another's) does so too, but up to 4,096 lines behind it may \
-            have gone with it: what was accepted is printed, with --json together with the number of its line and \
-            whether the command is an existing one that its unique key has found.
+            The payload is JSON: the argument, a file (@file), or lines of standard input (-). Each line of standard input \
+            is an object with “payload” and optionally “qos”, “idempotent”, “uniqueKey”, “uniqueFor”, “retryLimit”, \
+            “notBefore”, “deadline” and “destination”; the options of the command line are their defaults. An invalid \
+            line ends the bulk with its number; the lines before it stay submitted. A line that only the store can refuse \
+            (its unique key belongs to another payload) ends the bulk too, but up to 4,096 lines after it may have been \
+            submitted. The UUIDs of all submitted commands are printed; --json adds the number of the line, and whether \
+            the command existed already under its unique key.
 
-            Payloads are equal under a unique key where their bytes are: white space and the order of members count.
+            Two payloads with one unique key are equal where their bytes are equal: white space and the order of members \
+            count.
 
-            Of “noop” the payload may have “milliseconds” (how long it takes); of “upload” it has “file” and “to”, and \
-            may have “method”, “headers”, “protocol” and “removeSource”, as the options of “sluice put”, “name” \
-            (what the destination is to call the file) and “mode” (octal permissions of a copy to a file: URL).
+            The payload of “noop” may have “milliseconds” (its duration). That of “upload” has “file” and “to”, and may \
+            have “method”, “headers”, “protocol” and “removeSource”, as the options of “sluice put”, “name” (the file's \
+            name at the destination) and “mode” (octal permissions of a copy to a file: URL).
 
             EXAMPLES
               sluice submit noop
@@ -54,7 +55,8 @@ struct SubmitCommand: AsyncParsableCommand {
     var payload: String?
 
     @Option(
-        name: .long, help: ArgumentHelp("Whom the command talks to, where its operation cannot tell.", valueName: "url")
+        name: .long,
+        help: ArgumentHelp("The destination of the command, where its operation does not know it.", valueName: "url")
     )
     var destination: DestinationArgument?
 
@@ -69,7 +71,7 @@ struct SubmitCommand: AsyncParsableCommand {
             throw ValidationError("The type comes first, as in “sluice submit noop -”.")
         }
         guard CommandDraft.isType(type) else {
-            throw ValidationError("'\(type)' is no command type: use 1 to 64 of a-z, 0-9, '.' and '-'.")
+            throw ValidationError("'\(type)' is not a command type: use 1 to 64 of a-z, 0-9, '.' and '-'.")
         }
         if let source, source != "-" {
             throw ValidationError("Unexpected argument '\(source)': give the payload with --payload.")
@@ -122,7 +124,7 @@ struct SubmitCommand: AsyncParsableCommand {
         do throws(JSONError) {
             return (try JSONValue(parsing: bytes), JSONValue.trimmingSpace(around: bytes))
         } catch {
-            throw ExitError(.data, "\(name) is no JSON: \(error)")
+            throw ExitError(.data, "\(name) is not valid JSON: \(error)")
         }
     }
 }

@@ -2,16 +2,17 @@ internal import ArgumentParser
 internal import Commands
 internal import Glibc
 
-/// Arguments, environment variables and paths from the kernel are bytes. Sluice keeps paths and keys as JSON, which is UTF-8,
-/// so bytes that are not UTF-8 are refused here, by name: decoded with replacement characters they could name another file.
+/// Arguments, environment variables and paths from the kernel are bytes. Sluice stores paths and keys as
+/// JSON, which is UTF-8, so other bytes are refused here by name: with replacement characters they could name
+/// another file.
 enum ByteText {
     /// Checks every argument of this process.
-    /// - Throws: a ``ExitError``: `input` for a file to put, `usage` for any other argument.
+    /// - Throws: ``ExitError``: `input` for a file to put, `usage` for any other argument.
     static func checkArguments() throws {
         for index in 1..<max(Int(CommandLine.argc), 1) {
             guard let argument = CommandLine.unsafeArgv[index], text(argument) == nil else { continue }
             let shown = String(shellQuoting: UnsafeRawBufferPointer(start: argument, count: strlen(argument)))
-            // With replacement characters, as nothing but the parser may see it.
+            // Only the parser gets the name with replacement characters.
             let replaced = String(cString: argument)
             if let put = try? SluiceTool.parseAsRoot() as? PutCommand, put.files.contains(replaced) {
                 throw ExitError(.input, "the file \(shown) cannot be put: its name is not valid UTF-8; rename it")

@@ -13,9 +13,9 @@ enum Diagnostics {
         write("sluice: \(TerminalText.plain(sentence))\n")
     }
 
-    /// How far something is: the last line of a terminal, until the next one replaces it or something is said. Nothing where
-    /// standard error is no terminal.
-    /// - Parameter text: is given the columns that there are, and cut to them.
+    /// Shows progress in the last line of the terminal, until another status or a sentence replaces it. Does
+    /// nothing where standard error is not a terminal.
+    /// - Parameter text: is given the width of the terminal, and cut to it.
     static func showStatus(_ text: (_ columns: Int) -> String) {
         guard isTerminal else { return }
         let columns = Terminal.size(of: STDERR_FILENO).columns - 1
@@ -40,7 +40,7 @@ enum Diagnostics {
             if count > 0 {
                 bytes = bytes.dropFirst(count)
             } else if errno != EINTR {
-                // Nobody is left to tell.
+                // An error of standard error has no other place to go.
                 return
             }
         }

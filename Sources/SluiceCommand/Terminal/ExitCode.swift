@@ -1,17 +1,8 @@
-internal import ArgumentParser
-internal import Commands
-internal import Glibc
-internal import Operations
-internal import Sluice
-internal import Store
-internal import Work
-internal import ZeroMQ
-
-/// How the process ends. The numbers are those of sysexits.h where it has one.
+/// The exit code of the process. The numbers are those of sysexits.h where it has one.
 enum ExitCode: Int32 {
     case done = 0
-    /// A command that it waited for failed, or refused the change asked for; doctor found something; a figure of bench
-    /// missed its aim.
+    /// A command that it waited for failed, or a change was refused; doctor found something; a figure of
+    /// bench missed its goal.
     case failed = 1
     case usage = 64
     case data = 65
@@ -23,7 +14,7 @@ enum ExitCode: Int32 {
     case tryAgain = 75
     case permission = 77
     case configuration = 78
-    /// 128 and the number of the signal, as shells have it.
+    /// 128 plus the number of the signal, as in shells.
     case hungUp = 129
     case interrupted = 130
     case terminated = 143

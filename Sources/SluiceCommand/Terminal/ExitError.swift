@@ -8,10 +8,10 @@ internal import Store
 internal import Work
 internal import ZeroMQ
 
-/// Why the process ends otherwise than well: a code, and a sentence that has not been printed yet.
+/// An error that ends the process: its exit code, and a sentence that has not been printed yet.
 struct ExitError: Error {
     let code: ExitCode
-    /// Nil where everything has been said.
+    /// Nil where the sentence was printed already.
     let message: String?
 
     init(_ code: ExitCode, _ message: String?) {
@@ -56,13 +56,13 @@ struct ExitError: Error {
             if let message = exitError.message { Diagnostics.say(message) }
             Output.finish(code: exitError.code)
         }
-        // Everything else is the parser's: usage, help, version, a completion script.
+        // Every other error is the parser's: usage, help, version, a completion script.
         let code = SluiceTool.exitCode(for: error)
         if code.isSuccess {
             Output.line(Array(SluiceTool.fullMessage(for: error).utf8))
             Output.finish(code: .done)
         }
-        // A list of values stands on lines of its own, which makes a long list a screen.
+        // The parser prints a list of values one a line; a sentence keeps a long list short.
         let sentence = SluiceTool.message(for: error).split(separator: "\n").reduce("") { text, line in
             if text.isEmpty { return String(line) }
             return text + (!line.hasPrefix("  - ") ? " " : text.hasSuffix(":") ? " " : ", ")
@@ -70,7 +70,7 @@ struct ExitError: Error {
         }
         if !sentence.isEmpty {
             Diagnostics.say(sentence)
-            // Of the parser's own text the usage is left out: it is longer than a screen is high for some.
+            // Without the parser's usage text, which for some commands is longer than a screen.
             if let help = SluiceTool.fullMessage(for: error).split(separator: "\n").last, help.contains("--help") {
                 Diagnostics.write("\(help.drop { $0 == " " })\n")
             }

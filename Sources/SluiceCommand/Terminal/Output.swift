@@ -7,14 +7,14 @@ internal import Synchronization
 enum Output {
     private static let buffer = Mutex<[UInt8]>([])
     private static let limit = 65_536
-    private static let goesOn = Atomic<Bool>(false)
+    private static let ignoresClosedPipe = Atomic<Bool>(false)
     private static let isClosed = Atomic<Bool>(false)
 
     static let isTerminal = isatty(STDOUT_FILENO) == 1
 
-    /// What a command does is more than what it prints: a closed pipe does not end it, and what it prints from then on goes
-    /// nowhere.
-    static func outlivesReader() { goesOn.store(true, ordering: .relaxed) }
+    /// For a command that changes something: a closed pipe does not end it, and its further output is
+    /// dropped.
+    static func ignoreClosedPipe() { ignoresClosedPipe.store(true, ordering: .relaxed) }
 
     /// A line for people.
     static func line(_ text: String) {
@@ -32,7 +32,7 @@ enum Output {
         }
     }
 
-    /// Appends to the buffer by itself: for what is printed a hundred thousand times a second.
+    /// Writes into the buffer directly, for a hundred thousand lines a second.
     static func append(_ body: (inout [UInt8]) -> Void) {
         buffer.withLock { buffer in
             body(&buffer)
@@ -42,8 +42,9 @@ enum Output {
 
     static func flush() { buffer.withLock { write(&$0) } }
 
-    /// Flushes and ends the process. Threads that still run are not waited for; one that writes is, but no longer than a
-    /// second, for the pipe may be full and nobody read it. What went well in all but its output ends with `cannotWrite`.
+    /// Flushes and ends the process, without waiting for other threads. A thread that is writing gets one
+    /// second: its pipe may be full and without a reader. A success whose output was dropped ends with
+    /// `cannotWrite`.
     static func finish(code: ExitCode) -> Never {
         for _ in 0..<100 {
             if buffer.withLockIfAvailable({ write(&$0) }) != nil { break }
@@ -63,7 +64,7 @@ enum Output {
             } else if errno == EAGAIN {
                 var descriptor = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
                 poll(&descriptor, 1, 1000)
-            } else if errno == EPIPE, goesOn.load(ordering: .relaxed) {
+            } else if errno == EPIPE, ignoresClosedPipe.load(ordering: .relaxed) {
                 isClosed.store(true, ordering: .relaxed)
             } else if errno != EINTR {
                 giveUp(errno)
@@ -73,7 +74,7 @@ enum Output {
     }
 
     private static func giveUp(_ number: CInt) -> Never {
-        // Who closed the pipe has read enough, as head does.
+        // The reader has closed the pipe because it has read enough, as head(1) does.
         if number == EPIPE { _exit(ExitCode.done.rawValue) }
         Diagnostics.say("cannot write to standard output: \(SystemError(number).reason)")
         _exit(ExitCode.cannotWrite.rawValue)

@@ -2,16 +2,17 @@ internal import CLinux
 internal import Dispatch
 internal import Glibc
 
-/// A terminal that is drawn on as a whole. Whatever ends the process, the terminal is given back as it was.
+/// The terminal as a screen. Its former state is restored at the end of the process, also after a crash.
 enum Terminal {
-    /// What a signal handler needs to restore the terminal: written before the handlers are installed, read by them.
+    /// The state that a signal handler restores: written before the handlers are installed, then only read by
+    /// them.
     nonisolated(unsafe) private static var original = termios()
     nonisolated(unsafe) private static var isTaken: sig_atomic_t = 0
 
     private static let enter: StaticString = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J"
     private static let leave: StaticString = "\u{1B}[?25h\u{1B}[?1049l"
 
-    /// Takes the terminal: another screen, no cursor, keys one at a time and not echoed.
+    /// Takes the terminal: the alternate screen, no cursor, keys one at a time and not echoed.
     static func take() {
         guard tcgetattr(STDIN_FILENO, &original) == 0 else {
             isTaken = 1
@@ -25,7 +26,7 @@ enum Terminal {
         put(enter)
     }
 
-    /// Gives the terminal back. Async-signal-safe; doing it twice does nothing.
+    /// Restores the terminal. Async-signal-safe; a second call does nothing.
     static func restore() {
         let was = isTaken
         isTaken = 0
@@ -34,7 +35,7 @@ enum Terminal {
         put(leave)
     }
 
-    /// Restores the terminal when the process crashes, then lets the crash take its course.
+    /// Restores the terminal when the process crashes, then lets it crash.
     static func restoreAtCrash() {
         for number in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] {
             var action = sigaction()
@@ -47,7 +48,7 @@ enum Terminal {
         }
     }
 
-    /// Columns and rows; 80 by 24 where the terminal does not tell.
+    /// Columns and rows; 80 by 24 where they are unknown.
     static var size: (columns: Int, rows: Int) { size(of: STDOUT_FILENO) }
 
     static func size(of descriptor: CInt) -> (columns: Int, rows: Int) {
@@ -57,7 +58,7 @@ enum Terminal {
         return (Int(columns), Int(rows))
     }
 
-    /// Draws a whole screen without flicker: every line over the old one, the rest cleared.
+    /// Draws a whole screen without flicker: each line over the old one, the rest cleared.
     static func draw(_ lines: [String], rows: Int) {
         var frame = "\u{1B}[H"
         for (index, line) in lines.prefix(rows).enumerated() {
@@ -69,7 +70,8 @@ enum Terminal {
         Output.flush()
     }
 
-    /// Left out where the terminal takes nothing for a while: these few bytes must keep nobody from ending.
+    /// Writes unless the terminal takes no output for 300 ms: these bytes must not keep the process from
+    /// ending.
     private static func put(_ text: StaticString) {
         var descriptor = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
         guard poll(&descriptor, 1, 300) == 1 else { return }

@@ -7,8 +7,8 @@ struct BackupCommand: ParsableCommand {
         commandName: "backup",
         abstract: "Copy the store while it runs.",
         discussion: """
-            Each shard is copied as it stands at one moment, checked, and then put in place; the directory is a store of \
-            its own that --data can name. Spooled files are not copied.
+            Each shard is copied in one transaction, checked, and then put in place. The copy is a store of its own, \
+            which --data can name. Spooled files are not copied.
 
             EXAMPLES
               sluice backup /backup/sluice-$(date +%F)
@@ -19,7 +19,7 @@ struct BackupCommand: ParsableCommand {
     @OptionGroup var print: PrintOptions
 
     @Argument(
-        help: ArgumentHelp("Where to: a directory that does not exist yet, or is empty.", valueName: "dir"),
+        help: ArgumentHelp("The target: a directory that does not exist yet, or is empty.", valueName: "dir"),
         completion: .directory)
     var directory: String
 

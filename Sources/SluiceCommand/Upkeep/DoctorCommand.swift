@@ -11,8 +11,8 @@ struct DoctorCommand: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Check store, versions, sockets, configuration and permissions.",
         discussion: """
-            Reads only; it may run beside everything else. Exits with 70 where a shard is corrupt, and with 1 where \
-            something else wants attention.
+            Changes nothing, and may run beside everything else. Exits with 70 where a shard is corrupt, and with 1 for \
+            another warning.
 
             EXAMPLES
               sluice doctor
@@ -42,7 +42,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
-    /// Whether a worker could start with the configuration, and where its requests would go.
+    /// Whether a worker could start with the configuration, and the proxies of its requests.
     private func configuration(_ directory: DataDirectory) async -> [Finding] {
         do {
             let uploads = try await ConfigurationFile(data, directory).uploads()

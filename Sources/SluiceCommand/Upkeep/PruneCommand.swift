@@ -9,10 +9,10 @@ struct PruneCommand: ParsableCommand {
         commandName: "prune",
         abstract: "Remove old finished commands.",
         discussion: """
-            Commands that ended in success or were cancelled longer ago than --older-than, with their payloads, results, \
-            timelines and spooled copies; dead letters and doubts only where --status names them. Small batches: it \
-            may run beside everything else. The coordinator does the same by itself, twice a minute. What a killed put \
-            --spool has left goes as well.
+            Removes commands that succeeded or were cancelled longer ago than --older-than, with their payloads, results, \
+            timelines and spooled copies. Dead letters and commands in doubt are removed only where --status names them. \
+            It works in small batches, so it may run beside everything else. The coordinator does the same twice a \
+            minute. Copies that a killed put --spool has left are removed too.
 
             EXAMPLES
               sluice prune
@@ -23,7 +23,7 @@ struct PruneCommand: ParsableCommand {
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
 
-    @Option(name: .long, help: ArgumentHelp("Only what ended longer ago.", valueName: "duration"))
+    @Option(name: .long, help: ArgumentHelp("Only commands that ended longer ago.", valueName: "duration"))
     var olderThan = DurationArgument(.seconds(7 * 86_400))
 
     @Option(
