@@ -1,11 +1,5 @@
 internal import CLinux
-internal import Commands
 internal import Glibc
-internal import Host
-internal import Operations
-internal import Sluice
-internal import Store
-internal import Work
 
 /// The monotonic clock, for benches.
 enum BenchClock {

@@ -1,8 +1,5 @@
-internal import Commands
-internal import Console
 internal import Glibc
 internal import Host
-internal import Store
 
 /// Receives READY=1 of a process, as systemd does.
 struct ReadyGate: ~Copyable {

@@ -1,14 +1,5 @@
-internal import ArgumentParser
 internal import CLinux
 internal import Commands
-internal import Coordination
-internal import Dispatch
-internal import Glibc
-internal import Logging
-internal import Operations
-internal import Sluice
-internal import Store
-internal import Synchronization
 internal import Work
 
 /// Returns the monotonic time of its start as the result.

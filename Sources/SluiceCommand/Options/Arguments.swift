@@ -1,8 +1,5 @@
 public import ArgumentParser
 public import Commands
-internal import Console
-internal import NetworkControl
-internal import Operations
 
 extension CommandID: ExpressibleByArgument {
     public init?(argument: String) { self.init(argument) }

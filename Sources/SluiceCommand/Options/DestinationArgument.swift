@@ -1,7 +1,5 @@
 internal import ArgumentParser
 internal import Commands
-internal import Console
-internal import NetworkControl
 internal import Operations
 
 /// `--destination`: an origin such as `https://host:443`, or any URL of it. A path in a `file:` URL means the

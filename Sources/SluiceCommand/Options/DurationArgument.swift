@@ -1,8 +1,5 @@
 internal import ArgumentParser
-internal import Commands
 internal import Console
-internal import NetworkControl
-internal import Operations
 
 /// `25s`, `500ms`, `2m`, `1h30m`, `7d`, or plain seconds.
 struct DurationArgument: ExpressibleByArgument {

@@ -1,8 +1,4 @@
 internal import ArgumentParser
-internal import Glibc
-internal import Sluice
-internal import Store
-internal import Work
 
 /// `--json`, for everything that prints.
 struct PrintOptions: ParsableArguments {

@@ -1,8 +1,5 @@
 internal import ArgumentParser
-internal import Commands
-internal import Console
 internal import NetworkControl
-internal import Operations
 
 /// `2Mbit`, `250kB`, bytes per second, or `none`.
 enum RateArgument: ExpressibleByArgument {

@@ -1,8 +1,6 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
-internal import NetworkControl
-internal import Operations
 
 /// RFC 3339, or a duration from now.
 struct TimeArgument: ExpressibleByArgument {

@@ -1,14 +1,6 @@
-internal import CLinux
 internal import Commands
 internal import Console
-internal import Dispatch
-internal import Glibc
-internal import Host
 internal import Sluice
-internal import Store
-internal import Synchronization
-internal import Wire
-internal import Work
 
 /// The members of a line of bulk other than its payload.
 enum BulkField {

@@ -7,7 +7,6 @@ internal import Host
 internal import Sluice
 internal import Store
 internal import Synchronization
-internal import Wire
 internal import Work
 
 /// Submits JSON lines from standard input. One thread reads and checks while another commits and prints.

@@ -1,11 +1,6 @@
-internal import ArgumentParser
 internal import Commands
 internal import Glibc
 internal import Host
-internal import Operations
-internal import Sluice
-internal import Store
-internal import Work
 
 /// Reads the file of `--payload @file`.
 enum PayloadFile {

@@ -1,6 +1,4 @@
 internal import ArgumentParser
-internal import Commands
-internal import Glibc
 internal import Host
 internal import Operations
 internal import Sluice

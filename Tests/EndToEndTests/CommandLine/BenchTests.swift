@@ -87,7 +87,7 @@ extension EndToEndTests {
                 func value(_ name: String) -> Double? {
                     figures.first { $0["name"]?.string == name }?["value"]?.double
                 }
-                let kills = try #require(value("kill -9 with every place full"))
+                let kills = try #require(value("kill -9 with every slot full"))
                 #expect((1...3).contains(kills), "\(finished.output)")
                 for share in ["p50", "p99"] {
                     let released = try #require(value("kill -9 to released, \(share)"))
