@@ -16,22 +16,24 @@ extension EndToEndTests {
             try await Installation.with { installation in
                 _ = try await installation.coordinator()
                 _ = try await installation.worker()
-                let ear = try await ControlEar.listening(in: "\(installation.data)/run")
+                let subscriber = try await ControlSubscriber.listening(in: "\(installation.data)/run")
                 let paused = ControlState.Pause(
                     group: Offers.group(of: Destination(scheme: "http", host: "a", port: 80)), qualities: 0x1F)
                 _ = try await installation.sluice("pause", "--destination", "http://a")
-                try await until("three of its messages") { await ear.heard.suffix(3).allSatisfy { $0.pauses == [paused] } }
+                try await until("three of its messages") {
+                    await subscriber.received.suffix(3).allSatisfy { $0.pauses == [paused] }
+                }
                 // The message is repeated without a change.
-                let (count, since) = (await ear.heard.count, ContinuousClock.now)
-                try await until("three more") { await ear.heard.count >= count + 3 }
+                let (count, since) = (await subscriber.received.count, ContinuousClock.now)
+                try await until("three more") { await subscriber.received.count >= count + 3 }
                 #expect(ContinuousClock.now - since < .seconds(5))
-                #expect(await ear.heard.suffix(3).allSatisfy { $0.pauses == [paused] })
-                #expect(await ear.heard.last?.registered.count == 1)
+                #expect(await subscriber.received.suffix(3).allSatisfy { $0.pauses == [paused] })
+                #expect(await subscriber.received.last?.registered.count == 1)
                 _ = try await installation.sluice("resume", "--destination", "http://a")
-                try await until("its end") { await ear.heard.last?.pauses.isEmpty == true }
-                let sequences = await ear.sequences
+                try await until("its end") { await subscriber.received.last?.pauses.isEmpty == true }
+                let sequences = await subscriber.sequences
                 #expect(sequences == sequences.sorted() && Set(sequences).count == sequences.count)
-                await ear.close()
+                await subscriber.close()
             }
         }
 
@@ -45,7 +47,7 @@ extension EndToEndTests {
                 _ = try await installation.worker()
                 _ = try await installation.sluice("put", file, "--to", "\(receiver.origin)/slow", "--protocol", "put")
                 try await until("the first bytes") { receiver.requests(to: "/slow").first?.bytes ?? 0 > 0 }
-                let ear = try await ControlEar.listening(in: "\(installation.data)/run")
+                let subscriber = try await ControlSubscriber.listening(in: "\(installation.data)/run")
                 func isLimited(_ state: ControlState) -> Bool {
                     QualityOfService.allCases.allSatisfy { qos in
                         state.paces.contains { $0.qos == qos && $0.bytesPerSecond <= 100_000 }
@@ -53,17 +55,17 @@ extension EndToEndTests {
                 }
                 let set = try await installation.sluice("network", "set", receiver.origin, "--max-rate", "100kB")
                 #expect(set.code == 0, "\(set.errors)")
-                try await until("the rate") { await ear.heard.last.map(isLimited) ?? false }
-                let before = try #require(await ear.incarnations.last)
+                try await until("the rate") { await subscriber.received.last.map(isLimited) ?? false }
+                let before = try #require(await subscriber.epochs.last)
                 coordinator.signal(SIGKILL)
                 _ = await coordinator.end
                 _ = try await installation.coordinator()
                 try await until("three messages of the other coordinator") {
-                    await ear.incarnations.count { $0 > before } >= 3
+                    await subscriber.epochs.count { $0 > before } >= 3
                 }
-                let words = zip(await ear.incarnations, await ear.heard).filter { $0.0 > before }
+                let words = zip(await subscriber.epochs, await subscriber.received).filter { $0.0 > before }
                 #expect(words.allSatisfy { isLimited($0.1) }, "\(words.map { $0.1.paces })")
-                await ear.close()
+                await subscriber.close()
             }
         }
 
@@ -108,14 +110,14 @@ extension EndToEndTests {
 }
 
 /// A subscriber to `control.sock`, like a worker.
-private actor ControlEar {
+private actor ControlSubscriber {
     private let loop: PollLoop
     private let socket: Socket
     /// The received messages with their sequence numbers.
-    private(set) var heard: [ControlState] = []
+    private(set) var received: [ControlState] = []
     private(set) var sequences: [Int64] = []
     /// The epochs of the coordinators that sent them.
-    private(set) var incarnations: [Int64] = []
+    private(set) var epochs: [Int64] = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -126,14 +128,14 @@ private actor ControlEar {
         try socket.connect(.ipc(path: "\(run)/control.sock"))
     }
 
-    static func listening(in run: String) async throws -> ControlEar {
+    static func listening(in run: String) async throws -> ControlSubscriber {
         let context = try Context()
-        let loop = try PollLoop(name: "control-ear")
-        let ear = try await loop.run {
-            Result { try ControlEar(loop: loop, context: context, run: run) }
+        let loop = try PollLoop(name: "control-subscriber")
+        let subscriber = try await loop.run {
+            Result { try ControlSubscriber(loop: loop, context: context, run: run) }
         }.get()
-        await ear.start()
-        return ear
+        await subscriber.start()
+        return subscriber
     }
 
     private func start() {
@@ -145,9 +147,9 @@ private actor ControlEar {
             Result { () throws(WireError) in try Message.decode(bytes) }
         }) {
             guard case .success((let head, .control(let state))) = frame else { continue }
-            heard.append(state)
+            received.append(state)
             sequences.append(head.sequence)
-            incarnations.append(head.epoch)
+            epochs.append(head.epoch)
         }
     }
 

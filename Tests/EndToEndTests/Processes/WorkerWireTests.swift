@@ -23,12 +23,12 @@ extension EndToEndTests {
                     try await installation.sluice(
                         "put", file, "--to", "\(receiver.origin)/slow", "--protocol", "put"
                     ).ids.first)
-                let coordinator = try await PlayedCoordinator.started(in: "\(installation.data)/run")
+                let coordinator = try await FakeCoordinator.started(in: "\(installation.data)/run")
                 _ = try installation.start("worker")
                 let seat = try await awaited("a worker's hello") { await coordinator.seat }
                 #expect(seat.number == 0)
 
-                try await coordinator.greet()
+                try await coordinator.register()
                 let command = try #require(try installation.store().command(id))
                 let group = Offers.group(of: command.destination)
                 let offer = Offers.Offer(id: id, type: "upload", qos: .default, suspect: false, group: group, order: 1)
@@ -36,8 +36,7 @@ extension EndToEndTests {
                 try await until("room for the offer") { try await coordinator.offer(offer) }
                 try await until("four reports of its bytes") { await coordinator.reports(of: id).count >= 4 }
 
-                // Over two seconds there is one report each quarter of a second. The passing of time is the
-                // condition here.
+                // Eight reports take about two seconds: one each quarter of a second.
                 let since = ContinuousClock.now
                 let before = await coordinator.reports(of: id).count
                 try await until("eight more") { await coordinator.reports(of: id).count >= before + 8 }
@@ -46,15 +45,15 @@ extension EndToEndTests {
 
                 var paused = ControlState()
                 paused.paces = [.init(group: group, direction: .up, qos: .default, bytesPerSecond: 0)]
-                try await coordinator.say(paused, sequence: 10)
+                try await coordinator.send(paused, sequence: 10)
                 try await until("the pause") { await coordinator.reports(of: id).last?.pacing == .paused }
                 // An older message without a pause, and one of an earlier coordinator.
-                try await coordinator.say(ControlState(), sequence: 9)
-                try await coordinator.say(ControlState(), sequence: 90, incarnation: PlayedCoordinator.incarnation - 1)
+                try await coordinator.send(ControlState(), sequence: 9)
+                try await coordinator.send(ControlState(), sequence: 90, epoch: FakeCoordinator.epoch - 1)
                 let count = await coordinator.reports(of: id).count
                 try await until("four more reports") { await coordinator.reports(of: id).count >= count + 4 }
                 #expect(await coordinator.reports(of: id).suffix(4).allSatisfy { $0.pacing == .paused })
-                try await coordinator.say(ControlState(), sequence: 11)
+                try await coordinator.send(ControlState(), sequence: 11)
                 try await until("its continuation") { await coordinator.reports(of: id).last?.pacing == .free }
                 await coordinator.close()
             }
@@ -63,14 +62,14 @@ extension EndToEndTests {
 }
 
 /// Binds the sockets of a coordinator.
-private actor PlayedCoordinator {
-    static let incarnation: Int64 = 1000
+private actor FakeCoordinator {
+    static let epoch: Int64 = 1000
 
     private let loop: PollLoop
     private let context: Context
     private let run: String
     private let control: Socket
-    private let heard: Socket
+    private let reports: Socket
     private var offers: PushSocket?
     private(set) var seat: (number: Int, epoch: Int64)?
     private var transfers: [Transfers] = []
@@ -89,26 +88,26 @@ private actor PlayedCoordinator {
         self.run = run
         control = try Socket(.publish, context: context, loop: loop)
         try control.bind(.ipc(path: "\(run)/control.sock"))
-        heard = try Socket(.subscribe, context: context, loop: loop)
-        try heard.subscribe()
-        try heard.bind(.ipc(path: "\(run)/reports.sock"))
+        reports = try Socket(.subscribe, context: context, loop: loop)
+        try reports.subscribe()
+        try reports.bind(.ipc(path: "\(run)/reports.sock"))
     }
 
-    static func started(in run: String) async throws -> PlayedCoordinator {
+    static func started(in run: String) async throws -> FakeCoordinator {
         let context = try Context()
-        let loop = try PollLoop(name: "played")
-        let played = try await loop.run { Result { try PlayedCoordinator(loop: loop, context: context, run: run) } }
+        let loop = try PollLoop(name: "fake")
+        let fake = try await loop.run { Result { try FakeCoordinator(loop: loop, context: context, run: run) } }
             .get()
-        await played.start()
-        return played
+        await fake.start()
+        return fake
     }
 
     private func start() {
-        loop.whenReadable(heard) { [weak self] in self?.assumeIsolated { $0.receive() } }
+        loop.whenReadable(reports) { [weak self] in self?.assumeIsolated { $0.receive() } }
     }
 
     private func receive() {
-        while let frame = try? heard.receive({ bytes in
+        while let frame = try? reports.receive({ bytes in
             Result { () throws(WireError) in try Message.decode(bytes) }
         }) {
             guard case .success(let (head, message)) = frame else { continue }
@@ -121,24 +120,24 @@ private actor PlayedCoordinator {
     }
 
     /// From now on the test may offer commands to the worker.
-    func greet() throws {
+    func register() throws {
         guard let seat else { return }
         let socket = try Socket(.push, context: context, loop: loop)
         try socket.bind(.ipc(path: "\(run)/worker-\(seat.number).sock"))
         offers = PushSocket(socket)
         var state = ControlState()
         state.registered = [.init(seat: seat.number, epoch: seat.epoch)]
-        try say(state, sequence: 1)
+        try send(state, sequence: 1)
     }
 
     /// - Returns: whether a worker was connected to take the message.
     func offer(_ offer: Offers.Offer) throws -> Bool {
-        let head = FrameHead(seat: seat?.number ?? 0, epoch: Self.incarnation, sequence: 1)
+        let head = FrameHead(seat: seat?.number ?? 0, epoch: Self.epoch, sequence: 1)
         return try offers?.socket.send(Message.offers(Offers(first: 1, offers: [offer])).encoded(head)) ?? false
     }
 
-    func say(_ state: ControlState, sequence: Int64, incarnation: Int64 = incarnation) throws {
-        _ = try control.send(Message.control(state).encoded(FrameHead(epoch: incarnation, sequence: sequence)))
+    func send(_ state: ControlState, sequence: Int64, epoch: Int64 = epoch) throws {
+        _ = try control.send(Message.control(state).encoded(FrameHead(epoch: epoch, sequence: sequence)))
     }
 
     /// The reports of a command, in order.
