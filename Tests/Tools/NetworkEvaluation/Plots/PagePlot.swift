@@ -13,11 +13,11 @@ struct PagePlot {
         return runs.isEmpty ? nil : draw(runs)
     }
 
-    /// Whether a plot needs the goodput and the levels of this run.
+    /// Whether a plot needs the goodput and the levels of this run. All such plots show runs with cubic.
     static func needsSeries(of job: Job, among records: [RunRecord]) -> Bool {
         all.contains { plot in
             plot.scenarios.contains(job.scenario) && plot.series.contains(job.arm)
-                && first(records, job.scenario, job.arm, job.congestion)?.job == job
+                && first(records, job.scenario, job.arm, "cubic")?.job == job
         }
     }
 
@@ -101,9 +101,12 @@ struct PagePlot {
         }
     }
 
-    /// The share of values up to each value, in percent.
+    /// The share of values up to each value in percent, as steps from zero.
     private static func distribution(_ values: [Double]) -> [(x: Double, y: Double)] {
-        values.sorted().enumerated().map { ($1, Double($0 + 1) / Double(values.count) * 100) }
+        let shares = values.sorted().enumerated().flatMap { index, value in
+            [index, index + 1].map { (x: value, y: Double($0) / Double(values.count) * 100) }
+        }
+        return [(0, 0)] + shares
     }
 
     // MARK: Forms
