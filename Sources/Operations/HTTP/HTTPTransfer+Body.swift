@@ -1,6 +1,7 @@
 internal import Commands
 internal import HTTPClient
 internal import NIOCore
+internal import NIOHTTP1
 internal import NIOPosix
 internal import Work
 
