@@ -19,7 +19,10 @@ import Testing
             let isNextDay = date.day == last.day + 1 && date.month == last.month
             let isNextMonth = date.day == 1 && last.day == CivilDate.daysInMonth(last.month, of: last.year)
             guard isNextDay || isNextMonth, CivilDate.days(year: date.year, month: date.month, day: date.day) == days
-            else { return Issue.record("day \(days) is \(date), after \(last)") }
+            else {
+                Issue.record("day \(days) is \(date), after \(last)")
+                return
+            }
             last = date
         }
     }

@@ -71,7 +71,7 @@ extension NetworkController {
 extension LinkAllowance {
     /// Whether the limits of the link admit one more command.
     func admits(_ qos: QualityOfService, others: Int, low: Int) -> Bool {
-        guard !closed.contains(qos) else { return false }
+        guard !blocked.contains(qos) else { return false }
         if qos.serviceClass == .high { return true }
         return others < limit && (qos.serviceClass != .low || low < lowLimit)
     }

@@ -253,7 +253,7 @@ import Testing
         var rig = NetworkRig()
         rig.transfers = (1...4).map { sample($0) }
         rig.run(5, ["a": 20 * megabit])
-        let decisions = rig.network.arrived(
+        let decisions = rig.network.announce(
             id(9), to: key("a"), qos: .userInteractive, bytes: 2_500_000, now: rig.now)
         #expect(decisions?.pacing.filter { $0.qos.serviceClass == .low }.map(\.bytesPerSecond) == [0, 0])
         #expect(decisions?.allowances[key("a")]?.lowLimit == 0)
@@ -263,7 +263,7 @@ import Testing
         )
         // The next one finds that they have yielded.
         #expect(
-            value(rig.network.arrived(id(10), to: key("a"), qos: .userInitiated, bytes: 1, now: rig.now)) == nil)
+            value(rig.network.announce(id(10), to: key("a"), qos: .userInitiated, bytes: 1, now: rig.now)) == nil)
         // After the head start they have a tenth together.
         for index in rig.transfers.indices { rig.transfers[index].state = .throttled }
         rig.transfers.append(sample(9, .userInteractive))
@@ -276,7 +276,7 @@ import Testing
         rig.transfers = (1...4).map { sample($0, to: "b") }
         for index in rig.transfers.indices { rig.transfers[index].srtt = .milliseconds(150) }
         rig.run(5, ["b": 20 * megabit])
-        let decisions = rig.network.arrived(id(9), to: key("a"), qos: .userInteractive, bytes: 2_500_000, now: rig.now)
+        let decisions = rig.network.announce(id(9), to: key("a"), qos: .userInteractive, bytes: 2_500_000, now: rig.now)
         #expect(decisions.map { rig.pace($0, .utility, key: key("b")) } == 0)
         // They do not yield if it takes another route.
         var other = NetworkRig()
@@ -284,6 +284,6 @@ import Testing
         other.transfers = (1...4).map { sample($0, to: "b") }
         other.run(5, ["b": 20 * megabit])
         #expect(
-            value(other.network.arrived(id(9), to: key("a"), qos: .userInteractive, bytes: nil, now: other.now)) == nil)
+            value(other.network.announce(id(9), to: key("a"), qos: .userInteractive, bytes: nil, now: other.now)) == nil)
     }
 }

@@ -22,7 +22,7 @@ import Testing
         var rig = full()
         #expect((90...101).contains((rig.network.links[Self.uplink]?.estimator.estimate ?? 0) / megabit))
         rig.transfers.append(sample(9, to: "a", .userInitiated))
-        _ = rig.network.arrived(id(9), to: key("a"), qos: .userInitiated, bytes: nil, now: rig.now)
+        _ = rig.network.announce(id(9), to: key("a"), qos: .userInitiated, bytes: nil, now: rig.now)
         // They yield, and their queue is gone.
         for index in 0..<4 {
             rig.transfers[index].srtt = .milliseconds(60)

@@ -154,7 +154,7 @@ extension Simulation {
                 nextHigh = high.every > 0 ? nextHigh + high.every : now
                 let id = newID()
                 let key = keys[high.server]
-                let made = network.arrived(id, to: key, qos: .userInitiated, bytes: Int64(high.size), now: clock)
+                let made = network.announce(id, to: key, qos: .userInitiated, bytes: Int64(high.size), now: clock)
                 if let made { adopt(made) }
                 highPending.append((now, id))
                 return
