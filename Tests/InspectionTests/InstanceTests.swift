@@ -1,6 +1,7 @@
 import Commands
 import Console
 import Coordination
+import Host
 import NetworkControl
 import Sluice
 import Store
