@@ -29,6 +29,18 @@ func interval(
     return interval
 }
 
+/// Feeds intervals to a controller for some seconds.
+/// - Parameter one: the interval at a limit.
+func run(
+    _ controller: inout ConcurrencyController, seconds: Double, from: Double = 0, maxLimit: Int = 32,
+    _ one: (Int) -> LinkInterval
+) {
+    for step in 0..<Int64(seconds * 4) {
+        let now = at(from + Double(step) / 4)
+        controller.add(one(controller.limit), maxLimit: maxLimit, baseRTT: .milliseconds(50), now: now)
+    }
+}
+
 func key(_ name: String) -> LinkKey { LinkKey(destination(name), .up) }
 
 func sample(

@@ -5,7 +5,7 @@ package import Host
 extension NetworkController {
     // MARK: Before an offer
 
-    /// Whether commands of a quality may go: by a person's word, the link, and the destination's circuit
+    /// Whether commands of a quality may go: by a person's setting, the link and the destination's circuit
     /// breaker. ``LinkAllowance`` says how many of them.
     package func availability(of qos: QualityOfService, to key: LinkKey, now: MonotonicTime) -> LinkAvailability {
         if let destination = key.destination, overrides[destination]?.isOffline == true { return .heldOffline }

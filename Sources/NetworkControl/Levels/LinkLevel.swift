@@ -7,7 +7,7 @@ package enum LinkLevel: Int, Sendable, CaseIterable, Comparable {
     case poor
     case offline
 
-    /// The word in events and output.
+    /// The name in events and output.
     package var name: String {
         switch self {
         case .unknown: "unknown"

@@ -161,7 +161,7 @@ package struct LinkController: Sendable {
     /// A request ended in a way that says nothing of the number.
     package mutating func ended(_ id: CommandID) { pushback.ended(id) }
 
-    // MARK: A person's word, and the last coordinator's
+    // MARK: Settings of a person, records of the last coordinator
 
     package mutating func force(offline: Bool, now: MonotonicTime) {
         guard offline != isForcedOffline else { return }

@@ -27,7 +27,7 @@ package struct LinkKey: Hashable, Sendable {
         }
     }
 
-    /// The word in events and output: the destination, `*` for the main uplink, `*name` for another.
+    /// The name in events and output: the destination, `*` for the main uplink, `*name` for another.
     package var name: String {
         switch scope {
         case .destination(let destination): destination.text

@@ -23,7 +23,7 @@ package enum PolicyVerb: Sendable, Hashable {
 
     static func stricter(_ left: Self, _ right: Self) -> Self { left.strictness >= right.strictness ? left : right }
 
-    /// The word in `sluice.yaml`.
+    /// The name in `sluice.yaml`.
     package var name: String {
         switch self {
         case .run: "run"

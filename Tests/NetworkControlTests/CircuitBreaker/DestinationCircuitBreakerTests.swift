@@ -237,8 +237,8 @@ import Testing
             state
                 == CircuitBreakerState(
                     cause: .credential, reason: "401", since: at(5), isProbing: false, nextProbe: at(65)))
-        let gate = network.waitReason(of: .utility, to: key("a"), now: at(9))
-        #expect(gate?.sentence == "the circuit breaker of http://a:80 is open: 401" && gate?.since == at(5))
+        let wait = network.waitReason(of: .utility, to: key("a"), now: at(9))
+        #expect(wait?.sentence == "the circuit breaker of http://a:80 is open: 401" && wait?.since == at(5))
         let down = LinkKey(destination("a"), .down)
         network.setWaiting([.utility: 1], for: down, now: at(9))
         #expect(

@@ -143,11 +143,11 @@ import Testing
         var rig = NetworkRig()
         rig.transfers = [sample(1, .userInitiated, remaining: 100_000_000), sample(2, .utility)]
         rig.run(10, ["a": 20 * megabit])
-        let gate = rig.network.waitReason(of: .utility, to: key("a"), now: rig.now)
+        let wait = rig.network.waitReason(of: .utility, to: key("a"), now: rig.now)
         #expect(
-            gate?.sentence.contains("is good and full (20.0 Mbit/s of 20.0 Mbit/s; four fifths are full)") == true,
-            "\(String(describing: gate))")
-        #expect(gate?.remedy?.contains("no high quality for") == true)
+            wait?.sentence.contains("is good and full (20.0 Mbit/s of 20.0 Mbit/s; four fifths are full)") == true,
+            "\(String(describing: wait))")
+        #expect(wait?.remedy?.contains("no high quality for") == true)
     }
 
     @Test func `one low transfer continues on a poor link without other transfers`() {
@@ -164,12 +164,12 @@ import Testing
         rig.transfers = oneOfEach().filter { $0.qos.serviceClass == .low }
         rig.run(5, ["a": 100 * megabit])
         rig.run(1.5, ["a": 0.2 * megabit])
-        let gate = rig.network.waitReason(of: .utility, to: key("a"), now: rig.now)
+        let wait = rig.network.waitReason(of: .utility, to: key("a"), now: rig.now)
         #expect(
-            gate?.sentence
+            wait?.sentence
                 == "http://a:80 is poor: goodput 200 kbit/s is below 256 kbit/s; utility has “preempt” there")
-        #expect(gate?.remedy == "333 kbit/s for 3.0 s")
-        #expect(gate?.since ?? at(0) > at(5))
+        #expect(wait?.remedy == "333 kbit/s for 3.0 s")
+        #expect(wait?.since ?? at(0) > at(5))
         #expect(rig.network.waitReason(of: .userInitiated, to: key("a"), now: rig.now) == nil)
         let state = rig.network.state(of: key("a"), now: rig.now)
         #expect(state?.since ?? at(0) > at(5) && state?.inFlight == 2 && state?.highInFlight == 0)
@@ -284,6 +284,7 @@ import Testing
         other.transfers = (1...4).map { sample($0, to: "b") }
         other.run(5, ["b": 20 * megabit])
         #expect(
-            value(other.network.announce(id(9), to: key("a"), qos: .userInteractive, bytes: nil, now: other.now)) == nil)
+            value(other.network.announce(id(9), to: key("a"), qos: .userInteractive, bytes: nil, now: other.now)) == nil
+        )
     }
 }
