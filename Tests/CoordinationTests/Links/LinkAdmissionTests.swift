@@ -102,11 +102,11 @@ import Wire
         var next = transfer(low, .utility, acknowledged: 0)
         next.claim = 8
         let link = Transfers.Link(destination: host, direction: .up, bytes: [0, 0, 7_500_000], inFlight: 1)
-        admission.report(Transfers(links: [link], transfers: [next]), worker: 1, now: now + 1)
-        #expect(admission.orders.isEmpty, "the next execution is not meant before anything is decided of it")
+        admission.report(Transfers(links: [link], transfers: [next]), worker: 1, now: now + .nanoseconds(1))
+        #expect(admission.orders.isEmpty, "no order means the next execution yet")
         next.claim = 7
-        admission.report(Transfers(links: [link], transfers: [next]), worker: 2, now: now + 2)
-        #expect(admission.orders.isEmpty, "late word of the one before")
+        admission.report(Transfers(links: [link], transfers: [next]), worker: 2, now: now + .nanoseconds(2))
+        #expect(admission.orders.isEmpty, "a late report of the former execution")
     }
 
     @Test func `a destination that a person holds offline takes no command, also before it is known`() {
