@@ -180,7 +180,7 @@ let package = Package(
             dependencies: ["Commands", "Coordination", "Host", "NetworkControl", "ZeroMQ", "CLinux"],
             path: "Tests/Tools/RouteProbe", swiftSettings: swiftSettings),
         tests("Host", ["Host", "TestSupport"]),
-        tests("ZeroMQ", ["ZeroMQ", "TestSupport"]),
+        tests("ZeroMQ", ["ZeroMQ", "Host", "TestSupport"]),
         tests("Commands", ["Commands", "TestSupport"]),
         tests("Settings", ["Settings", .product(name: "Configuration", package: "swift-configuration")]),
         .testTarget(
@@ -217,7 +217,7 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
-        tests("Supervision", ["Supervision", "TestSupport"]),
+        tests("Supervision", ["Supervision", "Host", "TestSupport"]),
         tests("Sluice", ["Sluice", "Store", "Wire", "ZeroMQ", "TestSupport"]),
         tests("Console", ["Console", "Commands"]),
         tests(

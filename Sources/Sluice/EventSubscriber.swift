@@ -1,4 +1,5 @@
 internal import Commands
+internal import Host
 internal import Store
 internal import Synchronization
 internal import ZeroMQ
@@ -103,7 +104,7 @@ actor EventSubscriber {
             // One prefix for all waiters: the events of other commands are dropped before they are parsed.
             _ = subscribe(Self.statusPrefix)
             loop.tick = { [weak self] now in
-                self?.assumeIsolated { $0.poll(now) } ?? nil
+                self?.assumeIsolated { $0.poll(now.nanoseconds).map { MonotonicTime(nanoseconds: $0) } }
             }
             nextPoll = 0
         }

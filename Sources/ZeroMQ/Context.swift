@@ -3,7 +3,8 @@ import Synchronization
 
 /// The ZeroMQ context of a process: one I/O thread that all its sockets share.
 ///
-/// Made after child processes were spawned: a fork must not carry it. Sockets hold it; it ends with the last of them.
+/// Made after child processes were spawned: a fork must not carry it. Sockets hold it; it ends with the last
+/// of them.
 package final class Context: Sendable {
     private struct State {
         /// Nil once terminated.
@@ -33,9 +34,9 @@ package final class Context: Sendable {
         terminate()
     }
 
-    /// Ends the context: sockets that are still open throw `terminated`. Returns when every socket is closed and what
-    /// it had left was sent, or its linger has passed; so close the sockets first, and never call it where that would
-    /// keep them from closing. A second call does nothing.
+    /// Ends the context: sockets that are still open throw `terminated`. Returns when every socket is closed
+    /// and what it had left was sent, or its linger has passed; so close the sockets first, and never call it
+    /// where that would keep them from closing. A second call does nothing.
     package func terminate() {
         let address = state.withLock { state in
             defer { state.handle = nil }

@@ -24,15 +24,18 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
         Endpoint(address: "ipc://\(path)", path: path)
     }
 
-    /// A Unix domain socket named `name` in an open directory, whatever the length of that directory's own path.
+    /// A Unix domain socket named `name` in an open directory, whatever the length of that directory's own
+    /// path.
     ///
-    /// The descriptor must stay open as long as the socket: libzmq uses the path again at each reconnect and at close.
+    /// The descriptor must stay open as long as the socket: libzmq uses the path again at each reconnect and
+    /// at close.
     package static func ipc(directoryDescriptor: CInt, name: String) -> Endpoint {
         ipc(path: "/proc/self/fd/\(directoryDescriptor)/\(name)")
     }
 
-    /// - Parameter port: 0 lets the system choose one; `Socket.lastEndpoint` tells it. Choose fixed ports below 32768:
-    ///   a connecting socket that hits itself on an ephemeral port never reconnects (libzmq 4588, until 4.3.5).
+    /// - Parameter port: 0 lets the system choose one; `Socket.lastEndpoint` tells it. Choose fixed ports
+    ///   below 32768: a connecting socket that hits itself on an ephemeral port never reconnects (libzmq
+    ///   4588, until 4.3.5).
     package static func tcp(host: String, port: UInt16) -> Endpoint {
         Endpoint(address: "tcp://\(host):\(port)")
     }
@@ -57,12 +60,13 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// libzmq unlinks whatever stands at the path before it binds, so that a file there would be lost.
+    /// libzmq unlinks any file at the path before it binds, so that the file would be lost.
     func checkReplaceable() throws(ZeroMQError) {
         guard let path else { return }
         var information = stat()
         guard lstat(path, &information) == 0, information.st_mode & S_IFMT != S_IFSOCK else { return }
         throw ZeroMQError(
-            .notASocket, "\(path) stands where a socket is to be bound and is none: move it away first", endpoint: self)
+            .notASocket, "cannot bind a socket at \(path): a file is there that is not a socket; move it away first",
+            endpoint: self)
     }
 }

@@ -1,10 +1,10 @@
 import Glibc
 
-/// A test switch that loses messages on purpose, to show that every message is only a hint.
+/// A test switch that loses messages, to show that every message is only a hint.
 ///
-/// Off unless the environment has `SLUICE_TEST_DROP=p:seed` when a `Context` is made: each message that a socket sends is
-/// then dropped with probability `p` (0…1), and the sender is told that it was sent. The same seed and order of sockets
-/// lose the same messages, in whatever process: who starts several gives each a seed of its own.
+/// Off unless the environment has `SLUICE_TEST_DROP=p:seed` when a `Context` is made: each message that a
+/// socket sends is then dropped with probability `p` (0…1), and the sender is told that it was sent. The same
+/// seed and order of sockets lose the same messages in every process, so give each process a seed of its own.
 package struct FaultInjection: Sendable, Equatable {
     package static let variable = "SLUICE_TEST_DROP"
 

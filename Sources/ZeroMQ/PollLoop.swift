@@ -2,15 +2,17 @@ import CLinux
 import CZeroMQ
 import Dispatch
 import Glibc
+package import Host
 import Synchronization
 
 /// One thread that owns sockets, waits for them and for descriptors, and runs actors.
 ///
-/// A round: wait until something is readable, work has been handed in, or the deadline has passed; then the readable
-/// ones in the order of registration, then the work in the order it came, then `tick`, which returns the next deadline.
+/// A round: wait until something is readable, work has been handed in, or the deadline has passed. Then serve
+/// the readable ones in the order of registration, then the work in the order it came, then `tick`, which
+/// returns the next deadline.
 ///
-/// It is the executor of actors that return it as their `unownedExecutor`: their code runs on the thread, so they use
-/// its sockets without a hop. Work that comes while the thread is awake costs no system call.
+/// It is the executor of actors that return it as their `unownedExecutor`: their code runs on the thread, so
+/// they use its sockets without a hop. Work that comes while the thread is awake costs no system call.
 package final class PollLoop: SerialExecutor, Sendable {
     private enum Work {
         case job(UnownedJob)
@@ -19,11 +21,11 @@ package final class PollLoop: SerialExecutor, Sendable {
 
     private enum Phase {
         case awake
-        /// Waiting: who brings work next writes to the eventfd, and says `awake`.
+        /// Waiting: the next caller that adds work writes to the eventfd, and sets `awake`.
         case asleep
-        /// The thread is gone, and nobody runs what is handed in.
+        /// The thread is gone. Work that is added now needs a thread of its own.
         case ended
-        /// A short-lived thread runs what was handed in after the end.
+        /// A short-lived thread runs the work that was added after the end.
         case late
     }
 
@@ -33,7 +35,7 @@ package final class PollLoop: SerialExecutor, Sendable {
         var isStopping = false
         var waitingForEnd: [@Sendable () -> Void] = []
 
-        /// True where the caller has to wake the thread; the next caller need not.
+        /// - Returns: true where the caller must wake the thread; the next caller need not.
         mutating func wakes() -> Bool {
             guard case .asleep = phase else { return false }
             phase = .awake
@@ -41,16 +43,16 @@ package final class PollLoop: SerialExecutor, Sendable {
         }
     }
 
-    /// Called with CLOCK_MONOTONIC in nanoseconds; returns the next deadline on that clock, or nil for none.
-    package typealias Tick = (_ now: Int64) -> Int64?
+    /// Returns the next deadline, or nil for none.
+    package typealias Tick = (_ now: MonotonicTime) -> MonotonicTime?
 
-    /// Shown by ps and gdb, of which 15 bytes.
+    /// Shown by ps and gdb: the first 15 bytes.
     package let name: String
     private let wakeDescriptor: CInt
     private let inbox = Mutex(Inbox())
     /// The pthread that runs the loop's work at this moment; 0: none.
     private let owner = Atomic<UInt>(0)
-    /// Touched only on the loop's thread: every access goes through `confined`, which checks.
+    /// Used only on the loop's thread: every access goes through `confined`, which checks.
     nonisolated(unsafe) private let unchecked: PollSet
 
     /// Starts the thread. It runs until `stop`, and keeps the loop alive meanwhile.
@@ -101,7 +103,7 @@ package final class PollLoop: SerialExecutor, Sendable {
     }
 
     package func checkIsolated() {
-        checkCurrent("what is isolated to the loop is used only on its thread")
+        checkCurrent("an actor of the loop runs only on its thread")
     }
 
     package func isIsolatingCurrentContext() -> Bool? {
@@ -113,9 +115,9 @@ package final class PollLoop: SerialExecutor, Sendable {
         owner.load(ordering: .relaxed) == pthread_self()
     }
 
-    /// Ends the thread after its current round and after the work handed in so far; registrations and `tick` are
-    /// dropped. Sockets stay open until their owners close them. Work handed in later is not lost: it runs on a
-    /// thread made for it.
+    /// Ends the thread after its current round and after the work handed in so far; registrations and `tick`
+    /// are dropped. Sockets stay open until their owners close them. Work handed in later is not lost: it
+    /// runs on a thread made for it.
     package func stop() {
         let wakes = inbox.withLock { inbox in
             inbox.isStopping = true
@@ -147,10 +149,11 @@ package final class PollLoop: SerialExecutor, Sendable {
         set { confined.tick = newValue }
     }
 
-    /// Calls `body` whenever `socket` may have something to receive, until the registration is removed or the socket
-    /// closes. On the loop.
+    /// Calls `body` whenever `socket` may have something to receive, until the registration is removed or the
+    /// socket closes. On the loop.
     ///
-    /// `body` receives until nil; where it stops earlier it is called again in the next round, after the others.
+    /// `body` receives until nil; where it stops earlier it is called again in the next round, after the
+    /// others.
     @discardableResult
     package func whenReadable(_ socket: borrowing Socket, _ body: @escaping () -> Void) -> Registration {
         let core = socket.checked()
@@ -158,7 +161,8 @@ package final class PollLoop: SerialExecutor, Sendable {
         return confined.add(descriptor: core.descriptor(), core: core, body: body)
     }
 
-    /// Calls `body` in each round in which `descriptor` is readable, hung up or in error, until removed. On the loop.
+    /// Calls `body` in each round in which `descriptor` is readable, hung up or in error, until removed. On
+    /// the loop.
     ///
     /// Remove the registration before you close the descriptor.
     @discardableResult
@@ -191,10 +195,10 @@ package final class PollLoop: SerialExecutor, Sendable {
 
     private func run() {
         var batch: [Work] = []
-        var deadline: Int64?
+        var deadline: MonotonicTime?
         while true {
             let timeout = sleepTime(until: deadline)
-            let ready = unchecked.wait(nanoseconds: timeout)
+            let ready = unchecked.wait(timeout)
             let stopping = inbox.withLock { inbox in
                 inbox.phase = .awake
                 return inbox.isStopping
@@ -202,23 +206,25 @@ package final class PollLoop: SerialExecutor, Sendable {
             if ready { unchecked.serve(loop: name) }
             perform(&batch)
             if stopping { return end(&batch) }
-            deadline = unchecked.tick?(clinux_monotonic())
+            deadline = unchecked.tick?(.now)
         }
     }
 
-    /// 0 where there is something to do already, nil without a deadline; else nanoseconds. Says `asleep` for the latter two.
-    private func sleepTime(until deadline: Int64?) -> Int64? {
-        var timeout: Int64?
-        if let deadline { timeout = max(0, deadline - clinux_monotonic()) }
-        if timeout == 0 || unchecked.anyMayBeReadable { return 0 }
+    /// - Returns: zero where there is something to do already, nil without a deadline. Unless it is zero, the
+    ///   phase is now `asleep`.
+    private func sleepTime(until deadline: MonotonicTime?) -> Duration? {
+        var timeout: Duration?
+        if let deadline { timeout = max(.zero, deadline - .now) }
+        if timeout == .zero || unchecked.anyMayBeReadable { return .zero }
         return inbox.withLock { inbox in
-            if !inbox.work.isEmpty || inbox.isStopping { return 0 }
+            if !inbox.work.isEmpty || inbox.isStopping { return .zero }
             inbox.phase = .asleep
             return timeout
         }
     }
 
-    /// What was handed in until now; what comes meanwhile waits for the next round, so that sockets are not starved.
+    /// Runs the work that was added until now. Work that comes meanwhile waits for the next round, so that
+    /// sockets are not starved.
     private func perform(_ batch: inout [Work]) {
         inbox.withLock { swap(&$0.work, &batch) }
         if batch.isEmpty { return }
@@ -229,7 +235,7 @@ package final class PollLoop: SerialExecutor, Sendable {
             case .body(let body): body()
             }
         }
-        // A burst does not keep its memory for ever.
+        // The memory of a burst is given back.
         batch.removeAll(keepingCapacity: batch.capacity <= 4096)
     }
 
@@ -238,7 +244,7 @@ package final class PollLoop: SerialExecutor, Sendable {
         finish(&batch)
     }
 
-    /// Runs what is there until nothing is, and then says so in one step.
+    /// Runs work until there is none, and marks the end in the same step.
     private func finish(_ batch: inout [Work]) {
         while true {
             perform(&batch)
@@ -277,7 +283,8 @@ package final class PollLoop: SerialExecutor, Sendable {
         if isLate { finishLate() }
     }
 
-    /// An actor that outlives its loop must still end, and a socket that it holds must still close.
+    /// Runs late work: an actor that outlives its loop must still end, and a socket that it holds must still
+    /// close.
     private func finishLate() {
         do throws(ZeroMQError) {
             try startThread { loop in
@@ -285,7 +292,7 @@ package final class PollLoop: SerialExecutor, Sendable {
                 loop.finish(&batch)
             }
         } catch {
-            fatalError("loop \(name) has ended and cannot run what was handed to it since: \(error)")
+            fatalError("loop \(name) has ended and cannot run the work that was added since: \(error)")
         }
     }
 

@@ -1,7 +1,8 @@
 import CZeroMQ
 import Glibc
+import Host
 
-/// What a loop waits for. Confined to its thread.
+/// The sockets and descriptors that a loop waits for. Confined to its thread.
 final class PollSet {
     final class Entry {
         let number: Int
@@ -50,19 +51,20 @@ final class PollSet {
         entries.contains { $0.core?.mayBeReadable == true }
     }
 
-    /// Waits until a descriptor is readable. Nil: for ever.
+    /// Waits until a descriptor is readable.
     ///
+    /// - Parameter timeout: nil: no limit.
     /// - Returns: whether an entry may have to be served.
-    func wait(nanoseconds: Int64?) -> Bool {
+    func wait(_ timeout: Duration?) -> Bool {
         let count: CInt
-        if let nanoseconds {
+        if let nanoseconds = timeout?.nanoseconds {
             var timeout = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
             count = ppoll(&descriptors, nfds_t(descriptors.count), &timeout, nil)
         } else {
             count = ppoll(&descriptors, nfds_t(descriptors.count), nil, nil)
         }
         if count <= 0 {
-            // Interrupted or too late: what the array says is from an earlier round.
+            // Interrupted or timed out: the array has the events of an earlier round.
             for index in descriptors.indices { descriptors[index].revents = 0 }
         } else if descriptors[0].revents != 0 {
             var ignored: eventfd_t = 0
@@ -71,7 +73,7 @@ final class PollSet {
         return count > 0 || anyMayBeReadable
     }
 
-    /// Calls the bodies of the entries that have something, each once. They may add and remove entries meanwhile.
+    /// Calls the bodies of the readable entries, each once. They may add and remove entries meanwhile.
     func serve(loop name: String) {
         let events = descriptors
         for (index, entry) in entries.enumerated() where !entry.isRemoved {

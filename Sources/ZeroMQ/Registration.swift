@@ -1,4 +1,4 @@
-/// What `PollLoop.whenReadable` returns and `PollLoop.remove` takes.
+/// Names an entry of a loop: returned by `PollLoop.whenReadable`, taken by `PollLoop.remove`.
 package struct Registration: Hashable, Sendable {
     let number: Int
 }

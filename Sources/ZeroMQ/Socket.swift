@@ -2,8 +2,8 @@ import CZeroMQ
 
 /// A ZeroMQ socket, confined to the thread of the loop that it was made on.
 ///
-/// Any call from another thread traps with a sentence. No call waits. One message is one frame. The value owns the
-/// socket: when it goes, the socket closes (on the loop, wherever that happened).
+/// Any call from another thread traps with a sentence. No call waits. One message is one frame. The value
+/// owns the socket: when it goes, the socket closes (on the loop, wherever that happened).
 ///
 /// `@unchecked Sendable`: it may be carried anywhere, because each call checks the thread.
 package struct Socket: ~Copyable, @unchecked Sendable {
@@ -14,19 +14,21 @@ package struct Socket: ~Copyable, @unchecked Sendable {
         /// Sends to every peer that has subscribed, and drops for those whose queue is full.
         case publish
         case subscribe
-        /// As `publish`, and receives the subscriptions: a byte 1 (subscribe) or 0 (unsubscribe), then the prefix.
+        /// As `publish`, and receives the subscriptions: a byte 1 (subscribe) or 0 (unsubscribe), then the
+        /// prefix.
         case extendedPublish
     }
 
-    /// What libzmq is told before bind and connect. There is no heartbeat: those of ZMTP abort the process in libzmq
-    /// 4.3.4 when a receiver is behind (libzmq 3937, 4364).
+    /// Options of libzmq, set before bind and connect. There is no heartbeat: those of ZMTP abort the process
+    /// in libzmq 4.3.4 when a receiver is behind (libzmq 3937, 4364).
     package struct Options: Sendable {
-        /// Messages kept for each peer that does not read; 0: no bound. This many, and what the kernel buffers.
+        /// Messages kept for each peer that does not read; 0: no bound. This many, and what the kernel
+        /// buffers.
         package var sendHighWaterMark: Int32 = 1000
-        /// Messages taken in before the peer is made to wait; 0: no bound. Other values lose the tail when an `ipc` peer
-        /// closes (libzmq 4660), so leave 0 where loss matters and bound the sender instead.
+        /// Messages taken in before the peer is made to wait; 0: no bound. Other values lose the tail when an
+        /// `ipc` peer closes (libzmq 4660), so leave 0 where loss matters and bound the sender instead.
         package var receiveHighWaterMark: Int32 = 0
-        /// How long closing keeps trying to send what is left. Milliseconds are what counts.
+        /// How long closing keeps trying to send the messages that are left, in whole milliseconds.
         package var linger: Duration = .zero
         /// Bytes. `send` refuses more; a peer that sends more is disconnected.
         package var maximumMessageSize: Int64 = 1 << 20
@@ -83,8 +85,8 @@ package struct Socket: ~Copyable, @unchecked Sendable {
         return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Makes the socket reachable. A socket file that nobody needs any more is replaced, so hold a lock that says so;
-    /// anything else at that path is an error. The mode of the file follows the umask.
+    /// Makes the socket reachable. Replaces a socket file at the path, so hold a lock that says that no
+    /// process uses it; anything else at that path is an error. The mode of the file follows the umask.
     package borrowing func bind(_ endpoint: Endpoint) throws(ZeroMQError) {
         let core = checked()
         try endpoint.checkLength()
@@ -147,9 +149,10 @@ package struct Socket: ~Copyable, @unchecked Sendable {
         try bytes.withUnsafeBufferPointer { bytes throws(ZeroMQError) in try send(UnsafeRawBufferPointer(bytes)) }
     }
 
-    /// Takes the next message, if there is one, and hands its first frame to `body`; the bytes are gone afterwards.
+    /// Takes the next message, if there is one, and hands its first frame to `body`; the bytes are gone
+    /// afterwards.
     ///
-    /// - Returns: what `body` returned; nil where there is nothing to receive.
+    /// - Returns: the value of `body`; nil where there is nothing to receive.
     package borrowing func receive<R>(_ body: (UnsafeRawBufferPointer) -> R) throws(ZeroMQError) -> R? {
         let core = checked()
         var message = zmq_msg_t()
@@ -209,7 +212,7 @@ extension Socket.Kind {
 }
 
 extension Duration {
-    /// Rounded up, so that a short one is not none; at most what an option of libzmq takes.
+    /// Rounded up, so that a short time is not 0; at most the maximum of an option of libzmq.
     var wholeMilliseconds: CInt {
         let (seconds, attoseconds) = components
         guard seconds < 2_000_000 else { return 2_000_000_000 }

@@ -1,9 +1,9 @@
 import CZeroMQ
 
-/// What a `Socket` and the loop that polls it share.
+/// The state that a `Socket` and the loop that polls it share.
 ///
-/// `@unchecked Sendable`: every member that changes is touched on the loop's thread only, which `Socket` checks at
-/// each call; the exception is `abandon`, which runs when nobody else refers to the socket any more.
+/// `@unchecked Sendable`: members change only on the loop's thread, which `Socket` checks at each call. The
+/// exception is `abandon`, which runs when nothing else refers to the socket any more.
 final class SocketCore: @unchecked Sendable {
     let handle: UnsafeMutableRawPointer
     let loop: PollLoop
@@ -11,8 +11,8 @@ final class SocketCore: @unchecked Sendable {
     let maximumMessageSize: Int
     private let context: Context
     var isClosed = false
-    /// There may be something to receive that the edge of the socket's descriptor no longer announces: any call may have
-    /// consumed it. The loop asks again before it sleeps.
+    /// There may be something to receive that the edge of the socket's descriptor no longer announces: any
+    /// call may have consumed it. The loop asks again before it sleeps.
     var mayBeReadable = true
     var droppedFrames = 0
     var dice: FaultInjection.Dice?
@@ -48,7 +48,7 @@ final class SocketCore: @unchecked Sendable {
         zmq_close(handle)
     }
 
-    /// The owner is gone, on whichever thread its last reference was.
+    /// The owner is gone; its last reference may have been on any thread.
     func abandon() {
         if isClosed { return }
         if loop.isCurrent {

@@ -1,7 +1,7 @@
 import CZeroMQ
 import Glibc
 
-/// What went wrong with a context, a socket or a loop: which call, on what, and what to do.
+/// An error of a context, a socket or a loop: which call, on what, and what to do.
 package struct ZeroMQError: Error, Equatable, CustomStringConvertible {
     /// The error number of libzmq, which extends errno.
     package struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -11,11 +11,11 @@ package struct ZeroMQError: Error, Equatable, CustomStringConvertible {
             self.rawValue = rawValue
         }
 
-        /// Somebody else is bound there.
+        /// Another socket is bound there.
         package static let addressInUse = Code(rawValue: EADDRINUSE)
         /// The path of an `ipc` endpoint passes 107 bytes.
         package static let pathTooLong = Code(rawValue: ENAMETOOLONG)
-        /// Something that is no socket stands at the path of an `ipc` endpoint.
+        /// The path of an `ipc` endpoint has a file that is not a socket.
         package static let notASocket = Code(rawValue: ENOTSOCK)
         /// The directory of an `ipc` endpoint does not exist.
         package static let noSuchDirectory = Code(rawValue: ENOENT)

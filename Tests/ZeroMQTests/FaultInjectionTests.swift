@@ -4,7 +4,7 @@ import Testing
 @testable import ZeroMQ
 
 @Suite struct FaultInjectionTests {
-    @Test func `drops as many as its probability says and tells the sender that all were sent`() async throws {
+    @Test func `messages are dropped by the probability, and the sender sees all as sent`() async throws {
         let count = 20_000
         for (probability, expected) in [(0.25, 14_600...15_400), (0.0, 20_000...20_000), (1.0, 0...0)] {
             let context = try Context(faults: FaultInjection(probability: probability, seed: 7))
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `the same seed loses the same messages, another socket others`() {
+    @Test func `a seed decides which messages of a socket are lost`() {
         let faults = FaultInjection(probability: 0.5, seed: 42)
         var first = faults.dice(ordinal: 1)
         var again = faults.dice(ordinal: 1)
@@ -30,7 +30,7 @@ import Testing
         #expect(throwsOfFirst != (0..<256).map { _ in second.drops() })
     }
 
-    @Test func `is read from the environment once, when the context is made`() async throws {
+    @Test func `the environment is read once, when the context is made`() async throws {
         await #expect(processExitsWith: .success) {
             setenv(FaultInjection.variable, "1:1", 1)
             let lossy = try Context()

@@ -1,9 +1,10 @@
 import Glibc
+import Host
 import Synchronization
 
 @testable import ZeroMQ
 
-/// A socket as the services have it: owned by an actor that runs on the loop.
+/// A socket that is owned by an actor of the loop, as in the services.
 actor Peer {
     nonisolated let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -81,7 +82,7 @@ actor Peer {
     func repeatSending(_ bytes: [UInt8]) {
         loop.tick = { [weak self] now in
             self?.assumeIsolated { _ = try? $0.send(bytes) }
-            return now + 1_000_000
+            return now + .milliseconds(1)
         }
     }
 
@@ -90,7 +91,7 @@ actor Peer {
     }
 }
 
-/// Lets a test pass a socket around as no service does.
+/// Lets a test pass a socket around, which no service does.
 final class SocketBox: Sendable {
     let socket: Socket
 
@@ -99,7 +100,7 @@ final class SocketBox: Sendable {
     }
 }
 
-/// What closures on several threads share.
+/// A value that closures on several threads share.
 final class Shared<Value: Sendable>: Sendable {
     private let value: Mutex<Value>
 
@@ -112,7 +113,7 @@ final class Shared<Value: Sendable>: Sendable {
     }
 }
 
-/// A directory that goes with the test.
+/// A directory that is removed with the test.
 final class Directory: Sendable {
     let path: String
 

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Host
 import Testing
 
 @testable import ZeroMQ
@@ -17,13 +18,13 @@ import Testing
     }
 
     @Test func `a tick runs when its deadline has passed, never before`() async throws {
-        let (deadlines, continuation) = AsyncStream<(due: Int64, now: Int64)>.makeStream()
+        let (deadlines, continuation) = AsyncStream<(due: MonotonicTime, now: MonotonicTime)>.makeStream()
         await loop.run { [loop] in
-            var due: Int64 = 0
+            var due = MonotonicTime.zero
             loop.tick = { now in
                 guard now >= due else { return due }
                 continuation.yield((due, now))
-                due = now + 3_000_000
+                due = now + .milliseconds(3)
                 return due
             }
         }
@@ -53,7 +54,7 @@ import Testing
         await stop()
     }
 
-    @Test func `what one thread hands in runs in its order, on the loop, and nothing is lost`() async throws {
+    @Test func `the work of a thread runs in order, on the loop, and none is lost`() async throws {
         let threads = 8
         let each = 5_000
         let seen = Shared([[Int]](repeating: [], count: threads))
@@ -106,7 +107,7 @@ import Testing
         }
     }
 
-    /// In a function of its own, because the compiler refuses the obvious mistake.
+    /// In a function of its own, because the compiler refuses the direct call.
     static func strayInto(_ counter: Counter) {
         counter.assumeIsolated { _ in }
     }
@@ -233,16 +234,16 @@ import Testing
         await stop()
     }
 
-    @Test func `a loop without anything to do sleeps`() async throws {
+    @Test func `a loop without work sleeps`() async throws {
         await loop.run {}
         let before = await processorTime()
         let other = try PollLoop(name: "clock")
         let (events, continuation) = AsyncStream<Void>.makeStream()
         await other.run {
-            var due: Int64?
+            var due: MonotonicTime?
             other.tick = { now in
                 guard let end = due else {
-                    due = now + 200_000_000
+                    due = now + .milliseconds(200)
                     return due
                 }
                 if now >= end { continuation.finish() }
@@ -265,7 +266,7 @@ import Testing
         }
     }
 
-    @Test func `what is handed in before stop runs, and what comes after it runs too`() async throws {
+    @Test func `work that is added before and after a stop runs`() async throws {
         let order = Shared([Int]())
         for number in 0..<100 { loop.perform { order.withLock { $0.append(number) } } }
         loop.stop()

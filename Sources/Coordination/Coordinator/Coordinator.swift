@@ -108,7 +108,7 @@ actor Coordinator: LoopCallbackOwner {
         loop.whenReadable(intake) { [weak self] in self?.assumeIsolated { $0.receiveHints() } }
         loop.whenReadable(events.hub.socket) { [weak self] in self?.assumeIsolated { $0.receiveSubscriptions() } }
         loop.tick = { [weak self] now in
-            self?.assumeIsolated { $0.tick(now: MonotonicTime(nanoseconds: now))?.nanoseconds }
+            self?.assumeIsolated { $0.tick(now: now) }
         }
     }
 

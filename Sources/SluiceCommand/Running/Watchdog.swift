@@ -1,3 +1,4 @@
+internal import Host
 internal import Logging
 internal import Sluice
 internal import Store
@@ -71,12 +72,12 @@ actor Watchdog {
         socket = consume made
         loop.tick = { [weak self] now in
             guard let self else { return nil }
-            if assumeIsolated({ $0.isSilent(now) }) {
+            if assumeIsolated({ $0.isSilent(now.nanoseconds) }) {
                 // First the kill: the reader of the log may hang as well.
                 onSilence()
                 logger.error("The coordinator has been silent for too long; it is killed and started again.")
             }
-            return now + Self.tick
+            return MonotonicTime(nanoseconds: now.nanoseconds + Self.tick)
         }
     }
 

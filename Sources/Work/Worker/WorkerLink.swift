@@ -83,7 +83,9 @@ actor WorkerLink {
         self.executor = executor
         loop.whenReadable(offers) { [weak self] in self?.assumeIsolated { $0.receiveOffers() } }
         loop.whenReadable(control) { [weak self] in self?.assumeIsolated { $0.receiveControl() } }
-        loop.tick = { [weak self] now in self?.assumeIsolated { $0.tick(now: now) } }
+        loop.tick = { [weak self] now in
+            self?.assumeIsolated { $0.tick(now: now.nanoseconds).map { MonotonicTime(nanoseconds: $0) } }
+        }
     }
 
     /// Calls `body` once the parent's end of the pipe is closed.

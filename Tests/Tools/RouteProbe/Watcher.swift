@@ -22,7 +22,7 @@ actor Watcher {
                 report(RouteReport(routes: watcher.routes, lost: lost, main: main, at: Int64(clinux_monotonic())))
             }
         }
-        loop.tick = { watch.tick(now: MonotonicTime(nanoseconds: $0))?.nanoseconds }
+        loop.tick = { watch.tick(now: $0) }
         watch.follow(adding: [far, near, own])
         self.watch = watch
     }
