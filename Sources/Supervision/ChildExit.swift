@@ -3,7 +3,7 @@ package struct ChildExit: Sendable, Equatable {
     package enum Status: Sendable, Equatable, CustomStringConvertible {
         case exited(CInt)
         case signaled(CInt)
-        /// It never ran; the sentence says why.
+        /// It never ran, for this reason.
         case notStarted(String)
 
         package var description: String {
@@ -16,11 +16,11 @@ package struct ChildExit: Sendable, Equatable {
     }
 
     package let name: String
-    /// Zero where it never ran.
+    /// 0 if it never ran.
     package let pid: Int32
     package let status: Status
     /// The supervisor had told it to end.
-    package let ordered: Bool
-    /// What it wrote to standard error last.
+    package let isIntentional: Bool
+    /// The last lines of its standard error.
     package let lastLines: [String]
 }

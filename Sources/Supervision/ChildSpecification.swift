@@ -1,18 +1,18 @@
-/// A process to keep running.
+/// A child process that the supervisor keeps running.
 package struct ChildSpecification: Sendable {
-    /// Unique among the children; in logs and reasons: `coordinator`, `worker-1`.
+    /// Unique among the children; shown in logs and errors: `coordinator`, `worker-1`.
     package var name: String
     /// Without the executable's own name.
     package var arguments: [String]
-    /// Added to the supervisor's own.
+    /// Added to the supervisor's own environment.
     package var environment: [String: String]
-    /// An orderly stop ends the children of the lowest stage, and those of the next when they are gone.
+    /// A stop ends the children of the first stage, and those of the next stage when these are gone.
     package var stage: Stage
 
     package enum Stage: Int, Sendable, Comparable, CaseIterable {
-        /// What others do not need in order to end: workers, the door.
+        /// Children that no other child needs in order to end: workers, the door.
         case first
-        /// What they need while they drain: the coordinator.
+        /// Children that others need while they drain: the coordinator.
         case last
 
         package static func < (left: Stage, right: Stage) -> Bool {

@@ -1,4 +1,4 @@
-/// A child at this moment.
+/// The state of a child at this moment.
 package struct ChildStatus: Sendable, Equatable {
     /// Nil between a death and the restart.
     package let pid: Int32?

@@ -1,21 +1,25 @@
-/// The children as the supervisor sees them: events go in, orders come out. Pure: no clock, no process, no waiting.
+internal import Host
+
+/// The states of all children. Events go in, actions come out. Pure: no clock, no process, no waiting.
 ///
 /// ```
-///            started              exited (unordered)
+///            started              exited (not told to)
 /// waiting ───────────► running ─────────────────────► waiting, after the delay of the policy
 ///    │                    │  exited, its stage stopping
 ///    └── stage stopping ──┴─────────────────────────► gone
 /// ```
 struct Fleet {
-    enum Order: Equatable {
+    /// An instruction to the supervisor.
+    enum Action: Equatable {
         case signal(name: String, number: CInt)
-        /// It waits for a restart that will not come.
-        case wake(name: String)
-        /// From now on the children of this stage have their grace.
+        /// Ends its wait for a restart that will not come.
+        case cancelRestart(name: String)
+        /// The grace of this stage's children begins now.
         case beginGrace(ChildSpecification.Stage)
         case allGone
     }
 
+    /// The next step for a child that ended.
     enum Next: Equatable {
         case restart(after: Duration)
         /// It is not started again.
@@ -24,14 +28,14 @@ struct Fleet {
 
     enum Progress: Equatable {
         case running
-        /// Children of this stage and of those before it are told to end.
+        /// The children of this stage and of those before it have been told to end.
         case stopping(ChildSpecification.Stage)
         case killing
     }
 
     private enum Phase {
         case waiting
-        case running(pid: Int32, since: Int64, ordered: Bool)
+        case running(pid: Int32, since: MonotonicTime, isTold: Bool)
         case gone
     }
 
@@ -72,57 +76,57 @@ struct Fleet {
         }
     }
 
-    /// Before each start: false where it is not to be started any more.
+    /// Asked before each start: false if it must not be started any more.
     func mayStart(_ name: String) -> Bool {
         !isStopping(self[name].stage)
     }
 
-    /// It will not be started again, and none of it runs.
-    mutating func ended(_ name: String) -> [Order] {
+    /// It does not run, and will not be started again.
+    mutating func ended(_ name: String) -> [Action] {
         self[name].phase = .gone
         return advance()
     }
 
-    mutating func started(_ name: String, pid: Int32, now: Int64) -> [Order] {
+    mutating func started(_ name: String, pid: Int32, now: MonotonicTime) -> [Action] {
         self[name].starts += 1
-        self[name].phase = .running(pid: pid, since: now, ordered: isStopping(self[name].stage))
+        self[name].phase = .running(pid: pid, since: now, isTold: isStopping(self[name].stage))
         guard isStopping(self[name].stage) else { return [] }
         return [.signal(name: name, number: progress == .killing ? Self.kill : Self.terminate)]
     }
 
-    /// - Returns: whether the end was ordered, what to do next with this child, and with the others.
+    /// - Returns: whether it had been told to end, what happens to it next, and what to do with the others.
     mutating func exited(
-        _ name: String, now: Int64, error: (_ ordered: Bool) -> ChildExit
-    ) -> (ordered: Bool, next: Next, orders: [Order]) {
-        var ordered = isStopping(self[name].stage)
+        _ name: String, now: MonotonicTime, exit: (_ isIntentional: Bool) -> ChildExit
+    ) -> (isIntentional: Bool, next: Next, actions: [Action]) {
+        var isIntentional = isStopping(self[name].stage)
         var lived = Duration.zero
-        if case .running(_, let since, let wasOrdered) = self[name].phase {
-            ordered = ordered || wasOrdered
-            lived = .nanoseconds(now - since)
+        if case .running(_, let since, let wasTold) = self[name].phase {
+            isIntentional = isIntentional || wasTold
+            lived = now - since
         }
         self[name].phase = .waiting
-        if isStopping(self[name].stage) { return (ordered, .end, ended(name)) }
-        if ordered { return (ordered, .restart(after: .zero), []) }
+        if isStopping(self[name].stage) { return (isIntentional, .end, ended(name)) }
+        if isIntentional { return (isIntentional, .restart(after: .zero), []) }
         switch policy.verdict(at: now, lived: lived, history: &self[name].history) {
         case .restart(let delay):
-            return (ordered, .restart(after: delay), [])
+            return (isIntentional, .restart(after: delay), [])
         case .giveUp:
             failure =
-                failure ?? .hopeless(error(ordered), deaths: policy.deathLimit, window: policy.deathWindow)
+                failure ?? .tooManyDeaths(exit(isIntentional), deaths: policy.deathLimit, window: policy.deathWindow)
             self[name].phase = .gone
-            return (ordered, .end, progress == .running ? stop() : advance())
+            return (isIntentional, .end, progress == .running ? stop() : advance())
         }
     }
 
-    /// A child that hangs. Its death is ordered, so that it counts for nothing.
-    mutating func kill(_ name: String) -> [Order] {
+    /// Kills a child that hangs. Its death is intentional, so that it does not count.
+    mutating func kill(_ name: String) -> [Action] {
         guard case .running(let pid, let since, _)? = children[name]?.phase else { return [] }
-        self[name].phase = .running(pid: pid, since: since, ordered: true)
+        self[name].phase = .running(pid: pid, since: since, isTold: true)
         return [.signal(name: name, number: Self.kill)]
     }
 
     /// The first request ends the children in the order of their stages; the second one kills them.
-    mutating func stop() -> [Order] {
+    mutating func stop() -> [Action] {
         switch progress {
         case .running: begin(.first)
         case .stopping: killAll()
@@ -130,14 +134,14 @@ struct Fleet {
         }
     }
 
-    mutating func killAll() -> [Order] {
+    mutating func killAll() -> [Action] {
         progress = .killing
-        return orders(signal: Self.kill) { _ in true } + advance()
+        return signal(Self.kill) { _ in true } + advance()
     }
 
-    /// Their grace is over.
-    mutating func graceEnded(_ stage: ChildSpecification.Stage) -> [Order] {
-        orders(signal: Self.kill) { $0 == stage }
+    /// The grace of this stage's children is over.
+    mutating func graceEnded(_ stage: ChildSpecification.Stage) -> [Action] {
+        signal(Self.kill) { $0 == stage }
     }
 
     private func isStopping(_ stage: ChildSpecification.Stage) -> Bool {
@@ -148,13 +152,13 @@ struct Fleet {
         }
     }
 
-    private mutating func begin(_ stage: ChildSpecification.Stage) -> [Order] {
+    private mutating func begin(_ stage: ChildSpecification.Stage) -> [Action] {
         progress = .stopping(stage)
-        return orders(signal: Self.terminate) { $0 == stage } + [.beginGrace(stage)] + advance()
+        return signal(Self.terminate) { $0 == stage } + [.beginGrace(stage)] + advance()
     }
 
-    /// On to the next stage, or the end, where all of this one are gone.
-    private mutating func advance() -> [Order] {
+    /// Goes on to the next stage, or to the end, when all children of this stage are gone.
+    private mutating func advance() -> [Action] {
         if children.values.allSatisfy(\.isGone) { return [.allGone] }
         guard case .stopping(let stage) = progress,
             children.values.allSatisfy({ $0.stage > stage || $0.isGone }),
@@ -163,13 +167,13 @@ struct Fleet {
         return begin(next)
     }
 
-    private mutating func orders(signal number: CInt, to matches: (ChildSpecification.Stage) -> Bool) -> [Order] {
+    private mutating func signal(_ number: CInt, to matches: (ChildSpecification.Stage) -> Bool) -> [Action] {
         names.compactMap { name in
             guard matches(self[name].stage) else { return nil }
             switch self[name].phase {
-            case .waiting: return .wake(name: name)
+            case .waiting: return .cancelRestart(name: name)
             case .running(let pid, let since, _):
-                self[name].phase = .running(pid: pid, since: since, ordered: true)
+                self[name].phase = .running(pid: pid, since: since, isTold: true)
                 return .signal(name: name, number: number)
             case .gone: return nil
             }

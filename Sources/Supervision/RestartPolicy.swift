@@ -1,21 +1,23 @@
-/// When a child that died is started again, and when dying has become hopeless. Pure: told the time, never asks for it.
+package import Host
+
+/// Decides when a child that died is started again, and when the supervisor gives up. Pure: the time is
+/// passed in.
 package struct RestartPolicy: Sendable, Equatable {
-    /// Before the first restart; each further death doubles it.
+    /// The delay before the first restart; each further death doubles it.
     package var firstDelay: Duration = .milliseconds(100)
-    package var maximumDelay: Duration = .seconds(5)
-    /// A child that lived for so long begins with the first delay again.
+    package var maxDelay: Duration = .seconds(5)
+    /// A child that lived for this long begins with the first delay again.
     package var healthyAfter: Duration = .seconds(10)
-    /// So many deaths of one child…
+    /// The supervisor gives up at this number of deaths of one child within ``deathWindow``.
     package var deathLimit = 5
-    /// …within so long end the whole.
     package var deathWindow: Duration = .seconds(10)
 
     package init() {}
 
-    /// What one child has been through.
+    /// The recent deaths of one child.
     package struct History: Sendable, Equatable {
-        /// The deaths within the window, in nanoseconds of the monotonic clock.
-        var deaths: [Int64] = []
+        /// Within the window.
+        var deaths: [MonotonicTime] = []
         /// The delay before the last restart; zero before the first.
         var lastDelay: Duration = .zero
 
@@ -27,18 +29,18 @@ package struct RestartPolicy: Sendable, Equatable {
         case giveUp
     }
 
-    /// A death that nobody ordered.
+    /// Judges a death that the supervisor did not cause.
     ///
     /// - Parameters:
-    ///   - now: nanoseconds of the monotonic clock.
+    ///   - now: the time of the death.
     ///   - lived: from start to death.
-    package func verdict(at now: Int64, lived: Duration, history: inout History) -> Verdict {
-        history.deaths.removeAll { Duration.nanoseconds(now - $0) >= deathWindow }
+    package func verdict(at now: MonotonicTime, lived: Duration, history: inout History) -> Verdict {
+        history.deaths.removeAll { now - $0 >= deathWindow }
         history.deaths.append(now)
         if history.deaths.count >= deathLimit { return .giveUp }
         let isHealthy = lived >= healthyAfter
         let doubled = history.lastDelay == .zero ? firstDelay : history.lastDelay * 2
-        history.lastDelay = min(isHealthy ? firstDelay : doubled, maximumDelay)
+        history.lastDelay = min(isHealthy ? firstDelay : doubled, maxDelay)
         return .restart(after: history.lastDelay)
     }
 }

@@ -3,11 +3,12 @@ import Glibc
 import Host
 import Synchronization
 
-/// Passes a child's standard error on to our own, whole lines at a time, and remembers the last ones.
+/// Passes a child's standard error on to the supervisor's own, whole lines at a time, and remembers the last
+/// lines.
 ///
-/// Where ours takes nothing for a second, as a terminal that is held up, lines are dropped until it does: a child that waits to
-/// log does nothing else, and would be taken for hung. On a thread of its own. Ends when the last writer is gone, which may be
-/// a descendant of the child.
+/// When the supervisor's standard error takes nothing for a second, as a terminal that is held up, the relay
+/// drops lines until it does. A child that waits to log does nothing else, and would count as hung. The relay
+/// has its own thread. It ends when the last writer is gone, which may be a descendant of the child.
 final class StandardErrorRelay: Sendable {
     private struct State {
         var lines: [String] = []
@@ -15,23 +16,24 @@ final class StandardErrorRelay: Sendable {
         var waiting: CheckedContinuation<Void, Never>?
     }
 
-    static let keptLines = 5
-    /// A line that is longer is passed on in pieces, and remembered in part.
-    static let longestLine = 64 * 1024
-    /// Milliseconds in which our standard error must take something.
-    private static let timeout: CInt = 1000
-    /// A pipe that can be written to takes so much at once (pipe(7): PIPE_BUF).
+    /// Lines remembered.
+    static let maxLines = 5
+    /// A longer line is passed on in pieces, and remembered in part.
+    static let maxLineLength = 64 * 1024
+    /// The supervisor's standard error must take something within this time.
+    private static let timeout: Duration = .seconds(1)
+    /// A writable pipe takes this many bytes at once (pipe(7): PIPE_BUF).
     private static let portion = 4096
 
-    /// What the child gets as its standard error; its owner closes it after the start.
+    /// The child's standard error; the owner of the relay closes it after the start.
     let writeEnd: CInt
     private let readEnd: CInt
     private let destination: CInt
-    /// Bytes that were dropped since our standard error took some. Touched by the thread alone.
+    /// Bytes dropped since the supervisor's standard error last took some. Only the thread touches it.
     private let dropped = Atomic<Int>(0)
     private let state = Mutex(State())
 
-    /// - Parameter destination: where lines go; not closed.
+    /// - Parameter destination: the descriptor that lines go to; not closed.
     init(destination: CInt = STDERR_FILENO) throws(SupervisionError) {
         let ends = try Pipe.make()
         (readEnd, writeEnd) = (ends.read, ends.write)
@@ -54,9 +56,10 @@ final class StandardErrorRelay: Sendable {
         pthread_detach(thread)
     }
 
-    /// What was written last. Waits until the child's end was read, but not long: a descendant may hold the pipe.
+    /// The last lines. Waits for the end of the pipe, but only until the timeout: a descendant may hold the
+    /// pipe open.
     func lastLines(timeout: Duration = .milliseconds(200)) async -> [String] {
-        var patient: Task<Void, Never>?
+        var timer: Task<Void, Never>?
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
                 if state.hasEnded { return true }
@@ -64,13 +67,13 @@ final class StandardErrorRelay: Sendable {
                 return false
             }
             if isOver { return continuation.resume() }
-            // Only now: patience that ends before somebody waits would wake nobody.
-            patient = Task {
+            // Started only now: a timer that ended before the continuation is stored would resume nothing.
+            timer = Task {
                 try? await Task.sleep(for: timeout)
                 resume()
             }
         }
-        patient?.cancel()
+        timer?.cancel()
         return state.withLock { $0.lines }
     }
 
@@ -92,7 +95,7 @@ final class StandardErrorRelay: Sendable {
             line += buffer[..<count]
             let whole =
                 line.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 }
-                ?? (line.count > Self.longestLine ? line.count : 0)
+                ?? (line.count > Self.maxLineLength ? line.count : 0)
             guard whole > 0 else { continue }
             pass(line[..<whole])
             line.removeFirst(whole)
@@ -104,13 +107,13 @@ final class StandardErrorRelay: Sendable {
     }
 
     private func pass(_ bytes: ArraySlice<UInt8>) {
-        let lines = bytes.split(separator: UInt8(ascii: "\n")).suffix(Self.keptLines)
+        let lines = bytes.split(separator: UInt8(ascii: "\n")).suffix(Self.maxLines)
             .map { String(decoding: $0.prefix(500), as: UTF8.self) }
         state.withLock { state in
-            state.lines = Array((state.lines + lines).suffix(Self.keptLines))
+            state.lines = Array((state.lines + lines).suffix(Self.maxLines))
         }
         let count = dropped.load(ordering: .relaxed)
-        if count > 0, isReady(within: 0) {
+        if count > 0, isReady(within: .zero) {
             dropped.store(0, ordering: .relaxed)
             put(Array("sluice: \(count) bytes of the log were not taken in time and are lost\n".utf8)[...])
         }
@@ -122,21 +125,22 @@ final class StandardErrorRelay: Sendable {
             var rest = bytes[...]
             while !rest.isEmpty {
                 let isStuck = dropped.load(ordering: .relaxed) > 0
-                guard isReady(within: isStuck ? 0 : Self.timeout) else {
+                guard isReady(within: isStuck ? .zero : Self.timeout) else {
                     dropped.add(rest.count, ordering: .relaxed)
                     return
                 }
                 let count = min(rest.count, Self.portion)
                 let written = write(destination, UnsafeRawBufferPointer(rebasing: rest).baseAddress, count)
                 if written < 0, errno == EINTR || errno == EAGAIN { continue }
-                // Nobody reads our standard error any more; the child must not feel it.
+                // The reader of the supervisor's standard error is gone; the child must not notice.
                 guard written > 0 else { return }
                 rest = rest.dropFirst(written)
             }
         }
     }
 
-    private func isReady(within milliseconds: CInt) -> Bool {
+    private func isReady(within timeout: Duration) -> Bool {
+        let milliseconds = CInt(clamping: timeout.nanoseconds / 1_000_000)
         var descriptor = pollfd(fd: destination, events: Int16(POLLOUT), revents: 0)
         while true {
             let count = poll(&descriptor, 1, milliseconds)

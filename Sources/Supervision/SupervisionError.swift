@@ -1,17 +1,18 @@
 package import Host
 
+/// Why a supervisor ends.
 package enum SupervisionError: Error, Sendable, CustomStringConvertible {
-    /// One child died so often that starting it again is hopeless; the others were stopped.
-    case hopeless(ChildExit, deaths: Int, window: Duration)
-    /// The supervisor's own resources: descriptors or threads.
+    /// One child died too often within the window of the policy; the others were stopped.
+    case tooManyDeaths(ChildExit, deaths: Int, window: Duration)
+    /// The process has no more descriptors or threads.
     case system(SystemError)
 
     package var description: String {
         switch self {
-        case .hopeless(let exit, let deaths, let window):
-            let said =
-                exit.lastLines.isEmpty ? "it said nothing" : "it said last:\n" + exit.lastLines.joined(separator: "\n")
-            return "\(exit.name) died \(deaths) times in \(window), the last time with \(exit.status); \(said)"
+        case .tooManyDeaths(let exit, let deaths, let window):
+            let lines = exit.lastLines.joined(separator: "\n")
+            return "\(exit.name) died \(deaths) times in \(window), the last time with \(exit.status); "
+                + (lines.isEmpty ? "it wrote nothing to standard error" : "its last lines were:\n" + lines)
         case .system(let error): return "\(error)"
         }
     }

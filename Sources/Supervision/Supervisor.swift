@@ -1,67 +1,76 @@
 import CLinux
 import Glibc
+import Host
 package import Logging
 import ServiceLifecycle
 import Subprocess
 import Synchronization
 import SystemPackage
 
-/// Starts children, restarts those that die, and ends them in order.
+/// Starts children, restarts those that die, and ends them stage by stage.
 ///
-/// Life of a child: its standard input is a pipe that the supervisor alone holds open, so the child reads the end of
-/// file when the supervisor is gone, however that happened, and then ends by itself. Its standard output is the
-/// supervisor's own; its standard error is passed on line by line (so a child whose supervisor died must ignore
-/// SIGPIPE). No other descriptor is inherited.
+/// The standard input of a child is a pipe that only the supervisor holds open. So the child reads the end of
+/// file when the supervisor is gone, however that happened, and then ends by itself. Its standard output is
+/// the supervisor's own. Its standard error is passed on line by line, so a child whose supervisor died must
+/// ignore SIGPIPE. No other descriptor is inherited.
 ///
-/// Each child leads a process group of its own: Ctrl-C on a terminal reaches the supervisor alone, which ends them in
-/// order, where a shared group would have every child end at once, before its work is drained.
+/// Each child leads a process group of its own: Ctrl-C on a terminal reaches only the supervisor, which ends
+/// the children stage by stage. In a shared group every child would end at once, before its work is drained.
 package final class Supervisor: Service {
     private struct State {
         var fleet: Fleet
-        /// Running children: a signal sent through the descriptor never reaches a later owner of the number.
+        /// Running children. A signal sent through the pidfd never reaches a later process with the same
+        /// number.
         var running: [String: (pid: Int32, pidfd: CInt)] = [:]
-        /// Of children that wait for their restart.
-        var naps: [String: Task<Void, Never>] = [:]
+        /// The waits of children for their restart.
+        var restartDelays: [String: Task<Void, Never>] = [:]
+    }
+
+    package struct Options: Sendable {
+        package var policy = RestartPolicy()
+        /// From SIGTERM to SIGKILL, for each stage; longer than the grace that the children take themselves.
+        package var gracePeriod: Duration = .seconds(30)
+        /// The descriptor that the children's standard error is passed on to.
+        package var errorDestination: CInt = STDERR_FILENO
+
+        package init() {}
+    }
+
+    package struct Callbacks: Sendable {
+        /// Called after each start of a child, when it can receive signals.
+        package var onStart: @Sendable (_ name: String, _ pid: Int32) -> Void = { _, _ in }
+        /// Called before a child gets SIGKILL.
+        package var beforeKill: @Sendable (_ pid: Int32) -> Void = { _ in }
+        /// Called after each end of a child, before its restart.
+        package var onExit: @Sendable (ChildExit) -> Void = { _ in }
+
+        package init() {}
     }
 
     private let executable: String
     private let children: [ChildSpecification]
-    private let gracePeriod: Duration
+    private let options: Options
+    private let callbacks: Callbacks
     private let logger: Logger
-    private let onStart: @Sendable (_ name: String, _ pid: Int32) -> Void
-    private let beforeKill: @Sendable (_ pid: Int32) -> Void
-    private let onExit: @Sendable (ChildExit) -> Void
-    private let errorDestination: CInt
     private let state: Mutex<State>
     private let graces = AsyncStream<ChildSpecification.Stage>.makeStream()
 
-    /// - Parameters:
-    ///   - executable: a path.
-    ///   - gracePeriod: from SIGTERM to SIGKILL, for each stage; above the grace that the children take themselves.
-    ///   - onStart: called after each start of a child, when it can be signalled.
-    ///   - beforeKill: called before a child gets SIGKILL.
-    ///   - onExit: called after each end of a child, before its restart.
-    ///   - errorDestination: the descriptor that the children's standard error is passed on to.
+    /// - Parameter executable: a path.
     package init(
-        executable: String, children: [ChildSpecification], policy: RestartPolicy = RestartPolicy(),
-        gracePeriod: Duration = .seconds(30), logger: Logger, errorDestination: CInt = STDERR_FILENO,
-        onStart: @escaping @Sendable (_ name: String, _ pid: Int32) -> Void = { _, _ in },
-        beforeKill: @escaping @Sendable (_ pid: Int32) -> Void = { _ in },
-        onExit: @escaping @Sendable (ChildExit) -> Void = { _ in }
+        executable: String, children: [ChildSpecification], options: Options = Options(),
+        callbacks: Callbacks = Callbacks(), logger: Logger
     ) {
         self.executable = executable
         self.children = children
-        self.gracePeriod = gracePeriod
+        self.options = options
+        self.callbacks = callbacks
         self.logger = logger
-        self.onStart = onStart
-        self.beforeKill = beforeKill
-        self.onExit = onExit
-        self.errorDestination = errorDestination
-        state = Mutex(State(fleet: Fleet(children, policy: policy)))
+        state = Mutex(State(fleet: Fleet(children, policy: options.policy)))
     }
 
-    /// Returns when every child is gone after `stop` or a graceful shutdown; throws `SupervisionError.hopeless` when one
-    /// died too often, after the others were ended in order. Cancelling kills every child. Runs once.
+    /// Returns when every child is gone after `stop` or a graceful shutdown. Cancelling kills every child.
+    /// Runs once.
+    /// - Throws: `SupervisionError.tooManyDeaths` when a child died too often, after the others were ended.
     package func run() async throws {
         if children.isEmpty { return }
         let lifeline = try Pipe.make()
@@ -76,21 +85,22 @@ package final class Supervisor: Service {
                 self.stop()
             }
         } onCancel: {
-            obey { $0.killAll() }
+            perform { $0.killAll() }
         }
         if let failure = state.withLock({ $0.fleet.failure }) { throw failure }
         try Task.checkCancellation()
     }
 
-    /// The first call ends the children in order: SIGTERM to those of the first stage, to the next when they are gone,
-    /// SIGKILL to what outlives its grace. The second call kills all. From any thread.
+    /// The first call sends SIGTERM to the children of the first stage, then to those of the next stage when
+    /// these are gone, and SIGKILL to a child that outlives its grace. The second call kills all. From any
+    /// thread.
     package func stop() {
-        obey { $0.stop() }
+        perform { $0.stop() }
     }
 
-    /// Kills a child that hangs; it is started again at once, and its death counts for nothing. From any thread.
+    /// Kills a child that hangs. It is started again at once, and its death does not count. From any thread.
     package func kill(_ name: String) {
-        obey { $0.kill(name) }
+        perform { $0.kill(name) }
     }
 
     /// By the children's names.
@@ -112,18 +122,19 @@ package final class Supervisor: Service {
     private func supervise(_ child: ChildSpecification, lifeline: CInt) async {
         while state.withLock({ $0.fleet.mayStart(child.name) }) {
             let (pid, status, lastLines) = await runOnce(child, lifeline: lifeline)
-            let now = clinux_monotonic()
-            func exit(ordered: Bool) -> ChildExit {
-                ChildExit(name: child.name, pid: pid, status: status, ordered: ordered, lastLines: lastLines)
+            let now = MonotonicTime.now
+            func exit(isIntentional: Bool) -> ChildExit {
+                ChildExit(
+                    name: child.name, pid: pid, status: status, isIntentional: isIntentional, lastLines: lastLines)
             }
-            let outcome = state.withLock { $0.fleet.exited(child.name, now: now, error: exit) }
-            // Told before it is acted upon: whom the orders end is not told of first.
-            report(exit(ordered: outcome.ordered), next: outcome.next)
-            obey { _ in outcome.orders }
+            let outcome = state.withLock { $0.fleet.exited(child.name, now: now, exit: exit) }
+            // Report first: the actions may end other children, whose reports must come later.
+            report(exit(isIntentional: outcome.isIntentional), next: outcome.next)
+            perform { _ in outcome.actions }
             guard case .restart(let delay) = outcome.next else { return }
-            await nap(child.name, for: delay)
+            await awaitRestart(of: child.name, for: delay)
         }
-        obey { $0.ended(child.name) }
+        perform { $0.ended(child.name) }
     }
 
     private func report(_ exit: ChildExit, next: Fleet.Next) {
@@ -133,19 +144,19 @@ package final class Supervisor: Service {
         switch next {
         case .restart(let delay):
             logger.warning("A child died and is started again in \(delay)", metadata: metadata)
-        case .end where exit.ordered:
+        case .end where exit.isIntentional:
             logger.debug("A child ended", metadata: metadata)
         case .end:
             logger.error("A child died too often", metadata: metadata)
         }
-        onExit(exit)
+        callbacks.onExit(exit)
     }
 
     private func runOnce(_ child: ChildSpecification, lifeline: CInt) async -> (Int32, ChildExit.Status, [String]) {
         do {
-            let relay = try StandardErrorRelay(destination: errorDestination)
-            var options = PlatformOptions()
-            options.processGroupID = 0
+            let relay = try StandardErrorRelay(destination: options.errorDestination)
+            var platformOptions = PlatformOptions()
+            platformOptions.processGroupID = 0
             let started = Atomic<Int32>(0)
             let outcome: Result<TerminationStatus, any Error>
             do {
@@ -154,14 +165,14 @@ package final class Supervisor: Service {
                     environment: .inherit.updating(
                         Dictionary(
                             uniqueKeysWithValues: child.environment.map { (Environment.Key(stringLiteral: $0), $1) })),
-                    platformOptions: options,
+                    platformOptions: platformOptions,
                     input: .fileDescriptor(FileDescriptor(rawValue: lifeline), closeAfterSpawningProcess: false),
                     output: .currentStandardOutput,
                     error: .fileDescriptor(FileDescriptor(rawValue: relay.writeEnd), closeAfterSpawningProcess: true)
                 ) { execution in
                     let pid = execution.processIdentifier.value
                     started.store(pid, ordering: .relaxed)
-                    // Not reaped before this returns, so that the number is still its own.
+                    // The process is not reaped before this returns, so the number is still its own.
                     adopt(child.name, pid: pid)
                 }
                 outcome = .success(result.terminationStatus)
@@ -186,8 +197,8 @@ package final class Supervisor: Service {
         }
         state.withLock { $0.running[name] = (pid, pidfd) }
         logger.debug("A child started", metadata: ["child.name": "\(name)", "child.pid": "\(pid)"])
-        obey { $0.started(name, pid: pid, now: clinux_monotonic()) }
-        onStart(name, pid)
+        perform { $0.started(name, pid: pid, now: .now) }
+        callbacks.onStart(name, pid)
     }
 
     private func disown(_ name: String) {
@@ -196,43 +207,43 @@ package final class Supervisor: Service {
         }
     }
 
-    /// Until the delay is over or a stop makes the restart pointless.
-    private func nap(_ name: String, for delay: Duration) async {
-        let nap = Task<Void, Never> { try? await Task.sleep(for: delay) }
+    /// Returns when the delay is over, or when a stop makes the restart pointless.
+    private func awaitRestart(of name: String, for delay: Duration) async {
+        let wait = Task<Void, Never> { try? await Task.sleep(for: delay) }
         let isPointless = state.withLock { state in
-            state.naps[name] = nap
+            state.restartDelays[name] = wait
             return !state.fleet.mayStart(name)
         }
-        if isPointless { nap.cancel() }
-        await nap.value
-        state.withLock { _ = $0.naps.removeValue(forKey: name) }
+        if isPointless { wait.cancel() }
+        await wait.value
+        state.withLock { _ = $0.restartDelays.removeValue(forKey: name) }
     }
 
     private func watchGraces() async {
         await withDiscardingTaskGroup { group in
             for await stage in graces.stream {
                 group.addTask {
-                    try? await Task.sleep(for: self.gracePeriod)
-                    if !Task.isCancelled { self.obey { $0.graceEnded(stage) } }
+                    try? await Task.sleep(for: self.options.gracePeriod)
+                    if !Task.isCancelled { self.perform { $0.graceEnded(stage) } }
                 }
             }
             group.cancelAll()
         }
     }
 
-    // MARK: Orders
+    // MARK: Actions
 
-    /// Tells the fleet what happened and does what it orders.
-    private func obey(_ event: (inout Fleet) -> [Fleet.Order]) {
+    /// Passes an event to the fleet and performs the actions that it returns.
+    private func perform(_ event: (inout Fleet) -> [Fleet.Action]) {
         state.withLock { state in
-            for order in event(&state.fleet) {
-                switch order {
+            for action in event(&state.fleet) {
+                switch action {
                 case .signal(let name, let number):
                     guard let child = state.running[name] else { continue }
-                    if number == SIGKILL { beforeKill(child.pid) }
+                    if number == SIGKILL { callbacks.beforeKill(child.pid) }
                     _ = clinux_pidfd_send_signal(child.pidfd, number)
-                case .wake(let name):
-                    state.naps[name]?.cancel()
+                case .cancelRestart(let name):
+                    state.restartDelays[name]?.cancel()
                 case .beginGrace(let stage):
                     graces.continuation.yield(stage)
                 case .allGone:

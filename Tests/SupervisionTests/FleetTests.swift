@@ -1,3 +1,4 @@
+import Host
 import Testing
 
 @testable import Supervision
@@ -12,38 +13,38 @@ import Testing
     private static func running() -> Fleet {
         var fleet = fleet()
         for (number, name) in ["coordinator", "worker-1", "worker-2"].enumerated() {
-            #expect(fleet.started(name, pid: Int32(100 + number), now: 0) == [])
+            #expect(fleet.started(name, pid: Int32(100 + number), now: .zero) == [])
         }
         return fleet
     }
 
     private static func end(
-        _ fleet: inout Fleet, _ name: String, at now: Int64 = 0
-    ) -> (ordered: Bool, next: Fleet.Next, orders: [Fleet.Order]) {
-        fleet.exited(name, now: now) { ordered in
-            ChildExit(name: name, pid: 1, status: .exited(3), ordered: ordered, lastLines: [])
+        _ fleet: inout Fleet, _ name: String, at now: MonotonicTime = .zero
+    ) -> (isIntentional: Bool, next: Fleet.Next, actions: [Fleet.Action]) {
+        fleet.exited(name, now: now) { isIntentional in
+            ChildExit(name: name, pid: 1, status: .exited(3), isIntentional: isIntentional, lastLines: [])
         }
     }
 
-    private func term(_ name: String) -> Fleet.Order { .signal(name: name, number: 15) }
-    private func kill(_ name: String) -> Fleet.Order { .signal(name: name, number: 9) }
+    private func term(_ name: String) -> Fleet.Action { .signal(name: name, number: 15) }
+    private func kill(_ name: String) -> Fleet.Action { .signal(name: name, number: 9) }
 
     @Test func `a stop ends the workers, and the coordinator when they are gone`() {
         var fleet = Self.running()
         #expect(fleet.stop() == [term("worker-1"), term("worker-2"), .beginGrace(.first)])
         var end = Self.end(&fleet, "worker-2")
-        #expect(end.ordered && end.next == .end && end.orders.isEmpty)
+        #expect(end.isIntentional && end.next == .end && end.actions.isEmpty)
         end = Self.end(&fleet, "worker-1")
-        #expect(end.orders == [term("coordinator"), .beginGrace(.last)])
+        #expect(end.actions == [term("coordinator"), .beginGrace(.last)])
         end = Self.end(&fleet, "coordinator")
-        #expect(end.ordered && end.orders == [.allGone])
+        #expect(end.isIntentional && end.actions == [.allGone])
     }
 
     @Test func `a coordinator that dies while the workers drain is started again`() {
         var fleet = Self.running()
         _ = fleet.stop()
         let end = Self.end(&fleet, "coordinator")
-        #expect(!end.ordered && end.next == .restart(after: .milliseconds(100)))
+        #expect(!end.isIntentional && end.next == .restart(after: .milliseconds(100)))
         #expect(fleet.mayStart("coordinator") && !fleet.mayStart("worker-1"))
     }
 
@@ -57,7 +58,7 @@ import Testing
         #expect(Self.end(&fleet, "worker-2").orders == [.allGone])
     }
 
-    @Test func `what outlives its grace is killed, of that stage only`() {
+    @Test func `a child that outlives its grace is killed, in that stage only`() {
         var fleet = Self.running()
         _ = fleet.stop()
         _ = Self.end(&fleet, "worker-1")
@@ -67,44 +68,44 @@ import Testing
     @Test func `a child that waits for its restart is woken by a stop and not started`() {
         var fleet = Self.running()
         #expect(Self.end(&fleet, "worker-1").next == .restart(after: .milliseconds(100)))
-        let orders = fleet.stop()
-        #expect(orders.contains(.wake(name: "worker-1")))
+        let actions = fleet.stop()
+        #expect(actions.contains(.cancelRestart(name: "worker-1")))
         #expect(!fleet.mayStart("worker-1"))
         #expect(fleet.ended("worker-1") == [])
     }
 
-    @Test func `a child that was being started when the stop came is told at once`() {
+    @Test func `a child that starts during a stop is told to end at once`() {
         var fleet = Self.fleet()
         _ = fleet.stop()
-        #expect(fleet.started("worker-1", pid: 7, now: 0) == [term("worker-1")])
-        #expect(fleet.started("coordinator", pid: 8, now: 0) == [])
+        #expect(fleet.started("worker-1", pid: 7, now: .zero) == [term("worker-1")])
+        #expect(fleet.started("coordinator", pid: 8, now: .zero) == [])
         _ = fleet.stop()
-        #expect(fleet.started("worker-2", pid: 9, now: 0) == [kill("worker-2")])
+        #expect(fleet.started("worker-2", pid: 9, now: .zero) == [kill("worker-2")])
     }
 
-    @Test func `a kill for hanging is ordered, restarts at once and counts for nothing`() {
+    @Test func `a child that was killed for hanging restarts at once, and its death does not count`() {
         var fleet = Self.running()
         for _ in 0..<20 {
             #expect(fleet.kill("worker-1") == [kill("worker-1")])
             let end = Self.end(&fleet, "worker-1")
-            #expect(end.ordered && end.next == .restart(after: .zero))
+            #expect(end.isIntentional && end.next == .restart(after: .zero))
             #expect(fleet.kill("worker-1") == [], "it does not run")
-            _ = fleet.started("worker-1", pid: 7, now: 0)
+            _ = fleet.started("worker-1", pid: 7, now: .zero)
         }
         #expect(fleet.failure == nil)
         #expect(fleet.status["worker-1"] == ChildStatus(pid: 7, restarts: 20))
-        #expect(fleet.kill("nobody") == [])
+        #expect(fleet.kill("unknown") == [])
     }
 
     @Test func `the fifth death of one child stops the others in order and names it`() {
         var fleet = Self.running()
         for _ in 0..<4 {
             _ = Self.end(&fleet, "worker-1")
-            _ = fleet.started("worker-1", pid: 7, now: 0)
+            _ = fleet.started("worker-1", pid: 7, now: .zero)
         }
         let end = Self.end(&fleet, "worker-1")
         #expect(end.next == .end)
-        #expect(end.orders == [term("worker-2"), .beginGrace(.first)])
+        #expect(end.actions == [term("worker-2"), .beginGrace(.first)])
         #expect(fleet.failure?.description.contains("worker-1 died 5 times") == true)
         #expect(Self.end(&fleet, "worker-2").orders == [term("coordinator"), .beginGrace(.last)])
     }

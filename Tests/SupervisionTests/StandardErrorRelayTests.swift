@@ -25,7 +25,7 @@ import Testing
         #expect(await listener.next() == "half and half")
     }
 
-    @Test func `a descendant that keeps the pipe open delays the reason only briefly`() async throws {
+    @Test func `a descendant that keeps the pipe open delays the last lines only briefly`() async throws {
         let listener = try Listener()
         let relay = try StandardErrorRelay(destination: listener.destination)
         write("said\n", to: relay.writeEnd)
@@ -34,7 +34,7 @@ import Testing
         close(relay.writeEnd)
     }
 
-    @Test(.timeLimit(.minutes(2))) func `a reader that stands still holds no child up, and hears what it has missed`()
+    @Test(.timeLimit(.minutes(2))) func `a stalled reader does not hold a child up, and learns how much it has missed`()
         async throws
     {
         let ends = try Pipe.make()
@@ -60,7 +60,7 @@ import Testing
         write(String(repeating: "x", count: 1_000_000), to: relay.writeEnd)
         close(relay.writeEnd)
         let lines = await relay.lastLines(timeout: .seconds(60))
-        #expect(lines.count <= StandardErrorRelay.keptLines)
+        #expect(lines.count <= StandardErrorRelay.maxLines)
         #expect(lines.allSatisfy { $0.utf8.count <= 500 })
     }
 }

@@ -5,7 +5,7 @@ import Synchronization
 
 @testable import Supervision
 
-/// What children say on standard error, line by line, as the supervisor passes it on.
+/// The children's standard error, line by line, as the supervisor passes it on.
 final class Listener: Sendable {
     let destination: CInt
     private let reading: CInt
@@ -90,7 +90,13 @@ func supervisor(
     _ children: [ChildSpecification], policy: RestartPolicy = .init(), grace: Duration = .seconds(60),
     listener: Listener, events: Events, executable: String = "/bin/sh"
 ) -> Supervisor {
-    Supervisor(
-        executable: executable, children: children, policy: policy, gracePeriod: grace, logger: silent,
-        errorDestination: listener.destination, onStart: events.recordStart, onExit: events.record)
+    var options = Supervisor.Options()
+    options.policy = policy
+    options.gracePeriod = grace
+    options.errorDestination = listener.destination
+    var callbacks = Supervisor.Callbacks()
+    callbacks.onStart = events.recordStart
+    callbacks.onExit = events.record
+    return Supervisor(
+        executable: executable, children: children, options: options, callbacks: callbacks, logger: silent)
 }

@@ -64,10 +64,13 @@ struct UpCommand: AsyncParsableCommand {
         }
         Notify.keep()
         let watchdog = try Watchdog(directory: directory)
+        var options = Supervisor.Options()
+        options.gracePeriod = grace.duration + .seconds(5)
+        var callbacks = Supervisor.Callbacks()
+        callbacks.beforeKill = { IntentionalKill.note(in: directory.run, pid: $0) }
+        callbacks.onExit = { if $0.name == Self.coordinator { watchdog.reset() } }
         let supervisor = Supervisor(
-            executable: Executable.path, children: children, gracePeriod: grace.duration + .seconds(5), logger: logger,
-            beforeKill: { IntentionalKill.note(in: directory.run, pid: $0) },
-            onExit: { if $0.name == Self.coordinator { watchdog.reset() } })
+            executable: Executable.path, children: children, options: options, callbacks: callbacks, logger: logger)
         SignalHandling.count([SIGINT, SIGTERM, SIGHUP]) { count in
             Diagnostics.say(
                 count == 1
@@ -128,7 +131,7 @@ struct UpCommand: AsyncParsableCommand {
 
     private static func code(of error: SupervisionError) -> ExitCode {
         switch error {
-        case .hopeless(let exit, _, _):
+        case .tooManyDeaths(let exit, _, _):
             // `up` ends with the exit code of the child that ended it.
             if case .exited(let code) = exit.status, let known = ExitCode(rawValue: code), known != .done {
                 return known
