@@ -2,7 +2,7 @@
 package struct SettingsError: Error, Equatable, CustomStringConvertible {
     /// As it stands in the file: `network.level.degraded.utility`.
     package let key: String
-    /// The rest of the sentence: what is wrong and what would do.
+    /// The rest of the sentence: what is wrong, and what is allowed.
     package let problem: String
 
     package init(key: String, problem: String) {

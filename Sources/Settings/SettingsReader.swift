@@ -1,8 +1,8 @@
 package import Commands
 package import Configuration
 
-/// Reads values strictly: what is there and cannot be used is an error that names the key, where the library's own methods
-/// fall back to the default. Remembers what was asked for, so that a key that nobody reads can be refused.
+/// Reads values strictly. An unusable value is an error that names the key, where the library's own methods
+/// fall back to the default. Remembers the keys that were read, so that an unknown key can be refused.
 package struct SettingsReader {
     private let configuration: ConfigReader
     private var known: Set<String> = []
@@ -30,8 +30,8 @@ package struct SettingsReader {
     }
 
     /// - Parameters:
-    ///   - what: it takes, as in “takes seconds such as 2.5”.
-    ///   - parse: nil where the text makes no sense.
+    ///   - what: completes the error, as in “takes seconds such as 2.5”.
+    ///   - parse: nil where the text is not valid.
     package mutating func value<Value>(
         _ path: [String], takes what: String, parse: (String) -> Value?
     ) throws(SettingsError) -> Value? {
@@ -91,10 +91,10 @@ package struct SettingsReader {
     package mutating func origin(_ section: [String]) throws(SettingsError) -> Destination? {
         let path = section + ["origin"]
         if let text = try text(path), text.contains("@") {
-            // Not quoted: there may be a password in it.
+            // Not quoted, because it may contain a password.
             throw SettingsError(
                 key: path.joined(separator: "."),
-                problem: "takes an origin without a user; who to be there is said in a section of credential")
+                problem: "takes an origin without a user; set the user in a section of credential")
         }
         return try value(path, takes: "an origin such as https://media.example.com") { Destination(origin: $0) }
     }
@@ -106,19 +106,19 @@ package struct SettingsReader {
 
     // MARK: Keys
 
-    /// To be called when all has been read.
+    /// Call it when all keys have been read.
     ///
-    /// - Parameter keys: that are there, such as `network.level.good.limit`.
-    /// - Throws: ``SettingsError`` for the first that nothing reads.
+    /// - Parameter keys: the keys of the file, for example `network.level.good.limit`.
+    /// - Throws: ``SettingsError`` for the first key that was not read.
     package func refuseUnknown(_ keys: [String]) throws(SettingsError) {
         for key in keys.sorted() where !known.contains(key) {
             let path = key.split(separator: ".", omittingEmptySubsequences: false)
-            // A section of a name, as `destination.media` is one of the list `destinations`.
+            // A named section: `destination.media` belongs to the list `destinations`.
             let list = "\(path[0])s"
             if known.contains(list), path.count > 1, names(below: path.prefix(2)).isEmpty {
                 throw SettingsError(key: key, problem: "its section has a name that is not in the list \(list)")
             }
-            // What may stand behind the longest part of it that means something.
+            // The names that may follow the longest known part of the key.
             let choices = (0..<path.count).reversed().lazy.map { names(below: path.prefix($0)) }.first { !$0.isEmpty }
             throw SettingsError(
                 key: key, problem: "is not known; there are \(choices?.joined(separator: ", ") ?? "none")")
@@ -127,8 +127,8 @@ package struct SettingsReader {
 
     /// - Parameters:
     ///   - variables: of the environment.
-    ///   - sections: whose variables have no other reader, such as `network`.
-    /// - Throws: ``SettingsError`` for the first of these sections that nothing reads.
+    ///   - sections: those whose variables have no other reader, for example `network`.
+    /// - Throws: ``SettingsError`` for the first variable of these sections that was not read.
     package func refuseUnknown(variables: [String], of sections: [String]) throws(SettingsError) {
         let names = Set(known.map(Self.variable))
         let prefixes = sections.map { Self.variable("\($0).") }
@@ -140,7 +140,7 @@ package struct SettingsReader {
         }
     }
 
-    /// As the library names it: `network.maxTransfers` is `SLUICE_NETWORK_MAX_TRANSFERS`.
+    /// The library's name for it: `network.maxTransfers` is `SLUICE_NETWORK_MAX_TRANSFERS`.
     private static func variable(_ key: String) -> String {
         var name = "SLUICE_"
         var last: Character?

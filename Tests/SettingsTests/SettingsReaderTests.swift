@@ -10,7 +10,7 @@ import Testing
         return SettingsReader(ConfigReader(provider: InMemoryProvider(values: Dictionary(uniqueKeysWithValues: pairs))))
     }
 
-    @Test func `what is not there leaves the default`() throws {
+    @Test func `a missing key leaves the default`() throws {
         var reader = reader([:])
         var count = 7
         try reader.read(&count, ["a", "count"])
@@ -19,7 +19,7 @@ import Testing
         #expect(try reader.list(["names"]).isEmpty)
     }
 
-    @Test func `reads every kind of value`() throws {
+    @Test func `every kind of value is read`() throws {
         var reader = reader([
             "count": .string("12"), "flag": .string("Off"), "wait": .string("2.5"), "factor": .string("1.3"),
             "share": .string("20%"), "plain": .string("0.2"), "percent": .string("5%"),
@@ -56,7 +56,7 @@ import Testing
         #expect(throws: SettingsError.self) { try reader.read(&wait, ["wait"]) }
     }
 
-    @Test func `a list is no value and a value no list`() throws {
+    @Test func `a list is not read as a value, nor a value as a list`() throws {
         var reader = reader(["a.floor": .stringArray(["5"]), "names": .string("media")])
         var floor = 0
         #expect(#expect(throws: SettingsError.self) { try reader.read(&floor, ["a", "floor"]) }?.key == "a.floor")
@@ -64,7 +64,7 @@ import Testing
         #expect(error == SettingsError(key: "names", problem: "takes a list such as [media]"))
     }
 
-    /// One that has read what a file of this shape may have.
+    /// A reader that has read every key that the file may have.
     private func experienced() throws -> SettingsReader {
         var reader = reader(["destinations": .stringArray(["media"])])
         for name in try reader.list(["destinations"]) { _ = try reader.text(["destination", name, "origin"]) }
@@ -74,7 +74,7 @@ import Testing
         return reader
     }
 
-    @Test func `what somebody has read is known, there or not`() throws {
+    @Test func `a key that was read is known, present or not`() throws {
         let reader = try experienced()
         try reader.refuseUnknown(["network.floor", "destination.media.origin", "destinations", "credentials"])
         try reader.refuseUnknown(
@@ -91,14 +91,14 @@ import Testing
         ("credential.media.bearerFile", "its section has a name that is not in the list credentials"),
         ("", "is not known; there are credentials, destination, destinations, network"),
     ])
-    func `a key that nobody reads is refused, with those that there are`(_ key: String, _ problem: String) throws {
+    func `an unknown key is refused, with the known ones`(_ key: String, _ problem: String) throws {
         let reader = try experienced()
         let error = #expect(throws: SettingsError.self) { try reader.refuseUnknown(["network.floor", key]) }
         #expect(error == SettingsError(key: key, problem: problem))
     }
 
     @Test(arguments: ["SLUICE_NETWORK_FLOR", "SLUICE_NETWORK_MAXTRANSFERS", "SLUICE_DESTINATION_A_MAX_RATE"])
-    func `a variable that nobody reads is refused by its name`(_ name: String) throws {
+    func `an unknown variable is refused by its name`(_ name: String) throws {
         let reader = try experienced()
         let error = #expect(throws: SettingsError.self) {
             try reader.refuseUnknown(variables: ["SLUICE_NETWORK_FLOOR", name], of: ["network", "destination"])
