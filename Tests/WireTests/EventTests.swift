@@ -37,7 +37,7 @@ struct EventTests {
             ])
     }
 
-    @Test func `nobody, no destination and no reason are null`() throws {
+    @Test func `a status event without a worker, a destination or a reason has null there`() throws {
         let (_, body) = try written { Event.status(event(reason: nil, seat: nil, destination: .none), to: &$0) }
         #expect(body["worker"] == .null)
         #expect(body["destination"] == .null)
@@ -68,7 +68,8 @@ struct EventTests {
         #expect(names(progress.body) == ["offset", "total", "rate", "at"])
 
         let flow = Transfers.Link(
-            destination: Self.destination, direction: .up, bytes: [1, 2, 4], rate: 8, inFlight: 9, roundTrip: 12_340)
+            destination: Self.destination, direction: .up, bytes: [1, 2, 4], rate: 8, inFlight: 9,
+            roundTrip: .microseconds(12_340))
         let bandwidth = try written { Event.bandwidth(flow, worker: 1, at: Self.at, to: &$0) }
         #expect(bandwidth.topic == "bandwidth/http://h:80")
         #expect(names(bandwidth.body) == ["direction", "bytes", "goodput", "srtt", "inFlight", "worker", "at"])
@@ -101,7 +102,7 @@ struct EventTests {
         }
     }
 
-    @Test func `parses nothing that is no event`() {
+    @Test func `bytes that are not an event are not parsed`() {
         for frame in ["", "status/x", "status/x ", "status/x {", "status/x {} {}"] {
             #expect(Event.parse(Array(frame.utf8)) == nil, "\(frame)")
         }

@@ -66,7 +66,9 @@ enum Samples {
     }
 
     static func transfers(_ random: inout SeededRandom) -> Transfers {
-        func micros(_ random: inout SeededRandom) -> Int64 { Int64(UInt32(truncatingIfNeeded: random.next())) }
+        func micros(_ random: inout SeededRandom) -> Duration? {
+            random.chance(0.2) ? nil : .microseconds(UInt32(truncatingIfNeeded: random.next() | 1))
+        }
         let links = many(&random) { random in
             Transfers.Link(
                 destination: Destination(unchecked: text(&random)), direction: random.chance(0.5) ? .up : .down,

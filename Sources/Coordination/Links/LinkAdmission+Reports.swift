@@ -95,10 +95,10 @@ extension TransferSample {
         acknowledged = transfer.acknowledged
         retransmitted = transfer.retransmitted
         remaining = transfer.total > 0 ? max(transfer.total - transfer.offset, 0) : nil
-        srtt = transfer.roundTrip > 0 ? .microseconds(transfer.roundTrip) : nil
-        minRTT = transfer.minRoundTrip > 0 ? .microseconds(transfer.minRoundTrip) : nil
+        srtt = transfer.roundTrip
+        minRTT = transfer.minRoundTrip
         isWindowClosed = transfer.isWindowClosed
-        timeToFirstByte = transfer.firstByte > 0 ? .microseconds(transfer.firstByte) : nil
+        timeToFirstByte = transfer.firstByte
         isResumable = transfer.isResumable
         isIdempotent = transfer.isIdempotent
     }

@@ -158,7 +158,8 @@ final class ConnectionPool {
 
     /// Adds a measurement in microseconds.
     /// - Returns: the minimum round trip to the address in microseconds; 0 where none is known.
-    func minimumRoundTrip(_ roundTrip: Int64, to address: SocketAddress?) -> Int64 {
-        address.map { minimumRoundTrips.add(roundTrip, to: $0, now: .now()) } ?? roundTrip
+    func minimumRoundTrip(_ roundTrip: Duration?, to address: SocketAddress?) -> Duration? {
+        guard let address else { return roundTrip }
+        return minimumRoundTrips.add(roundTrip, to: address, now: .now())
     }
 }

@@ -7,9 +7,9 @@ extension HTTPConnection {
     /// Segments per second for a paused transfer. It then waits at most a quarter of a second once the pause
     /// is lifted.
     private static let minSegments: UInt64 = 4
-    /// Round trips in microseconds above which the queue is kept short. Loopback and local networks stay
+    /// The round trip above which the queue is kept short. Loopback and local networks stay
     /// below it.
-    private static let minQueuedRoundTrip: Int64 = 5_000
+    private static let minQueuedRoundTrip: Duration = .milliseconds(5)
     /// For the head, which is never longer.
     static let headWaterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 1 << 20, high: 4 << 20)
     /// For the body: at most one chunk waits here. The next is read when nearly all of it has gone to the
@@ -37,7 +37,7 @@ extension HTTPConnection {
 
     /// Adjusts the buffers to the latest measurement.
     func adjust(to exchange: any HTTPExchange, _ context: ChannelHandlerContext) {
-        if last.roundTrip > Self.minQueuedRoundTrip { keepQueueShort(context) }
+        if let roundTrip = last.roundTrip, roundTrip > Self.minQueuedRoundTrip { keepQueueShort(context) }
         guard exchange.isLowPriority else { return }
         let minimum = pool.minimumRoundTrip(last.minRoundTrip, to: peer)
         guard window.update(roundTrip: last.roundTrip, minRoundTrip: minimum, unacknowledged: last.unacknowledged),

@@ -4,19 +4,18 @@ internal import NIOCore
 /// queue never measures the true minimum itself. RFC 6817 forgets base delays in the same way, because routes
 /// change. Pure.
 struct MinimumRoundTrips {
-    private var recent: [SocketAddress: Int64] = [:]
-    private var older: [SocketAddress: Int64] = [:]
+    private var recent: [SocketAddress: Duration] = [:]
+    private var older: [SocketAddress: Duration] = [:]
     private var turnedAt: NIODeadline?
 
     private static let half: TimeAmount = .minutes(5)
 
-    /// - Parameter roundTrip: in microseconds; 0 where none is known yet.
-    /// - Returns: the known minimum in microseconds; 0 for none.
-    mutating func add(_ roundTrip: Int64, to address: SocketAddress, now: NIODeadline) -> Int64 {
+    /// - Parameter roundTrip: nil where none is known yet.
+    /// - Returns: the known minimum; nil for none.
+    mutating func add(_ roundTrip: Duration?, to address: SocketAddress, now: NIODeadline) -> Duration? {
         if now - (turnedAt ?? now) > Self.half { (older, recent, turnedAt) = (recent, [:], now) }
         turnedAt = turnedAt ?? now
-        if roundTrip > 0 { recent[address] = min(recent[address] ?? .max, roundTrip) }
-        let minimum = min(recent[address] ?? .max, older[address] ?? .max)
-        return minimum == .max ? 0 : minimum
+        if let roundTrip { recent[address] = min(recent[address] ?? roundTrip, roundTrip) }
+        return [recent[address], older[address]].compactMap { $0 }.min()
     }
 }

@@ -10,10 +10,10 @@ struct ScavengerWindow: Sendable {
     /// still applies.
     private(set) var bytes: Int?
 
-    /// The tolerated queue in microseconds: LEDBAT++'s 60 ms (draft-irtf-iccrg-ledbat-plus-plus), not the 100
+    /// The tolerated queue: LEDBAT++'s 60 ms (draft-irtf-iccrg-ledbat-plus-plus), not the 100
     /// ms of RFC 6817. Beside eight transfers at 20 Mbit/s and 50 ms, 2.5 MB of high quality take 1.14 times
     /// their time alone, and 1.17 times with 100 ms. The total throughput is the same.
-    static let target: Int64 = 60_000
+    static let target: Duration = .milliseconds(60)
     /// Three full packets.
     static let minBytes = 4608
     /// The default maximum of the kernel (`net.core.wmem_max`).
@@ -21,19 +21,19 @@ struct ScavengerWindow: Sendable {
 
     /// Adds a measurement; there are 4 a second.
     /// - Parameters:
-    ///   - roundTrip: smoothed, in microseconds.
-    ///   - minRoundTrip: the known minimum to this destination, in microseconds.
+    ///   - roundTrip: smoothed; nil before the first.
+    ///   - minRoundTrip: the known minimum to this destination; nil for none.
     ///   - unacknowledged: bytes in flight.
     /// - Returns: whether ``bytes`` has changed.
-    mutating func update(roundTrip: Int64, minRoundTrip: Int64, unacknowledged: Int64) -> Bool {
-        guard roundTrip > 0, minRoundTrip > 0 else { return false }
+    mutating func update(roundTrip: Duration?, minRoundTrip: Duration?, unacknowledged: Int64) -> Bool {
+        guard let roundTrip, let minRoundTrip else { return false }
         let queue = roundTrip - minRoundTrip
         let before = bytes
         if queue > Self.target {
             let now = bytes ?? min(max(Int(unacknowledged), Self.minBytes), Self.maxBytes)
             // Down to half of the target at once. The bytes in flight are in proportion to the round trip, so this
             // does not empty the link.
-            let share = max(Double(minRoundTrip + Self.target / 2) / Double(roundTrip), 0.25)
+            let share = max((minRoundTrip + Self.target / 2) / roundTrip, 0.25)
             bytes = max(Int(Double(now) * share), Self.minBytes)
         } else if queue < Self.target / 2, let now = bytes {
             // Grow slowly near the target. Without growth, one spike of a wireless link's round trip would count for

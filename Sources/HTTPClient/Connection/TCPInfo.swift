@@ -12,8 +12,11 @@ package struct TCPInfo: Sendable {
     package var unacknowledged: Int64 { Int64(field(24) as UInt32) * segment }
     /// tcpi_notsent_bytes: bytes that this process has written and the kernel has not sent yet.
     package var unsent: Int64 { Int64(field(144) as UInt32) }
-    /// tcpi_rtt: the smoothed round trip in microseconds.
-    package var roundTrip: Int64 { Int64(field(68) as UInt32) }
+    /// tcpi_rtt: the smoothed round trip; nil before the first.
+    package var roundTrip: Duration? {
+        let microseconds: UInt32 = field(68)
+        return microseconds == 0 ? nil : .microseconds(microseconds)
+    }
     /// tcpi_bytes_acked.
     package var acknowledged: Int64 { Int64(clamping: field(120) as UInt64) }
     /// Bytes that the peer reports to have: ``acknowledged`` and, after a gap, tcpi_sacked packets. When
@@ -22,10 +25,10 @@ package struct TCPInfo: Sendable {
     package var delivered: Int64 { acknowledged + Int64(field(28) as UInt32) * segment }
     /// tcpi_bytes_received.
     package var received: Int64 { Int64(clamping: field(128) as UInt64) }
-    /// tcpi_min_rtt, in microseconds; all ones before the first.
-    package var minRoundTrip: Int64 {
-        let value: UInt32 = field(148)
-        return value == .max ? 0 : Int64(value)
+    /// tcpi_min_rtt; nil before the first, which the kernel says by all ones.
+    package var minRoundTrip: Duration? {
+        let microseconds: UInt32 = field(148)
+        return microseconds == .max || microseconds == 0 ? nil : .microseconds(microseconds)
     }
     /// tcpi_snd_wnd: bytes that the peer can take beyond those it has acknowledged; 0 before Linux 5.4.
     package var sendWindow: Int64 { Int64(field(228) as UInt32) }

@@ -133,8 +133,9 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
         deliver(min(now.delivered - before.delivered, offset - start))
     }
 
-    /// In microseconds.
-    private static func wait(since instant: NIODeadline) -> Int64 { max((.now() - instant).nanoseconds / 1000, 1) }
+    private static func wait(since instant: NIODeadline) -> Duration {
+        .nanoseconds((.now() - instant).nanoseconds)
+    }
 
     private func acknowledge(_ bytes: Int64) {
         guard bytes > acknowledged else { return }

@@ -29,6 +29,12 @@ package struct ByteReader {
 
     mutating func int64(_ field: StaticString) throws(WireError) -> Int64 { try integer(field) }
 
+    /// 0: not known.
+    mutating func microseconds(_ field: StaticString) throws(WireError) -> Duration? {
+        let value: UInt32 = try integer(field)
+        return value == 0 ? nil : .microseconds(value)
+    }
+
     mutating func id(_ field: StaticString) throws(WireError) -> CommandID {
         guard remaining >= 16 else { throw WireError(.truncated, field) }
         let high = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
@@ -58,7 +64,7 @@ package struct ByteReader {
         guard remaining >= count else { throw WireError(.truncated, field) }
         let slice = UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])
         position += count
-        // ASCII is valid as it stands; the generic check costs a look-up of metadata for each text.
+        // ASCII is always valid; the generic check costs a look-up of metadata for each text.
         if slice.allSatisfy({ $0 < 0x80 }) { return String(decoding: slice, as: UTF8.self) }
         guard let text = String(validating: slice, as: UTF8.self) else { throw WireError(.badText, field) }
         return text

@@ -1,7 +1,7 @@
 package import Commands
 
-/// What monitors read from `events.sock`: a topic, a space, JSON. Writers append to one buffer, so that an event costs
-/// no allocation.
+/// The events that monitors read from `events.sock`: a topic, a space, JSON. Writers append to one buffer, so
+/// that an event costs no allocation.
 package enum Event {
     /// Topics, in the order of a snapshot.
     package static let topics = ["worker/", "link/", "bandwidth/", "counts", "status/", "progress/", "gap/"]
@@ -49,7 +49,9 @@ package enum Event {
         writer.member("direction", link.direction.rawValue)
         writer.member("bytes", link.allBytes)
         writer.member("goodput", link.rate)
-        writer.member("srtt", link.roundTrip > 0 ? .number(Double(link.roundTrip / 100) / 10) : .null)
+        // Milliseconds, with one decimal.
+        let roundTrip = link.roundTrip.map { ($0 / .microseconds(100)).rounded(.down) / 10 }
+        writer.member("srtt", roundTrip.map { .number($0) } ?? .null)
         writer.member("inFlight", link.inFlight)
         writer.member("worker", worker)
         writer.member("at", at)
@@ -58,7 +60,7 @@ package enum Event {
 
     /// - Parameters:
     ///   - name: a destination, or `*` for the host's uplink.
-    ///   - members: what is known of the link.
+    ///   - members: the fields of the link's event.
     package static func link(
         _ name: String, _ members: [JSONValue.Member], at: Timestamp, snapshot: Bool = false,
         to writer: inout JSONWriter
@@ -109,7 +111,7 @@ package enum Event {
         writer.endObject()
     }
 
-    /// Splits a frame into topic and body; nil for bytes that are no event.
+    /// Splits a frame into topic and body; nil for bytes that are not an event.
     package static func parse(_ frame: [UInt8]) -> (topic: String, body: JSONValue)? {
         guard let space = frame.firstIndex(of: UInt8(ascii: " ")),
             let topic = String(validating: frame[..<space], as: UTF8.self),

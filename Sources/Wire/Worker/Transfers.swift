@@ -1,24 +1,25 @@
 package import Commands
 
-/// What a worker moves: 4 times a second while transfers run. State, never deltas.
+/// The transfers of a worker and its bytes by link, 4 times a second while transfers run. State, never
+/// deltas.
 package struct Transfers: Sendable, Equatable {
-    /// A destination and direction, over all transfers that the worker has had there since it started, or since the
-    /// link was quiet for a while and was forgotten.
+    /// A destination and direction, over all transfers that the worker has had there since it started, or
+    /// since the link was quiet for a while and was forgotten.
     package struct Link: Sendable, Equatable {
         package var destination: Destination
         package var direction: Direction
-        /// Bytes that peers have acknowledged, or that were read; cumulative, by class of quality. Fewer than before:
-        /// they are counted from 0 again.
+        /// Bytes that peers have acknowledged, or that were received; cumulative, by class of quality. Fewer
+        /// than before: they are counted from 0 again.
         package var bytes: [Int64]
         /// Bytes per second since the last report.
         package var rate: Int64
         package var inFlight: Int
-        /// Median smoothed round trip of its connections in microseconds; 0 where none is known.
-        package var roundTrip: Int64
+        /// Median of the smoothed round trips of its connections; nil where none is known.
+        package var roundTrip: Duration?
 
         package init(
             destination: Destination, direction: Direction, bytes: [Int64] = [0, 0, 0], rate: Int64 = 0,
-            inFlight: Int = 0, roundTrip: Int64 = 0
+            inFlight: Int = 0, roundTrip: Duration? = nil
         ) {
             self.destination = destination
             self.direction = direction
@@ -45,10 +46,10 @@ package struct Transfers: Sendable, Equatable {
         package var link: Int
         package var qos: QualityOfService
         package var pacing = Pacing.free
-        /// It can go on elsewhere from its offset.
+        /// Another execution can go on from its offset.
         package var isResumable = false
         package var isIdempotent = false
-        /// Something of it is new since the last report: monitors hear of it.
+        /// Something of it is new since the last report, so monitors get an event.
         package var hasMoved = false
         /// The receiver has closed its TCP window.
         package var isWindowClosed = false
@@ -57,14 +58,14 @@ package struct Transfers: Sendable, Equatable {
         package var total: Int64 = 0
         /// Bytes per second since the last report.
         package var rate: Int64 = 0
-        /// Bytes of this execution that the peer has acknowledged, or that were read.
+        /// Bytes of this execution that the peer has acknowledged, or that were received.
         package var acknowledged: Int64 = 0
         package var retransmitted: Int64 = 0
-        /// Microseconds; 0 before the first.
-        package var roundTrip: Int64 = 0
-        package var minRoundTrip: Int64 = 0
-        /// Microseconds from the end of the request to the first byte of the response; 0 before it came.
-        package var firstByte: Int64 = 0
+        /// Smoothed; nil before the first.
+        package var roundTrip: Duration?
+        package var minRoundTrip: Duration?
+        /// From the end of the request to the first byte of the response; nil before the request has ended.
+        package var firstByte: Duration?
 
         package init(id: CommandID, claim: Int, link: Int, qos: QualityOfService) {
             self.id = id
@@ -90,7 +91,7 @@ package struct Transfers: Sendable, Equatable {
             for bytes in link.bytes { writer.uint64(bytes) }
             writer.uint64(link.rate)
             writer.uint16(link.inFlight)
-            writer.uint32(Int(clamping: link.roundTrip))
+            writer.microseconds(link.roundTrip)
         }
         writer.uint16(min(transfers.count, 0xFFFF))
         for transfer in transfers.prefix(0xFFFF) {
@@ -104,9 +105,9 @@ package struct Transfers: Sendable, Equatable {
             writer.uint64(transfer.rate)
             writer.uint64(transfer.acknowledged)
             writer.uint64(transfer.retransmitted)
-            writer.uint32(Int(clamping: transfer.roundTrip))
-            writer.uint32(Int(clamping: transfer.minRoundTrip))
-            writer.uint32(Int(clamping: transfer.firstByte))
+            writer.microseconds(transfer.roundTrip)
+            writer.microseconds(transfer.minRoundTrip)
+            writer.microseconds(transfer.firstByte)
         }
     }
 
@@ -122,7 +123,7 @@ package struct Transfers: Sendable, Equatable {
             links.append(
                 Link(
                     destination: destination, direction: direction, bytes: bytes, rate: try reader.count64("rate"),
-                    inFlight: try reader.uint16("in flight"), roundTrip: Int64(try reader.uint32("round trip"))))
+                    inFlight: try reader.uint16("in flight"), roundTrip: try reader.microseconds("round trip")))
         }
         transfers = []
         for _ in 0..<(try reader.uint16("transfers")) {
@@ -164,8 +165,8 @@ extension Transfers.Transfer {
         rate = try reader.count64("rate")
         acknowledged = try reader.count64("acknowledged")
         retransmitted = try reader.count64("retransmitted")
-        roundTrip = Int64(try reader.uint32("round trip"))
-        minRoundTrip = Int64(try reader.uint32("least round trip"))
-        firstByte = Int64(try reader.uint32("first byte"))
+        roundTrip = try reader.microseconds("round trip")
+        minRoundTrip = try reader.microseconds("minimum round trip")
+        firstByte = try reader.microseconds("first byte")
     }
 }

@@ -21,7 +21,7 @@ extension Executor.State {
         forgetQuietLinks()
         var links: [Transfers.Link] = []
         var slots: [LinkName: Int] = [:]
-        var roundTrips: [[Int64]] = []
+        var roundTrips: [[Duration]] = []
         func slot(of link: LinkName) -> Int {
             if let slot = slots[link] { return slot }
             let tally = tallies[link] ?? LinkTotals()
@@ -46,7 +46,7 @@ extension Executor.State {
             let link = slot(of: LinkName(destination: command.destination, direction: reading.direction))
             links[link].bytes[command.qos.serviceClass.rawValue] += reading.bytes
             links[link].inFlight += 1
-            if reading.connection.roundTrip > 0 { roundTrips[link].append(reading.connection.roundTrip) }
+            if let roundTrip = reading.connection.roundTrip { roundTrips[link].append(roundTrip) }
             let rate = Int64(Double(max(reading.bytes - before.bytes, 0)) / elapsed)
             let hasMoved = rate > 0 || reading.offset != before.offset
             transfers.append(running.transfer(link: link, reading, rate: rate, hasMoved: hasMoved))
@@ -59,7 +59,7 @@ extension Executor.State {
             var tally = tallies[name] ?? LinkTotals()
             let bytes = link.allBytes
             links[index].rate = Int64(Double(max(bytes - tally.reported, 0)) / elapsed)
-            links[index].roundTrip = roundTrips[index].sorted().middle ?? 0
+            links[index].roundTrip = roundTrips[index].sorted().middle
             tally.quietReports = bytes == tally.reported && link.inFlight == 0 ? tally.quietReports + 1 : 0
             tally.reported = bytes
             tallies[name] = tally
@@ -99,6 +99,6 @@ extension Running {
     }
 }
 
-extension [Int64] {
-    fileprivate var middle: Int64? { isEmpty ? nil : self[count / 2] }
+extension [Duration] {
+    fileprivate var middle: Duration? { isEmpty ? nil : self[count / 2] }
 }

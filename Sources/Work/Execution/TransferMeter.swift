@@ -18,14 +18,15 @@ package final class TransferMeter: Sendable {
         package var connection = Connection()
     }
 
-    /// What the kernel knows of the connection. Times are microseconds; 0 where nothing is known yet.
+    /// The kernel's measurements of the connection; nil where one is not known yet.
     package struct Connection: Sendable, Equatable {
         /// Bytes that were sent again.
         package var retransmitted: Int64 = 0
-        package var roundTrip: Int64 = 0
-        package var minRoundTrip: Int64 = 0
+        /// Smoothed.
+        package var roundTrip: Duration?
+        package var minRoundTrip: Duration?
         /// From the end of the request to the first byte of the response; while it is waited for, the wait so far.
-        package var firstByte: Int64 = 0
+        package var firstByte: Duration?
         /// The receiver has closed its TCP window.
         package var isWindowClosed = false
 
@@ -72,7 +73,7 @@ package final class TransferMeter: Sendable {
     /// The last word of a first byte stands until there is another: an execution may make several requests.
     func observed(_ connection: Connection) {
         state.withLock {
-            let firstByte = connection.firstByte > 0 ? connection.firstByte : $0.connection.firstByte
+            let firstByte = connection.firstByte ?? $0.connection.firstByte
             $0.connection = connection
             $0.connection.firstByte = firstByte
         }

@@ -124,7 +124,7 @@ struct FairnessSimulation: DispatcherFixtures {
             let links = hosts.map { host in
                 Transfers.Link(
                     destination: host, direction: .up, bytes: [0, (now - .zero).milliseconds, 0], rate: 0,
-                    inFlight: mine.count { $0.command.destination == host }, roundTrip: 1000)
+                    inFlight: mine.count { $0.command.destination == host }, roundTrip: .milliseconds(1))
             }
             let transfers = mine.map { one in
                 var transfer = Transfers.Transfer(

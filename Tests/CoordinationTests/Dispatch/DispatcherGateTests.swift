@@ -339,7 +339,7 @@ import Wire
                 }
                 let link = Transfers.Link(
                     destination: host, direction: .up, bytes: bytes, rate: Int64(commands.count) * 800_000,
-                    inFlight: commands.count, roundTrip: 50_000)
+                    inFlight: commands.count, roundTrip: .milliseconds(50))
                 let transfers = commands.map { command in
                     var transfer = Transfers.Transfer(id: command.id, claim: 1, link: 0, qos: command.qos)
                     transfer.isIdempotent = true
@@ -347,8 +347,8 @@ import Wire
                     transfer.acknowledged = acknowledged[command.id, default: 0]
                     transfer.offset = transfer.acknowledged
                     transfer.total = 1 << 30
-                    transfer.roundTrip = 50_000
-                    transfer.minRoundTrip = 50_000
+                    transfer.roundTrip = .milliseconds(50)
+                    transfer.minRoundTrip = .milliseconds(50)
                     return transfer
                 }
                 dispatcher.links.report(Transfers(links: [link], transfers: transfers), worker: 1, now: now)

@@ -16,8 +16,8 @@ import Wire
         transfer.acknowledged = acknowledged
         transfer.offset = acknowledged
         transfer.total = 1 << 30
-        transfer.roundTrip = 50_000
-        transfer.minRoundTrip = 50_000
+        transfer.roundTrip = .milliseconds(50)
+        transfer.minRoundTrip = .milliseconds(50)
         return transfer
     }
 
@@ -29,7 +29,7 @@ import Wire
             let share = beat * 625_000 / Int64(ids.count)
             let link = Transfers.Link(
                 destination: host, direction: .up, bytes: [0, 0, share * Int64(ids.count)], rate: 2_500_000,
-                inFlight: ids.count, roundTrip: 50_000)
+                inFlight: ids.count, roundTrip: .milliseconds(50))
             let report = Transfers(
                 links: [link], transfers: ids.map { transfer($0, .utility, acknowledged: share) })
             admission.report(report, worker: 1, now: now)

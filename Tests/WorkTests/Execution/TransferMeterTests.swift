@@ -3,18 +3,18 @@ import Testing
 @testable import Work
 
 @Suite struct TransferMeterTests {
-    @Test func `the first byte of one request stands until there is that of the next`() {
+    @Test func `the time to the first byte stays until the next request has one`() {
         let meter = TransferMeter()
         var connection = TransferMeter.Connection()
-        connection.firstByte = 1_000_000
+        connection.firstByte = .seconds(1)
         meter.observed(connection)
-        connection.firstByte = 0
-        connection.roundTrip = 5000
+        connection.firstByte = nil
+        connection.roundTrip = .milliseconds(5)
         meter.observed(connection)
-        #expect(meter.reading.connection.firstByte == 1_000_000)
-        #expect(meter.reading.connection.roundTrip == 5000)
-        connection.firstByte = 20_000
+        #expect(meter.reading.connection.firstByte == .seconds(1))
+        #expect(meter.reading.connection.roundTrip == .milliseconds(5))
+        connection.firstByte = .milliseconds(20)
         meter.observed(connection)
-        #expect(meter.reading.connection.firstByte == 20_000)
+        #expect(meter.reading.connection.firstByte == .milliseconds(20))
     }
 }
