@@ -108,11 +108,10 @@ struct FileCopy: Sendable {
     /// - Returns: the bytes of the next step.
     private func allowance(_ bucket: inout TokenBucket, _ maxBytes: Int) async throws -> Int {
         while let rate = execution.pace.bytesPerSecond {
-            let now = MonotonicTime.now.nanoseconds
-            let available = bucket.available(rate: rate, now: now)
+            let available = bucket.available(rate: rate, now: .now)
             if rate > 0, available >= min(TokenBucket.portion, maxBytes) { return min(available, maxBytes) }
             execution.waitedForPace()
-            let wait = bucket.wait(for: maxBytes, rate: rate).map { Duration.nanoseconds($0) } ?? Self.paceStep
+            let wait = bucket.wait(for: maxBytes, rate: rate) ?? Self.paceStep
             try await Task.sleep(for: min(wait, Self.paceStep))
         }
         return maxBytes

@@ -1,5 +1,6 @@
 internal import Commands
 internal import HTTPClient
+internal import Host
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -54,14 +55,13 @@ extension HTTPTransfer {
     private func allowance() -> Int {
         let maxBytes = connection?.shortPiece ?? Self.chunkSizes.upperBound
         guard let rate = execution.pace.bytesPerSecond else { return maxBytes }
-        let now = Int64(clamping: NIODeadline.now().uptimeNanoseconds)
         let wanted = Int(min(Int64(TokenBucket.portion), size - offset))
-        let available = bucket.available(rate: rate, now: now)
+        let available = bucket.available(rate: rate, now: .now)
         if rate > 0, available >= wanted { return min(available, maxBytes) }
         execution.waitedForPace()
         paceTimer?.cancel()
         paceTimer = bucket.wait(for: wanted, rate: rate).map { wait in
-            loop.scheduleTask(in: .nanoseconds(wait)) {
+            loop.scheduleTask(in: .nanoseconds(wait.nanoseconds)) {
                 self.paceTimer = nil
                 self.writeBody()
             }

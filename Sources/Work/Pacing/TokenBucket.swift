@@ -1,33 +1,35 @@
-/// Lets bytes go at a rate, in small portions: what a pace of 25 kB/s sends in bursts is felt by whom it makes way for. Pure.
+internal import Commands
+package import Host
+
+/// Lets bytes go at a rate, in small portions: bursts of a paced transfer would delay the urgent transfer
+/// that it yields to. Pure.
 package struct TokenBucket: Sendable {
     private var tokens = 0.0
-    private var filledAt: Int64?
+    private var filledAt: MonotonicTime?
 
-    /// Bytes that go at once at the least.
+    /// The smallest number of bytes that is worth sending.
     package static let portion = 4096
-    /// What may pile up while nobody sends, in seconds of the rate.
-    package static let burst = 0.05
+    /// While nothing is sent, tokens for this time pile up, at most.
+    package static let burst: Duration = .milliseconds(50)
 
     package init() {}
 
-    /// Bytes that may go now; below ``portion`` it is not worth it.
-    /// - Parameters:
-    ///   - rate: bytes per second.
-    ///   - now: nanoseconds of the monotonic clock.
-    package mutating func available(rate: Int64, now: Int64) -> Int {
+    /// Bytes that may go now; fewer than ``portion`` are not worth sending.
+    /// - Parameter rate: bytes per second.
+    package mutating func available(rate: Int64, now: MonotonicTime) -> Int {
         let rate = Double(max(rate, 0))
-        if let filledAt { tokens += Double(max(now - filledAt, 0)) / 1e9 * rate }
-        tokens = min(tokens, max(rate * Self.burst, Double(Self.portion)))
+        if let filledAt { tokens += max(now - filledAt, .zero).seconds * rate }
+        tokens = min(tokens, max(rate * Self.burst.seconds, Double(Self.portion)))
         filledAt = now
         return Int(tokens)
     }
 
     package mutating func take(_ bytes: Int) { tokens -= Double(bytes) }
 
-    /// Nanoseconds until `bytes` may go, at most ``portion`` of them; nil where that is never.
-    package func wait(for bytes: Int, rate: Int64) -> Int64? {
+    /// How long until `bytes`, or ``portion`` if that is fewer, may go; nil: never.
+    package func wait(for bytes: Int, rate: Int64) -> Duration? {
         guard rate > 0 else { return nil }
         let missing = Double(min(bytes, Self.portion)) - tokens
-        return missing <= 0 ? 0 : Int64(missing / Double(rate) * 1e9) + 1
+        return missing <= 0 ? .zero : .seconds(missing / Double(rate)) + .nanoseconds(1)
     }
 }

@@ -1,16 +1,15 @@
+import Host
 import Testing
 
 @testable import Work
 
 @Suite struct TokenBucketTests {
-    private static let second: Int64 = 1_000_000_000
-
-    /// Bytes that go within a time, asked every millisecond.
+    /// Bytes that go within a time, when asked every millisecond.
     private func sent(rate: Int64, milliseconds: Int64) -> Int {
         var bucket = TokenBucket()
         var sent = 0
-        for now in 0..<milliseconds {
-            let available = bucket.available(rate: rate, now: now * 1_000_000)
+        for millisecond in 0..<milliseconds {
+            let available = bucket.available(rate: rate, now: .zero + .milliseconds(millisecond))
             guard available >= TokenBucket.portion else { continue }
             bucket.take(available)
             sent += available
@@ -26,16 +25,16 @@ import Testing
 
     @Test func `does not save up more than a twentieth of a second`() {
         var bucket = TokenBucket()
-        _ = bucket.available(rate: 1_000_000, now: 0)
-        #expect(bucket.available(rate: 1_000_000, now: 60 * Self.second) == 50_000)
+        _ = bucket.available(rate: 1_000_000, now: .zero)
+        #expect(bucket.available(rate: 1_000_000, now: .zero + .seconds(60)) == 50_000)
     }
 
-    @Test func `tells how long the next portion takes, and that nothing goes at no rate`() {
+    @Test func `tells how long the next portion takes, and that nothing goes at a rate of 0`() throws {
         var bucket = TokenBucket()
-        #expect(bucket.available(rate: 0, now: 0) == 0)
+        #expect(bucket.available(rate: 0, now: .zero) == 0)
         #expect(bucket.wait(for: 10, rate: 0) == nil)
-        let wait = bucket.wait(for: 100_000, rate: 4096) ?? 0
-        #expect(abs(wait - Self.second) < 10)
-        #expect(bucket.available(rate: 4096, now: wait) == TokenBucket.portion)
+        let wait = try #require(bucket.wait(for: 100_000, rate: 4096))
+        #expect(wait > .seconds(1) - .microseconds(1) && wait < .seconds(1) + .microseconds(1))
+        #expect(bucket.available(rate: 4096, now: .zero + wait) == TokenBucket.portion)
     }
 }
