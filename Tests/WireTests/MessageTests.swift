@@ -60,9 +60,9 @@ struct MessageTests {
         #expect(problem(at: 20, 4) == "“kind” has a value that the protocol does not know")
     }
 
-    @Test func `refuses text that is no UTF-8`() throws {
+    @Test func `refuses text that is not UTF-8`() throws {
         let hello = Hello(
-            pid: 1, startTime: 0, bootID: "abc", concurrency: 1, grace: .zero, types: [], executing: [])
+            pid: 1, startTime: 0, bootID: "abc", concurrency: 1, types: [], executing: [])
         var frame = Message.hello(hello).encoded(FrameHead(epoch: 0, sequence: 0))
         let position = try #require(frame.firstIndex(of: UInt8(ascii: "b")))
         frame[position] = 0xFF
@@ -78,7 +78,7 @@ struct MessageTests {
         #expect(error == WireError(.badValue, "ids"))
     }
 
-    @Test func `what no signed number holds is not known to be left`() throws {
+    @Test func `a size that a signed number cannot hold is not known`() throws {
         var command = ReadyCommand(
             id: CommandID(high: 1, low: 2), type: "upload", qos: .default, destination: .none, turn: 1,
             createdAt: .zero)
@@ -92,7 +92,7 @@ struct MessageTests {
         }
     }
 
-    @Test func `writes no more of anything than a reader accepts`() throws {
+    @Test func `writes at most as much of each list and text as a reader accepts`() throws {
         let many = (0..<70_000).map { CommandID(high: UInt64($0), low: 0) }
         let head = FrameHead(seat: 70_000, epoch: -1, sequence: 0)
 
@@ -123,10 +123,10 @@ struct MessageTests {
         #expect(read.registered.count == 0xFFFF)
         #expect(read.pauses.count == 0xFFFF)
 
-        let hello = Hello(
+        var hello = Hello(
             pid: 1, startTime: 0, bootID: String(repeating: "é", count: 200), concurrency: 70_000,
-            grace: .seconds(Int64.max),
             types: (0..<300).map { "t\($0)" }, executing: many.map { .init(id: $0, claim: 1) })
+        hello.grace = .seconds(Int64.max)
         guard case .hello(let greeting) = try Message.decode(Message.hello(hello).encoded(head)).1 else {
             Issue.record("no hello")
             return
@@ -149,7 +149,7 @@ struct MessageTests {
         #expect(told.first?.event.transition.reason == String(repeating: "€", count: 21_844))
     }
 
-    @Test func `keeps 70,000 reports, links or transfers from making an unreadable frame`() throws {
+    @Test func `70,000 reports, links or transfers still make a readable frame`() throws {
         let event = StatusEvent(
             transition: Transition(
                 seq: 1, id: CommandID(), status: .success, at: .zero, claim: 1),
@@ -165,14 +165,14 @@ struct MessageTests {
         }
     }
 
-    @Test func `groups destinations by name and never as nobody's`() {
+    @Test func `groups destinations by name, and no group is 0`() {
         let one = Destination(scheme: "http", host: "a", port: 80)
         #expect(Offers.group(of: one) == Offers.group(of: Destination(scheme: "HTTP", host: "A", port: 80)))
         #expect(Offers.group(of: one) != Offers.group(of: Destination(scheme: "http", host: "b", port: 80)))
         #expect(Offers.group(of: .none) != 0)
     }
 
-    @Test func `pauses what it names`() {
+    @Test func `a pause covers the destinations and qualities that it names`() {
         let group = Offers.group(of: Destination(scheme: "http", host: "a", port: 80))
         let all = ControlState.Pause(group: 0, qualities: 0b11111)
         let low = ControlState.Pause(group: group, qualities: 0b11000)

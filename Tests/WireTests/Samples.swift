@@ -53,16 +53,17 @@ enum Samples {
             fault: faults[random.number(in: 0..<faults.count)], isPushback: random.chance(0.2))
     }
 
-    static func held(_ random: inout SeededRandom) -> Hello.Held {
-        Hello.Held(id: random.id(), claim: Int(UInt32(truncatingIfNeeded: random.next())))
+    static func held(_ random: inout SeededRandom) -> CommandClaim {
+        CommandClaim(id: random.id(), claim: Int(UInt32(truncatingIfNeeded: random.next())))
     }
 
     static func hello(_ random: inout SeededRandom) -> Hello {
-        Hello(
+        var hello = Hello(
             pid: Int32.random(in: 0...Int32.max, using: &random), startTime: Int64(bitPattern: random.next()),
-            bootID: text(&random), concurrency: random.number(in: 0..<0x10000),
-            grace: .milliseconds(Int64(UInt32(truncatingIfNeeded: random.next()))), types: many(&random, text),
+            bootID: text(&random), concurrency: random.number(in: 0..<0x10000), types: many(&random, text),
             executing: many(&random, held))
+        hello.grace = .milliseconds(Int64(UInt32(truncatingIfNeeded: random.next())))
+        return hello
     }
 
     static func transfers(_ random: inout SeededRandom) -> Transfers {
@@ -104,10 +105,12 @@ enum Samples {
         Offers(
             first: number(&random) / 2,
             offers: many(&random) { random in
-                Offers.Offer(
+                var offer = Offers.Offer(
                     id: random.id(), type: text(&random), qos: QualityOfService.allCases[random.number(in: 0..<5)],
                     suspect: random.chance(0.2), group: UInt32(truncatingIfNeeded: random.next()),
-                    order: Int64(bitPattern: random.next()), turn: number(&random))
+                    order: Int64(bitPattern: random.next()))
+                offer.turn = number(&random)
+                return offer
             })
     }
 
@@ -126,8 +129,8 @@ enum Samples {
                 group: UInt32(truncatingIfNeeded: random.next()), direction: random.chance(0.5) ? .up : .down,
                 qos: QualityOfService.allCases[random.number(in: 0..<5)], bytesPerSecond: number(&random))
         }
-        control.orders = many(&random) { random in
-            ControlState.Order(random.chance(0.5) ? .cut : .cancel, held(&random), reason: text(&random))
+        control.stops = many(&random) { random in
+            ControlState.Stop(random.chance(0.5) ? .release : .cancel, held(&random), reason: text(&random))
         }
         return control
     }

@@ -35,10 +35,10 @@ final class ControlPublisher {
         let dispatcher = dispatch.dispatcher
         var state = ControlState()
         state.registered = dispatcher.seats.values.map { .init(seat: $0.seat, epoch: $0.epoch) }
-        state.cancels = cancellations.claims.map { Hello.Held(id: $0.key, claim: $0.value) }
+        state.cancels = cancellations.claims.map { CommandClaim(id: $0.key, claim: $0.value) }
         state.pauses = dispatcher.pauses
         state.paces = dispatcher.links.paces
-        state.orders = dispatcher.links.orders
+        state.stops = dispatcher.links.orders
         do {
             try socket.send(
                 Message.control(state).encoded(FrameHead(epoch: environment.epoch, sequence: sequence)))

@@ -157,7 +157,8 @@ extension Dispatcher {
     ) {
         var offer = Offers.Offer(
             id: command.id, type: command.type, qos: command.qos, suspect: command.suspect,
-            group: Offers.group(of: command.destination), order: queue.order(of: command), turn: command.turn)
+            group: Offers.group(of: command.destination), order: queue.order(of: command))
+        offer.turn = command.turn
         offer.isExtra = slot == .extra
         candidate.add(offer)
         var grant = Admission.Grant(destination: command.destination, serviceClass: command.qos.serviceClass)

@@ -70,11 +70,11 @@ extension LinkAdmission {
         }
     }
 
-    package var orders: [ControlState.Order] {
+    package var orders: [ControlState.Stop] {
         decisions.orders.compactMap { order in
             guard let claim = claims[order.id] else { return nil }
-            return ControlState.Order(
-                order.verb == .cut ? .cut : .cancel, Hello.Held(id: order.id, claim: claim), reason: order.reason)
+            return ControlState.Stop(
+                order.verb == .cut ? .release : .cancel, CommandClaim(id: order.id, claim: claim), reason: order.reason)
         }
     }
 }

@@ -1,6 +1,6 @@
 package import Commands
 
-/// What the coordinator wishes of all workers: state, resent every second.
+/// The coordinator's state for all workers, resent every second.
 package struct ControlState: Sendable, Equatable {
     package struct Seat: Sendable, Hashable {
         package var seat: Int
@@ -28,7 +28,8 @@ package struct ControlState: Sendable, Equatable {
         }
     }
 
-    /// How fast each transfer of a quality may send to a destination. What has no entry is not held back.
+    /// How fast each transfer of a quality may send to a destination. A transfer without a pace is not held
+    /// back.
     package struct Pace: Sendable, Hashable {
         /// ``Offers/group(of:)`` of the destination.
         package var group: UInt32
@@ -45,20 +46,20 @@ package struct ControlState: Sendable, Equatable {
         }
     }
 
-    /// A transfer that the network stops.
-    package struct Order: Sendable, Equatable {
+    /// Stops an execution, by the policy of its link.
+    package struct Stop: Sendable, Equatable {
         package enum Verb: UInt8, Sendable {
             /// Reset the connection and release the command; nothing is charged.
-            case cut = 0
+            case release = 0
             /// End it in status 5.
             case cancel = 1
         }
 
-        package var target: Hello.Held
+        package var target: CommandClaim
         package var verb: Verb
         package var reason: String
 
-        package init(_ verb: Verb, _ target: Hello.Held, reason: String) {
+        package init(_ verb: Verb, _ target: CommandClaim, reason: String) {
             self.target = target
             self.verb = verb
             self.reason = reason
@@ -67,11 +68,11 @@ package struct ControlState: Sendable, Equatable {
 
     /// Workers whose hello has been heard.
     package var registered: [Seat] = []
-    /// Wished by people and deadlines.
-    package var cancels: [Hello.Held] = []
+    /// Executions that a user or a deadline ends.
+    package var cancels: [CommandClaim] = []
     package var pauses: [Pause] = []
     package var paces: [Pace] = []
-    package var orders: [Order] = []
+    package var stops: [Stop] = []
 
     package init() {}
 
@@ -98,21 +99,21 @@ package struct ControlState: Sendable, Equatable {
             writer.append(UInt8(pace.qos.rawValue))
             writer.uint64(pace.bytesPerSecond)
         }
-        writer.uint16(min(orders.count, 0xFFFF))
-        for order in orders.prefix(0xFFFF) {
-            writer.append(order.target.id)
-            writer.uint32(order.target.claim)
-            writer.append(order.verb.rawValue)
-            writer.text16(order.reason)
+        writer.uint16(min(stops.count, 0xFFFF))
+        for stop in stops.prefix(0xFFFF) {
+            writer.append(stop.target.id)
+            writer.uint32(stop.target.claim)
+            writer.append(stop.verb.rawValue)
+            writer.text16(stop.reason)
         }
     }
 
     init(from reader: inout ByteReader) throws(WireError) {
-        for _ in 0..<(try reader.uint16("greeted")) {
+        for _ in 0..<(try reader.uint16("registered")) {
             registered.append(Seat(seat: try reader.uint16("seat"), epoch: try reader.count64("epoch")))
         }
         for _ in 0..<(try reader.uint32("cancels")) {
-            cancels.append(Hello.Held(id: try reader.id("cancel"), claim: try reader.uint32("claim")))
+            cancels.append(CommandClaim(id: try reader.id("cancel"), claim: try reader.uint32("claim")))
         }
         for _ in 0..<(try reader.uint16("pauses")) {
             pauses.append(Pause(group: try reader.integer("group"), qualities: try reader.uint8("qualities")))
@@ -128,12 +129,12 @@ package struct ControlState: Sendable, Equatable {
             paces.append(
                 Pace(group: group, direction: direction, qos: qos, bytesPerSecond: try reader.count64("pace rate")))
         }
-        for _ in 0..<(try reader.uint16("orders")) {
-            let held = Hello.Held(id: try reader.id("order"), claim: try reader.uint32("order claim"))
-            guard let verb = Order.Verb(rawValue: try reader.uint8("order verb")) else {
-                throw WireError(.badValue, "order verb")
+        for _ in 0..<(try reader.uint16("stops")) {
+            let target = CommandClaim(id: try reader.id("stop"), claim: try reader.uint32("stop claim"))
+            guard let verb = Stop.Verb(rawValue: try reader.uint8("stop verb")) else {
+                throw WireError(.badValue, "stop verb")
             }
-            orders.append(Order(verb, held, reason: try reader.text16("order reason")))
+            stops.append(Stop(verb, target, reason: try reader.text16("stop reason")))
         }
     }
 }

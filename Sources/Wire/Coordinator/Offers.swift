@@ -1,6 +1,6 @@
 package import Commands
 
-/// UUIDs that a worker may claim.
+/// Commands that a worker may claim.
 package struct Offers: Sendable, Equatable {
     package struct Offer: Sendable, Equatable {
         package var id: CommandID
@@ -11,14 +11,13 @@ package struct Offers: Sendable, Equatable {
         package var group: UInt32
         /// Smaller first, within a class.
         package var order: Int64
-        /// Its place in the shard, by which it is found sooner than by its id; 0: not known.
-        package var turn: Int64
+        /// Its position in the shard, by which the store finds it sooner than by its id; 0: not known.
+        package var turn: Int64 = 0
         /// It takes an extra slot, beyond those of its class.
         package var isExtra = false
 
         package init(
-            id: CommandID, type: String, qos: QualityOfService, suspect: Bool, group: UInt32, order: Int64,
-            turn: Int64 = 0
+            id: CommandID, type: String, qos: QualityOfService, suspect: Bool, group: UInt32, order: Int64
         ) {
             self.id = id
             self.type = type
@@ -26,7 +25,6 @@ package struct Offers: Sendable, Equatable {
             self.suspect = suspect
             self.group = group
             self.order = order
-            self.turn = turn
         }
     }
 
@@ -42,7 +40,8 @@ package struct Offers: Sendable, Equatable {
         self.offers = offers
     }
 
-    /// A number by which destinations are told apart where their names are not needed (FNV-1a of the name; never 0).
+    /// The group of a destination: the 32-bit FNV-1a hash of its text, and 1 where that is 0. It tells
+    /// destinations apart where their names are not needed.
     package static func group(of destination: Destination) -> UInt32 {
         var hash: UInt32 = 2_166_136_261
         for byte in destination.text.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
@@ -65,7 +64,7 @@ package struct Offers: Sendable, Equatable {
 
     init(from reader: inout ByteReader) throws(WireError) {
         first = try reader.count64("first")
-        // Far beyond what anybody counts to, and the last offer has a number too.
+        // Beyond any real count, and the number of the last offer must fit too.
         guard first <= Int64.max / 2 else { throw WireError(.badValue, "first") }
         let count = try reader.uint16("offers")
         offers = []
@@ -80,8 +79,8 @@ package struct Offers: Sendable, Equatable {
             let order = try reader.int64("order")
             let turn = try reader.count64("turn")
             var offer = Offer(
-                id: id, type: try reader.text8("type"), qos: qos, suspect: flags & 1 != 0, group: group, order: order,
-                turn: turn)
+                id: id, type: try reader.text8("type"), qos: qos, suspect: flags & 1 != 0, group: group, order: order)
+            offer.turn = turn
             offer.isExtra = flags & 2 != 0
             offers.append(offer)
         }

@@ -1,35 +1,24 @@
 package import Commands
 
-/// A worker introduces itself: at once, again after 10 ms, then after twice as long each time, up to 1 s, until it is
-/// greeted.
+/// A worker registers: at once, again after 10 ms, then after twice as long each time, up to 1 s, until the
+/// coordinator's control state names it.
 package struct Hello: Sendable, Equatable {
-    package struct Held: Sendable, Equatable {
-        package var id: CommandID
-        package var claim: Int
-
-        package init(id: CommandID, claim: Int) {
-            self.id = id
-            self.claim = claim
-        }
-    }
-
     package var pid: Int32
     package var startTime: Int64
     package var bootID: String
     package var concurrency: Int
-    package var grace: Duration
+    /// The time that a drain gives to executions of high and middle quality.
+    package var grace = Duration.zero
     package var types: [String]
-    package var executing: [Held]
+    package var executing: [CommandClaim]
 
     package init(
-        pid: Int32, startTime: Int64, bootID: String, concurrency: Int, grace: Duration, types: [String],
-        executing: [Held]
+        pid: Int32, startTime: Int64, bootID: String, concurrency: Int, types: [String], executing: [CommandClaim]
     ) {
         self.pid = pid
         self.startTime = startTime
         self.bootID = bootID
         self.concurrency = concurrency
-        self.grace = grace
         self.types = types
         self.executing = executing
     }
@@ -61,7 +50,8 @@ package struct Hello: Sendable, Equatable {
         for _ in 0..<(try reader.uint8("types")) { types.append(try reader.text8("type")) }
         executing = []
         for _ in 0..<(try reader.uint16("executing")) {
-            executing.append(Held(id: try reader.id("executing id"), claim: try reader.uint32("executing claim")))
+            executing.append(
+                CommandClaim(id: try reader.id("executing id"), claim: try reader.uint32("executing claim")))
         }
     }
 }

@@ -5,25 +5,26 @@ internal import Host
 package import Store
 internal import Synchronization
 
-/// Commits the writes of one shard, on a thread of its own: whatever waits goes into one transaction, and the next
-/// follows as soon as that one has returned and a lane is free.
+/// Commits the writes of one shard, on a thread of its own. All that wait go into one transaction; the next
+/// follows as soon as that one has returned and the ``CommitLimiter`` lets it.
 ///
-/// **A shard that another process keeps locked** (one that was stopped within a commit) gets no claims, which would keep
-/// places from the work of the other shards: they are given up after a second, and no more are made until a commit succeeds.
-/// Ends wait for it; and where there are none, it is asked ten times a second whether it is free.
+/// **A shard that another process keeps locked** (one that was stopped within a commit) gets no claims,
+/// because they would keep slots from the work of the other shards. Claims are given up after a second, and
+/// no more are made until a commit succeeds. Ends wait; where there are none, the committer tries ten times a
+/// second whether the shard is free.
 package final class GroupCommitter: Sendable {
     package struct Batch: Sendable {
         package var writes: [ExecutionWrite]
-        /// One for each write; nil where the store has given up on them.
+        /// One for each write; nil where the writes failed for good.
         package var outcomes: [ExecutionOutcome]?
-        /// Nil where it has been told before.
+        /// Nil where it was delivered before.
         package var error: StoreError?
     }
 
     private struct Queue {
         var writes: [ExecutionWrite] = []
         /// Offsets: they go with the next commit and cause none.
-        var riding: [CommandID: ExecutionWrite] = [:]
+        var nextCommit: [CommandID: ExecutionWrite] = [:]
         var isIdle = false
         var isClosed = false
 
@@ -37,22 +38,26 @@ package final class GroupCommitter: Sendable {
     private let queue = Mutex(Queue())
     private let wake = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
-    private let lanes: CommitLimiter
+    private let limiter: CommitLimiter
     private let locked = Atomic<Bool>(false)
 
-    /// How long a turn is waited for: those of others last milliseconds.
+    /// How long a commit waits for the shard's lock: other processes hold it for milliseconds.
     private static let timeout: Duration = .seconds(1)
-    /// The same where the shard was locked when it was last tried, and nothing waits for it; and how long afterwards.
+    /// The same for a shard that was locked at the last attempt, where only claims wait.
     private static let briefTimeout: Duration = .milliseconds(20)
-    private static let interval = DispatchTimeInterval.milliseconds(100)
+    /// From such an attempt to the next.
+    private static let probeInterval = DispatchTimeInterval.milliseconds(100)
+    /// From a failed commit to the next attempt; it doubles up to the maximum.
+    private static let minRetryDelay: Duration = .milliseconds(50)
+    private static let maxRetryDelay: Duration = .seconds(1)
 
-    /// - Parameter lanes: shared by the committers of a worker.
-    package init(shard: Int, lanes: CommitLimiter) {
+    /// - Parameter limiter: shared by the committers of a worker.
+    package init(shard: Int, limiter: CommitLimiter) {
         self.shard = shard
-        self.lanes = lanes
+        self.limiter = limiter
     }
 
-    /// Whether a claim need not be tried: another process keeps the shard locked.
+    /// Another process keeps the shard locked, so that a claim need not be tried.
     package var isLocked: Bool { locked.load(ordering: .relaxed) }
 
     package func add(_ write: ExecutionWrite) { add(CollectionOfOne(write)) }
@@ -65,14 +70,14 @@ package final class GroupCommitter: Sendable {
         if wakes { wake.signal() }
     }
 
-    /// Goes along with the next commit of this shard; a newer one of the same command replaces it.
-    package func ride(_ write: ExecutionWrite) { queue.withLock { $0.riding[write.id] = write } }
+    /// Adds a write that causes no commit of its own. A newer one of the same command replaces it.
+    package func addToNextCommit(_ write: ExecutionWrite) { queue.withLock { $0.nextCommit[write.id] = write } }
 
     /// Starts the thread.
     /// - Parameters:
     ///   - commit: one transaction, see ``CommandStore/apply(_:shard:seat:epoch:now:timeout:)``.
-    ///   - deliver: called on the thread with each batch, in the order of the commits; and with an empty one where
-    ///     ``isLocked`` has changed.
+    ///   - deliver: called on the thread with each batch, in the order of the commits, and with an empty
+    ///     batch when ``isLocked`` has changed.
     package func start(
         commit:
             @escaping @Sendable (_ writes: [ExecutionWrite], _ timeout: Duration) throws(StoreError)
@@ -85,7 +90,7 @@ package final class GroupCommitter: Sendable {
         }
     }
 
-    /// Commits what was added so far and ends the thread. Blocks until then.
+    /// Commits the writes that were added so far and ends the thread. Blocks until then.
     package func close() {
         let wakes = queue.withLock { queue in
             queue.isClosed = true
@@ -95,7 +100,7 @@ package final class GroupCommitter: Sendable {
         ended.wait()
     }
 
-    /// - Returns: false where there is none and the committer is closed.
+    /// - Returns: false when no write is left and the committer is closed.
     private func waitForWork() -> Bool {
         while true {
             let (isWork, isClosed) = queue.withLock { queue in
@@ -108,7 +113,7 @@ package final class GroupCommitter: Sendable {
                 wake.wait()
                 continue
             }
-            if wake.wait(timeout: .now() + Self.interval) == .timedOut { return true }
+            if wake.wait(timeout: .now() + Self.probeInterval) == .timedOut { return true }
         }
     }
 
@@ -116,10 +121,10 @@ package final class GroupCommitter: Sendable {
         queue.withLock { queue in
             defer {
                 queue.writes = []
-                queue.riding = [:]
+                queue.nextCommit = [:]
             }
             // Offsets first: an end in the same batch closes the fence behind them.
-            return Array(queue.riding.values) + queue.writes
+            return Array(queue.nextCommit.values) + queue.writes
         }
     }
 
@@ -131,7 +136,7 @@ package final class GroupCommitter: Sendable {
         }
     }
 
-    /// Whether the same may be committed later.
+    /// Whether the same writes may be committed later.
     private static func mayPass(_ error: StoreError) -> Bool {
         switch error.code {
         case .busy, .full, .exhausted, .overloaded, .failed, .permission: true
@@ -139,24 +144,25 @@ package final class GroupCommitter: Sendable {
         }
     }
 
-    /// A claim that cannot be committed is given up; an end is retried until it can be, or fails where it never can.
-    /// - Parameter alone: without what waits besides.
+    /// Gives a claim up that cannot be committed. Retries an end until it can be committed, or fails it where
+    /// it never can.
+    /// - Parameter only: commits these writes, and leaves the queue for later; nil: all that wait.
     private func perform(
-        alone: [ExecutionWrite]? = nil,
+        only: [ExecutionWrite]? = nil,
         commit: ([ExecutionWrite], Duration) throws(StoreError) -> [ExecutionOutcome], deliver: (Batch) -> Void
     ) {
-        var writes = alone ?? []
-        var pause: UInt32 = 50_000
+        var writes = only ?? []
+        var delay = Self.minRetryDelay
         while true {
             let wasLocked = isLocked
-            let hasLane = !wasLocked && lanes.enter()
-            // What came while a lane was waited for goes along.
-            if alone == nil { writes += take() }
+            let isLimited = !wasLocked && limiter.enter()
+            // Writes that came during the wait go along.
+            if only == nil { writes += take() }
             let isProbe = wasLocked && writes.allSatisfy(\.isClaim)
             let result = Result { () throws(StoreError) in
                 try commit(writes, isProbe ? Self.briefTimeout : Self.timeout)
             }
-            if hasLane { lanes.leave() }
+            if isLimited { limiter.leave() }
             switch result {
             case .success(let outcomes):
                 locked.store(false, ordering: .relaxed)
@@ -173,15 +179,15 @@ package final class GroupCommitter: Sendable {
                 }
                 if others.isEmpty { return }
                 guard mayPass else {
-                    // A row that cannot be read costs the others nothing.
-                    if !claims.isEmpty { return perform(alone: others, commit: commit, deliver: deliver) }
+                    // Each write alone, so that an unreadable row fails only its own.
+                    if !claims.isEmpty { return perform(only: others, commit: commit, deliver: deliver) }
                     if others.count == 1 { return deliver(Batch(writes: others, outcomes: nil, error: error)) }
-                    for other in others { perform(alone: [other], commit: commit, deliver: deliver) }
+                    for other in others { perform(only: [other], commit: commit, deliver: deliver) }
                     return
                 }
                 writes = others
-                usleep(pause)
-                pause = min(pause * 2, 1_000_000)
+                usleep(UInt32(delay.nanoseconds / 1000))
+                delay = min(delay * 2, Self.maxRetryDelay)
             }
         }
     }

@@ -1,16 +1,16 @@
-internal import CLinux
 internal import Commands
+internal import Host
 internal import Logging
 internal import Store
 internal import Wire
 
-/// What the committers bring back.
+/// Handles the outcomes of commits.
 extension Executor {
     func committed(_ batch: GroupCommitter.Batch, shard: Int) {
         guard let outcomes = batch.outcomes else { return failed(batch, shard: shard) }
-        let now = Int64(clinux_monotonic())
+        let now = MonotonicTime.now
         change { [self] state in
-            follow(shard, &state)
+            noteLock(of: shard, &state)
             for (write, outcome) in zip(batch.writes, outcomes) {
                 settle(write, outcome, shard: shard, now: now, &state)
             }
@@ -24,73 +24,73 @@ extension Executor {
                 metadata: ["shard": "\(shard)", "writes": "\(batch.writes.count)"])
         }
         change { [self] state in
-            follow(shard, &state)
+            noteLock(of: shard, &state)
             for write in batch.writes {
                 switch write {
-                case .claim(let id, _, _): state.slots.refused(id)
-                // It only rode along.
+                case .claim(let id, _, _): state.slots.held.refused(id)
+                // It went along with other writes, and the next one replaces it.
                 case .offset: break
-                case .sent, .saveCheckpoint, .end: state.forget(write.id, isOpen: true)
+                case .sent(let id, let claim), .saveCheckpoint(let id, let claim, _), .end(let id, let claim, _):
+                    state.lost(id, claim: claim, isInStore: true)
                 }
             }
         }
     }
 
-    /// Notes whether the shard is locked, for the coordinator, which offers nothing of it then.
-    private func follow(_ shard: Int, _ state: inout State) {
+    /// Notes whether the shard is locked. The coordinator hears of it, and offers nothing of a locked shard.
+    private func noteLock(of shard: Int, _ state: inout State) {
         let isLocked = committers[shard].isLocked
         guard isLocked != state.slots.state.locked.contains(shard) else { return }
         state.slots.setLocked(shard, isLocked)
-        if !isLocked { logger.notice("A shard is free again.", metadata: ["shard": "\(shard)"]) }
+        if !isLocked { logger.notice("A shard is not locked any more.", metadata: ["shard": "\(shard)"]) }
     }
 
     private func settle(
-        _ write: ExecutionWrite, _ outcome: ExecutionOutcome, shard: Int, now: Int64, _ state: inout State
+        _ write: ExecutionWrite, _ outcome: ExecutionOutcome, shard: Int, now: MonotonicTime, _ state: inout State
     ) {
         switch (write, outcome) {
         case (.claim(let id, _, _), .claimed(let command, let payload, let checkpoint, let transitions)):
             guard let operation = registry[command.type] else {
                 // Offered by mistake; nothing has begun.
-                state.slots.claimed(id, preemptible: false, now: now)
-                state.slots.ended(id)
-                state.writes.append(
-                    .end(id, claim: command.claim, .released(reason: "no operation here", ambiguous: false)))
+                state.writes.append(state.slots.held.claimedWithoutOperation(id, claim: command.claim))
                 return
             }
-            state.running[id] = Running(
-                command: command, payload: payload, checkpoint: checkpoint, operation: operation,
-                bytesPerSecond: state.paces.rate(of: command, .up))
-            state.slots.claimed(id, preemptible: command.idempotent, now: now)
+            let execution = execution(of: command, payload, checkpoint, state.paces.rate(of: command, .up))
+            state.slots.claimed(execution, operation, now: now)
             state.report(transitions, of: command, retries: command.retries, shard: shard)
-            if state.slots.state.phase == .draining { state.releaseUnstarted() }
+            if state.slots.isDraining { state.releaseUnstarted() }
         case (.claim(let id, _, _), _):
-            state.slots.refused(id)
-        case (.sent(let id, _), .done(let transitions, let retries)):
-            guard let running = state.running[id] else { return }
-            state.report(transitions, of: running.command, retries: retries, shard: shard)
-            running.sent?.resume(returning: true)
-            running.sent = nil
-        case (.sent(let id, _), .refused):
-            // A wish stands; its owner fulfils it.
-            guard let running = state.running[id] else { return }
-            if running.stop == nil { running.stop = .cancelled }
-            running.sent?.resume(returning: false)
-            running.sent = nil
-        case (.saveCheckpoint(let id, _, _), .done):
-            guard let running = state.running[id], !running.pendingCheckpoints.isEmpty else { return }
-            running.pendingCheckpoints.removeFirst().resume(returning: true)
-        case (.end(let id, _, _), .done(let transitions, let retries)):
-            state.slots.settled(id)
-            guard let running = state.running.removeValue(forKey: id) else { return }
-            state.report(transitions, of: running.command, retries: retries, failure: running.failure, shard: shard)
-            state.retire(running)
+            state.slots.held.refused(id)
+        case (.sent(let id, let claim), .done(let transitions, let retries)):
+            guard let (execution, continuation) = state.slots.held.sentCommitted(id, claim: claim) else { return }
+            state.report(transitions, of: execution.command, retries: retries, shard: shard)
+            continuation.resume(returning: true)
+        case (.sent(let id, let claim), .refused):
+            state.slots.held.sentRefused(id, claim: claim)?.resume(returning: false)
+        case (.saveCheckpoint(let id, let claim, _), .done):
+            state.slots.held.checkpointSaved(id, claim: claim)?.resume(returning: true)
+        case (.end(let id, let claim, _), .done(let transitions, let retries)):
+            guard let gone = state.slots.held.endCommitted(id, claim: claim) else { return }
+            state.report(
+                transitions, of: gone.execution.command, retries: retries, failure: gone.failure, shard: shard)
+            state.retire(gone)
         case (.offset, _):
             break
-        case (.sent(let id, _), _), (.saveCheckpoint(let id, _, _), _), (.end(let id, _, _), _):
+        case (.sent(let id, let claim), _), (.saveCheckpoint(let id, let claim, _), _), (.end(let id, let claim, _), _):
             logger.warning(
                 "Another execution has taken over; this one reports nothing.", metadata: ["command": "\(id)"])
-            state.forget(id)
+            state.lost(id, claim: claim)
         }
+    }
+
+    private func execution(
+        of command: Command, _ payload: [UInt8], _ checkpoint: [UInt8]?, _ bytesPerSecond: Int64?
+    ) -> CommandExecution {
+        let claimed = CommandClaim(id: command.id, claim: command.claim)
+        return CommandExecution(
+            command: command, payload: payload, checkpoint: checkpoint,
+            meter: TransferMeter(offset: command.offset, total: command.total),
+            pace: Pace(bytesPerSecond: bytesPerSecond), saver: { [self] in try await save($0, of: claimed) })
     }
 }
 
@@ -109,29 +109,24 @@ extension Executor.State {
         }
     }
 
-    /// The command is not ours any more: its operation is stopped, and nothing is written.
-    /// - Parameter isOpen: the store still says that it is ours, so the board goes on saying that it has begun.
-    fileprivate mutating func forget(_ id: CommandID, isOpen: Bool = false) {
-        slots.settled(id)
-        guard let running = running.removeValue(forKey: id) else { return }
-        running.sent?.resume(returning: false)
-        running.sent = nil
-        for continuation in running.pendingCheckpoints { continuation.resume(returning: false) }
-        running.pendingCheckpoints = []
-        running.task?.cancel()
-        if isOpen, let entry = running.logEntry {
-            startedExecutions?.end(entry)
-            running.logEntry = nil
-        }
-        retire(running)
+    /// The command is in other hands: its operation is stopped, and nothing more is written.
+    /// - Parameter isInStore: the store still says that this worker holds it, so its entry in the log of
+    ///   started executions stays.
+    fileprivate mutating func lost(_ id: CommandID, claim: Int, isInStore: Bool = false) {
+        guard let gone = slots.held.lost(id, claim: claim) else { return }
+        gone.sent?.resume(returning: false)
+        gone.run?.task.cancel()
+        if isInStore, let entry = gone.run?.logEntry { startedExecutions?.end(entry) }
+        retire(gone, clearsLog: !isInStore)
     }
 
-    fileprivate mutating func retire(_ running: Running) {
-        if let entry = running.logEntry { startedExecutions?.clear(entry) }
-        let reading = running.meter.reading
+    fileprivate mutating func retire(_ gone: HeldCommands.Gone, clearsLog: Bool = true) {
+        if clearsLog, let entry = gone.run?.logEntry { startedExecutions?.clear(entry) }
+        for continuation in gone.run?.checkpoints ?? [] { continuation.resume(returning: false) }
+        let reading = gone.execution.meter.reading
         if reading.bytes > 0 {
-            let link = LinkName(destination: running.command.destination, direction: reading.direction)
-            tallies[link, default: LinkTotals()].add(reading.bytes, running.command.qos.serviceClass)
+            let link = LinkName(destination: gone.execution.command.destination, direction: reading.direction)
+            totals[link, default: LinkTotals()].add(reading.bytes, gone.execution.command.qos.serviceClass)
         }
     }
 }

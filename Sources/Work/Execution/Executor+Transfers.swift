@@ -2,82 +2,79 @@ internal import Commands
 internal import Store
 internal import Wire
 
-/// What moves.
+/// Reports of the transfers.
 extension Executor {
-    /// Calls `body`, on any thread, with what has moved since the last call: bytes by destination, and the transfers that
-    /// run. Their offsets ride along with the next commits.
-    /// - Parameter elapsed: seconds since then.
-    func takeTransfers(elapsed: Double, _ body: @escaping @Sendable (Transfers) -> Void) {
+    /// Calls `body`, on any thread, with the transfers that run, and the bytes that have moved by link.
+    /// Offsets that have changed go along with the next commits.
+    /// - Parameter elapsed: since the last call.
+    func takeTransfers(elapsed: Duration, _ body: @escaping @Sendable (Transfers) -> Void) {
         change { [self] state in
-            let (transfers, offsets) = state.takeTransfers(elapsed: elapsed)
-            for write in offsets { committers[write.id.shard(of: committers.count)].ride(write) }
+            let (transfers, offsets) = state.takeTransfers(seconds: elapsed.seconds)
+            for write in offsets { committers[write.id.shard(of: committers.count)].addToNextCommit(write) }
             body(transfers)
         }
     }
 }
 
 extension Executor.State {
-    fileprivate mutating func takeTransfers(elapsed: Double) -> (Transfers, [ExecutionWrite]) {
+    fileprivate mutating func takeTransfers(seconds: Double) -> (Transfers, [ExecutionWrite]) {
         forgetQuietLinks()
         var links: [Transfers.Link] = []
-        var slots: [LinkName: Int] = [:]
+        var indices: [LinkName: Int] = [:]
         var roundTrips: [[Duration]] = []
-        func slot(of link: LinkName) -> Int {
-            if let slot = slots[link] { return slot }
-            let tally = tallies[link] ?? LinkTotals()
-            links.append(
-                Transfers.Link(destination: link.destination, direction: link.direction, bytes: tally.ended))
+        func index(of link: LinkName) -> Int {
+            if let index = indices[link] { return index }
+            let bytes = (totals[link] ?? LinkTotals()).ended
+            links.append(Transfers.Link(destination: link.destination, direction: link.direction, bytes: bytes))
             roundTrips.append([])
-            slots[link] = links.count - 1
+            indices[link] = links.count - 1
             return links.count - 1
         }
-        // What has ended since the last call counts too: the last bytes of a transfer belong to its link.
-        for (link, tally) in tallies where tally.quietReports < LinkTotals.repeats { _ = slot(of: link) }
+        // Executions that have ended since the last call count too: their last bytes belong to their link.
+        for (link, total) in totals where total.quietReports < LinkTotals.repeats { _ = index(of: link) }
 
         var transfers: [Transfers.Transfer] = []
         var offsets: [ExecutionWrite] = []
-        for (id, running) in running where running.task != nil {
-            let reading = running.meter.take()
-            let before = running.reported
-            running.reported = reading
-            let command = running.command
-            // What talks to nobody and moves nothing is no transfer.
+        for execution in slots.held.begun {
+            let (reading, before) = execution.meter.take()
+            let command = execution.command
+            // A command without a destination that moves nothing is not a transfer.
             guard command.destination != .none || reading.bytes > 0 || reading.offset > 0 else { continue }
-            let link = slot(of: LinkName(destination: command.destination, direction: reading.direction))
+            let link = index(of: LinkName(destination: command.destination, direction: reading.direction))
             links[link].bytes[command.qos.serviceClass.rawValue] += reading.bytes
             links[link].inFlight += 1
             if let roundTrip = reading.connection.roundTrip { roundTrips[link].append(roundTrip) }
-            let rate = Int64(Double(max(reading.bytes - before.bytes, 0)) / elapsed)
+            let rate = Int64(Double(max(reading.bytes - before.bytes, 0)) / seconds)
             let hasMoved = rate > 0 || reading.offset != before.offset
-            transfers.append(running.transfer(link: link, reading, rate: rate, hasMoved: hasMoved))
+            transfers.append(execution.transfer(link: link, reading, rate: rate, hasMoved: hasMoved))
             if reading.offset != before.offset {
-                offsets.append(.offset(id, claim: command.claim, offset: reading.offset, total: reading.total))
+                offsets.append(
+                    .offset(command.id, claim: command.claim, offset: reading.offset, total: reading.total))
             }
         }
         for (index, link) in links.enumerated() {
             let name = LinkName(destination: link.destination, direction: link.direction)
-            var tally = tallies[name] ?? LinkTotals()
+            var total = totals[name] ?? LinkTotals()
             let bytes = link.allBytes
-            links[index].rate = Int64(Double(max(bytes - tally.reported, 0)) / elapsed)
+            links[index].rate = Int64(Double(max(bytes - total.reported, 0)) / seconds)
             links[index].roundTrip = roundTrips[index].sorted().middle
-            tally.quietReports = bytes == tally.reported && link.inFlight == 0 ? tally.quietReports + 1 : 0
-            tally.reported = bytes
-            tallies[name] = tally
+            total.quietReports = bytes == total.reported && link.inFlight == 0 ? total.quietReports + 1 : 0
+            total.reported = bytes
+            totals[name] = total
         }
         return (Transfers(links: links, transfers: transfers), offsets)
     }
-}
 
-extension Executor.State {
-    /// Every ten minutes. Who comes back is counted from 0, which the coordinator takes for a new beginning.
+    /// Every ten minutes. A link that comes back is counted from 0, which the coordinator takes for a new
+    /// beginning.
     private mutating func forgetQuietLinks() {
         rounds += 1
         guard rounds.isMultiple(of: LinkTotals.memory) else { return }
-        tallies = tallies.filter { $0.value.quietReports < LinkTotals.repeats }
+        totals = totals.filter { $0.value.quietReports < LinkTotals.repeats }
     }
 }
 
-extension Running {
+extension CommandExecution {
     fileprivate func transfer(
         link: Int, _ reading: TransferMeter.Reading, rate: Int64, hasMoved: Bool
     ) -> Transfers.Transfer {

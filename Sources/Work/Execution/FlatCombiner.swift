@@ -1,11 +1,12 @@
 internal import Synchronization
 
-/// State that many threads change and none waits for: whoever comes while another is at work leaves its change to that
-/// one, which applies it before it goes.
+/// State that many threads change without waiting for each other (flat combining: Hendler, Incze, Shavit,
+/// Tzafrir, 2010). A thread that comes while another is at work leaves its change to that one, which applies
+/// it before it goes.
 ///
-/// A lock in its place was measured at a third of a worker's time: threads that met at it went to sleep and had to be
-/// woken, for changes of a few microseconds. Here they meet only to hand a closure over, and changes that came together
-/// are decided upon together.
+/// A mutex in its place took a third of a worker's time (measured): threads went to sleep at it and had to be
+/// woken, for changes of a few microseconds. Here threads meet only to hand a closure over, and changes that
+/// came together are decided upon together.
 final class FlatCombiner<State>: Sendable {
     typealias Change = @Sendable (inout State) -> Void
 
@@ -15,13 +16,13 @@ final class FlatCombiner<State>: Sendable {
     }
 
     private let inbox = Mutex(Inbox())
-    /// Touched only by the thread that has set `isBusy`.
+    /// Used only by the thread that has set `isBusy`.
     nonisolated(unsafe) private var state: State
 
     init(_ state: sending State) { self.state = state }
 
-    /// Applies `change` now, or lets the thread apply it that is at work. Changes are applied in the order of the calls.
-    /// A change that calls this from within comes after its own round.
+    /// Applies `change` now, or leaves it to the thread that is at work. Changes are applied in the order of
+    /// the calls. A change that calls this from within is applied after its own round.
     ///
     /// - Parameter settle: called by the same thread after each round of changes.
     func combine(_ change: @escaping Change, settle: (inout State) -> Void) {

@@ -1,7 +1,7 @@
 package import Commands
 internal import Synchronization
 
-/// Counts what one execution moves. Written by the operation, read by the worker 4 times a second.
+/// Counts the bytes of one execution. Written by the operation, read by the worker 4 times a second.
 package final class TransferMeter: Sendable {
     package struct Reading: Sendable, Equatable {
         /// Cumulative, of this execution.
@@ -25,7 +25,7 @@ package final class TransferMeter: Sendable {
         /// Smoothed.
         package var roundTrip: Duration?
         package var minRoundTrip: Duration?
-        /// From the end of the request to the first byte of the response; while it is waited for, the wait so far.
+        /// From the end of the request to the first byte of the response; until that comes, the time so far.
         package var firstByte: Duration?
         /// The receiver has closed its TCP window.
         package var isWindowClosed = false
@@ -33,50 +33,59 @@ package final class TransferMeter: Sendable {
         package init() {}
     }
 
-    private let state = Mutex(Reading())
+    private struct State {
+        var reading = Reading()
+        var taken = Reading()
+    }
+
+    private let state = Mutex(State())
 
     package init(offset: Int64 = 0, total: Int64 = 0) {
         state.withLock {
-            $0.offset = offset
-            $0.total = total
+            $0.reading.offset = offset
+            $0.reading.total = total
         }
     }
 
-    package var reading: Reading { state.withLock { $0 } }
+    package var reading: Reading { state.withLock { $0.reading } }
 
-    /// The reading since the last call.
-    package func take() -> Reading {
-        state.withLock { reading in
-            defer { reading.waited = false }
-            return reading
+    /// Takes the reading, together with the one that the last call took.
+    package func take() -> (now: Reading, before: Reading) {
+        state.withLock { state in
+            let now = state.reading
+            defer {
+                state.taken = now
+                state.reading.waited = false
+            }
+            return (now, state.taken)
         }
     }
 
-    func add(_ bytes: Int) { state.withLock { $0.bytes += Int64(bytes) } }
+    func add(_ bytes: Int) { state.withLock { $0.reading.bytes += Int64(bytes) } }
 
     func receive(_ bytes: Int) {
         state.withLock {
-            $0.bytes += Int64(bytes)
-            $0.direction = .down
+            $0.reading.bytes += Int64(bytes)
+            $0.reading.direction = .down
         }
     }
 
     func progress(offset: Int64, total: Int64) {
         state.withLock {
-            $0.offset = offset
-            $0.total = total
+            $0.reading.offset = offset
+            $0.reading.total = total
         }
     }
 
-    package func release() { state.withLock { $0.isReleased = true } }
-    func canResume() { state.withLock { $0.isResumable = true } }
-    /// The last word of a first byte stands until there is another: an execution may make several requests.
+    package func release() { state.withLock { $0.reading.isReleased = true } }
+    func canResume() { state.withLock { $0.reading.isResumable = true } }
+    /// Keeps the time of the last first byte until there is another: an execution may make several requests.
     func observed(_ connection: Connection) {
         state.withLock {
-            let firstByte = connection.firstByte ?? $0.connection.firstByte
-            $0.connection = connection
-            $0.connection.firstByte = firstByte
+            let firstByte = connection.firstByte ?? $0.reading.connection.firstByte
+            $0.reading.connection = connection
+            $0.reading.connection.firstByte = firstByte
         }
     }
-    func waited() { state.withLock { $0.waited = true } }
+    func waited() { state.withLock { $0.reading.waited = true } }
 }

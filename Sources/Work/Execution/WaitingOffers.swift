@@ -1,12 +1,14 @@
 internal import Commands
 internal import HeapModule
+internal import Host
 internal import Wire
 
-/// Offers that wait for a slot: of each kind, in lines for each destination, the first by its order at the head. Pure.
+/// Offers that wait for a slot: for each kind of slot, a queue for each destination. The first of a queue is
+/// the one with the smallest order. Pure.
 struct WaitingOffers: Sendable {
-    struct Waiting: Sendable, Comparable {
+    struct Entry: Sendable, Comparable {
         var offer: Offers.Offer
-        var arrived: Int64
+        var arrived: MonotonicTime
 
         static func == (left: Self, right: Self) -> Bool { left.offer.id == right.offer.id }
         static func < (left: Self, right: Self) -> Bool {
@@ -14,85 +16,69 @@ struct WaitingOffers: Sendable {
         }
     }
 
-    /// Offers that wait for the same: a destination's, and its suspects apart, because they let others pass.
-    struct Line: Hashable, Sendable {
+    /// A destination's offers wait in one queue, and its suspects in another, because they let others pass.
+    struct QueueKey: Hashable, Sendable {
         var group: UInt32
-        var suspect: Bool
-    }
+        var isSuspect: Bool
 
-    /// What offers wait for.
-    enum Kind: Int, CaseIterable, Sendable {
-        case high
-        case middle
-        case low
-        /// A slot beyond those of their class.
-        case extra
-
-        init(_ offer: Offers.Offer) {
-            if offer.isExtra {
-                self = .extra
-            } else {
-                switch offer.qos.serviceClass {
-                case .high: self = .high
-                case .middle: self = .middle
-                case .low: self = .low
-                }
-            }
+        fileprivate init(_ offer: Offers.Offer) {
+            group = offer.group
+            isSuspect = offer.suspect
         }
     }
 
     /// By kind.
-    private var lines = [[Line: Heap<Waiting>]](repeating: [:], count: Kind.allCases.count)
+    private var queues = [[QueueKey: Heap<Entry>]](repeating: [:], count: SlotKind.allCases.count)
     private var ids: Set<CommandID> = []
 
     var count: Int { ids.count }
 
-    func isEmpty(_ kind: Kind) -> Bool { lines[kind.rawValue].isEmpty }
+    func isEmpty(_ kind: SlotKind) -> Bool { queues[kind.rawValue].isEmpty }
 
-    func count(_ kind: Kind) -> Int { lines[kind.rawValue].values.reduce(0) { $0 + $1.count } }
+    func count(_ kind: SlotKind) -> Int { queues[kind.rawValue].values.reduce(0) { $0 + $1.count } }
 
     /// - Returns: false where it waits already.
-    mutating func insert(_ offer: Offers.Offer, now: Int64) -> Bool {
+    mutating func insert(_ offer: Offers.Offer, now: MonotonicTime) -> Bool {
         guard ids.insert(offer.id).inserted else { return false }
-        let kind = Kind(offer).rawValue
-        let line = Line(group: offer.group, suspect: offer.suspect)
-        // Taken out and put back: changing it in its place costs three allocations.
-        var heap = lines[kind].removeValue(forKey: line) ?? Heap()
-        heap.insert(Waiting(offer: offer, arrived: now))
-        lines[kind][line] = heap
+        let kind = SlotKind(offer).rawValue
+        let key = QueueKey(offer)
+        // Taken out and put back: to change the heap inside the dictionary costs three allocations.
+        var heap = queues[kind].removeValue(forKey: key) ?? Heap()
+        heap.insert(Entry(offer: offer, arrived: now))
+        queues[kind][key] = heap
         return true
     }
 
-    /// - Returns: how many there were.
-    mutating func remove(where condition: (Waiting) -> Bool) -> Int {
+    /// - Returns: how many it removed.
+    mutating func remove(where condition: (Entry) -> Bool) -> Int {
         let before = ids.count
-        for kind in lines.indices {
-            for (line, heap) in lines[kind] where heap.unordered.contains(where: condition) {
-                let kept = heap.unordered.filter { !condition($0) }
+        for kind in queues.indices {
+            for (key, heap) in queues[kind] where heap.unordered.contains(where: condition) {
+                let rest = heap.unordered.filter { !condition($0) }
                 for gone in heap.unordered where condition(gone) { ids.remove(gone.offer.id) }
-                lines[kind][line] = kept.isEmpty ? nil : Heap(kept)
+                queues[kind][key] = rest.isEmpty ? nil : Heap(rest)
             }
         }
         return before - ids.count
     }
 
-    /// The first of a kind, but of the lines that have to wait.
-    func first(_ kind: Kind, but mustWait: (Line) -> Bool) -> Offers.Offer? {
-        var best: Waiting?
-        for (line, heap) in lines[kind.rawValue] {
-            guard let first = heap.min, !mustWait(line) else { continue }
+    /// The first of a kind, except from the queues that must wait.
+    func first(_ kind: SlotKind, mustWait: (QueueKey) -> Bool) -> Offers.Offer? {
+        var best: Entry?
+        for (key, heap) in queues[kind.rawValue] {
+            guard let first = heap.min, !mustWait(key) else { continue }
             if let known = best, known < first { continue }
             best = first
         }
         return best?.offer
     }
 
-    /// Takes out what stands first in its line.
+    /// Removes the first of the queue that `offer` waits in.
     mutating func removeFirst(_ offer: Offers.Offer) {
-        let kind = Kind(offer).rawValue
-        let line = Line(group: offer.group, suspect: offer.suspect)
-        guard var heap = lines[kind].removeValue(forKey: line) else { return }
+        let kind = SlotKind(offer).rawValue
+        let key = QueueKey(offer)
+        guard var heap = queues[kind].removeValue(forKey: key) else { return }
         if let first = heap.popMin() { ids.remove(first.offer.id) }
-        if !heap.isEmpty { lines[kind][line] = heap }
+        if !heap.isEmpty { queues[kind][key] = heap }
     }
 }

@@ -1,13 +1,13 @@
 internal import Commands
 
-/// Which operation executes which type.
+/// Finds the operation for a command type.
 public struct OperationRegistry: Sendable {
     private var operations: [String: any CommandOperation] = [:]
 
     /// - Precondition: no two operations have the same type, and every type has the form `[a-z0-9.-]+`.
     public init(_ operations: [any CommandOperation]) {
         for operation in operations {
-            precondition(CommandDraft.isType(operation.type), "“\(operation.type)” is no command type")
+            precondition(CommandDraft.isType(operation.type), "“\(operation.type)” is not a command type")
             precondition(self.operations[operation.type] == nil, "two operations for the type “\(operation.type)”")
             self.operations[operation.type] = operation
         }

@@ -5,9 +5,10 @@ public struct PayloadError: Error, Sendable, Equatable, CustomStringConvertible 
     public enum Problem: Sendable, Equatable {
         /// A key or value that the schema does not allow (exit code 65).
         case data
-        /// A source that is missing, unreadable or no regular file (exit code 66).
+        /// A source that is missing, unreadable or not a regular file (exit code 66).
         case source
-        /// A source that cannot be opened now and may be later: no descriptors are left, or its disk failed (exit code 75).
+        /// A source that cannot be opened now and may be later: no descriptors are left, or its disk failed
+        /// (exit code 75).
         case passing
         /// A malformed URL or an unknown scheme (exit code 64).
         case usage

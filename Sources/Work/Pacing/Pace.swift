@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// How fast one execution may send: set by the worker as the coordinator says, obeyed by the operation.
+/// How fast one execution may send: set by the worker as the coordinator decides, obeyed by the operation.
 package final class Pace: Sendable {
     private struct State {
         var bytesPerSecond: Int64?
@@ -14,7 +14,7 @@ package final class Pace: Sendable {
     /// Nil: as fast as it can. 0: not at all.
     package var bytesPerSecond: Int64? { state.withLock { $0.bytesPerSecond } }
 
-    /// Calls `body`, on the thread that makes the change, when the pace is another. Nil: nobody listens any more.
+    /// Calls `body`, on the thread that makes the change, when the pace changes. Nil ends the calls.
     package func whenChanged(_ body: (@Sendable () -> Void)?) { state.withLock { $0.watcher = body } }
 
     package func set(_ bytesPerSecond: Int64?) {

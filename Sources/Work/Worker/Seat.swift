@@ -2,13 +2,13 @@ internal import Glibc
 package import Host
 package import Store
 
-/// A worker's place: the lowest free `run/seat-NN.lock`, held by `flock` for life.
+/// The numbered identity of a worker: the lowest free `run/seat-NN.lock`, held by `flock` for life.
 ///
-/// The lock is the proof of life: who obtains it knows that the worker is dead, because the kernel releases it with the
-/// process and with nothing else.
+/// The lock proves that the worker lives. A process that obtains it knows that the worker is dead, because
+/// the kernel releases the lock with the process and with nothing else.
 package struct Seat: ~Copyable {
     package let number: Int
-    /// The incarnation that sits here: random, 63 bits, never 0.
+    /// The number of this process in the seat: random, 63 bits, never 0.
     package let epoch: Int64
     package let lock: FileLock
 
@@ -20,7 +20,7 @@ package struct Seat: ~Copyable {
         for number in 0..<maxCount {
             if let lock = try run.take(.seat(number)) {
                 let epoch = Int64.random(in: 1...Int64.max)
-                // Before its session and its hello: who sat here before it is known to be gone.
+                // Before its session and its hello: the earlier worker of this seat is known to be gone.
                 lock.sign("\(epoch)\n")
                 return Seat(number: number, epoch: epoch, lock: lock)
             }
@@ -28,7 +28,7 @@ package struct Seat: ~Copyable {
         throw StoreError(.busy, "all \(maxCount) seats in \(run.path) are taken: end a worker before starting another")
     }
 
-    /// What the store is told about the worker that sits here.
+    /// The row of this worker in each shard.
     package func session() -> Session {
         let pid = getpid()
         return Session(

@@ -9,7 +9,7 @@ final class ShardSessions: Sendable {
     private let store: any CommandStore
     private let missing = Mutex<Set<Int>>([])
 
-    /// - Throws: what a shard says that is neither locked nor of no use.
+    /// - Throws: the error of a shard that is neither locked nor damaged.
     init(_ session: Session, in store: any CommandStore) throws(StoreError) {
         self.session = session
         self.store = store
@@ -23,7 +23,7 @@ final class ShardSessions: Sendable {
         }
     }
 
-    /// Opens what could not be opened at the start.
+    /// Opens the session if it could not be opened at the start.
     func open(_ shard: Int) throws(StoreError) {
         guard missing.withLock({ $0.contains(shard) }) else { return }
         try store.open(session, shard: shard)

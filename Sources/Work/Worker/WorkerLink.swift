@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Commands
 internal import Glibc
 internal import Host
@@ -9,14 +8,16 @@ internal import ZeroMQ
 
 /// A worker's sockets, on its loop: offers and control come in; hello, state, statuses and transfers go out.
 actor WorkerLink {
-    private static let beat: Int64 = 250_000_000
-    private static let beatPhase: Int64 = 20_000_000
+    private static let reportInterval: Duration = .milliseconds(250)
+    /// Reports leave this long after each quarter of a second by the clock.
+    private static let reportPhase: Duration = .milliseconds(20)
     /// The first hello may leave before the connection stands, so it is repeated soon, then each second.
-    private static let firstHelloInterval: Int64 = 10_000_000
-    private static let helloInterval: Int64 = 1_000_000_000
-    /// A coordinator that has said nothing for so long is silent: nothing new is claimed.
-    private static let silence: Int64 = 5_000_000_000
-    /// In a frame: each may have a reason of 64 KiB, and a frame 16 MiB.
+    private static let firstHelloInterval: Duration = .milliseconds(10)
+    private static let maxHelloInterval: Duration = .seconds(1)
+    /// After this long without a control state the coordinator counts as silent: this worker claims nothing
+    /// new.
+    private static let silenceTimeout: Duration = .seconds(5)
+    /// Reports in a frame: each may have a reason of 64 KiB, and a frame 16 MiB.
     private static let maxReports = 200
 
     private let loop: PollLoop
@@ -26,7 +27,6 @@ actor WorkerLink {
     /// Never closed: libzmq uses the path again when the sockets close, which is after this actor has ended.
     private let runDescriptor: CInt
     private let session: Session
-    private let types: [String]
     private let configuration: WorkerConfiguration
     private let logger: Logger
     private var executor: Executor?
@@ -35,27 +35,27 @@ actor WorkerLink {
     private var coordinator: Int64 = 0
     private var controlSequence: Int64 = 0
     private var isRegistered = false
-    private var heardAt: Int64
+    private var heardAt: MonotonicTime
     private var isSilent = false
-    private var nextBeat: Int64 = 0
-    private var nextHello: Int64 = 0
+    private var nextReport = MonotonicTime.zero
+    private var nextHello = MonotonicTime.zero
     private var helloInterval = WorkerLink.firstHelloInterval
-    private var transfersAt: Int64
-    private var movedBefore = false
+    private var transfersAt: MonotonicTime
+    private var hadTransfers = false
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// Opens and connects the sockets. Call it on the loop.
     init(
-        loop: PollLoop, context: Context, runDirectory: RunDirectory, session: Session, types: [String],
-        configuration: WorkerConfiguration, logger: Logger
+        loop: PollLoop, context: Context, runDirectory: RunDirectory, session: Session,
+        configuration: WorkerConfiguration,
+        logger: Logger
     ) throws {
         self.loop = loop
         self.session = session
-        self.types = types
         self.configuration = configuration
         self.logger = logger
-        let now = Int64(clinux_monotonic())
+        let now = MonotonicTime.now
         heardAt = now
         transfersAt = now
         do throws(SystemError) {
@@ -83,9 +83,7 @@ actor WorkerLink {
         self.executor = executor
         loop.whenReadable(offers) { [weak self] in self?.assumeIsolated { $0.receiveOffers() } }
         loop.whenReadable(control) { [weak self] in self?.assumeIsolated { $0.receiveControl() } }
-        loop.tick = { [weak self] now in
-            self?.assumeIsolated { $0.tick(now: now.nanoseconds).map { MonotonicTime(nanoseconds: $0) } }
-        }
+        loop.tick = { [weak self] now in self?.assumeIsolated { $0.tick(now: now) } }
     }
 
     /// Calls `body` once the parent's end of the pipe is closed.
@@ -115,14 +113,13 @@ actor WorkerLink {
         }
     }
 
-    private func tick(now: Int64) -> Int64? {
+    private func tick(now: MonotonicTime) -> MonotonicTime? {
         guard let executor else { return nil }
-        if now >= nextBeat {
-            // By the clock: each transfer is measured once between two reports, which follow 20 ms later.
-            nextBeat = (now - Self.beatPhase + Self.beat) / Self.beat * Self.beat + Self.beatPhase
+        if now >= nextReport {
+            nextReport = Self.nextReport(after: now)
             executor.tick(now: now)
             send(.state(executor.workerState))
-            let elapsed = max(Double(now - transfersAt) / 1e9, 0.001)
+            let elapsed = max(now - transfersAt, .milliseconds(1))
             transfersAt = now
             executor.takeTransfers(elapsed: elapsed) { [loop] transfers in
                 loop.perform { self.assumeIsolated { $0.report(transfers) } }
@@ -131,20 +128,28 @@ actor WorkerLink {
         }
         if !isRegistered, now >= nextHello {
             nextHello = now + helloInterval
-            helloInterval = min(helloInterval * 2, Self.helloInterval)
-            executor.whatIsHeld { [loop] held in
-                loop.perform { self.assumeIsolated { $0.hello(executing: held) } }
+            helloInterval = min(helloInterval * 2, Self.maxHelloInterval)
+            executor.claimedCommands { [loop] commands in
+                loop.perform { self.assumeIsolated { $0.hello(executing: commands) } }
             }
         }
-        return isRegistered ? nextBeat : min(nextBeat, nextHello)
+        return isRegistered ? nextReport : min(nextReport, nextHello)
     }
 
-    private func checkSilence(now: Int64) {
-        let silent = now - heardAt > Self.silence
+    /// By the clock, because connections are measured once in each quarter of a second: a report that follows
+    /// 20 ms later has each measurement once.
+    private static func nextReport(after now: MonotonicTime) -> MonotonicTime {
+        let interval = reportInterval.nanoseconds
+        let rounds = (now - reportPhase).nanoseconds / interval
+        return MonotonicTime(nanoseconds: (rounds + 1) * interval) + reportPhase
+    }
+
+    private func checkSilence(now: MonotonicTime) {
+        let silent = now - heardAt > Self.silenceTimeout
         if silent != isSilent {
             isSilent = silent
             if silent {
-                logger.notice("The coordinator is silent; nothing new is claimed until it is back.")
+                logger.notice("The coordinator is silent; this worker claims nothing new until it is back.")
                 isRegistered = false
             }
         }
@@ -152,25 +157,25 @@ actor WorkerLink {
     }
 
     private func report(_ transfers: Transfers) {
-        if !transfers.links.isEmpty || movedBefore { send(.transfers(transfers)) }
-        movedBefore = !transfers.links.isEmpty
+        if !transfers.links.isEmpty || hadTransfers { send(.transfers(transfers)) }
+        hadTransfers = !transfers.links.isEmpty
     }
 
-    private func hello(executing: [Hello.Held]) {
-        send(
-            .hello(
-                Hello(
-                    pid: session.pid, startTime: session.startTime, bootID: session.bootID,
-                    concurrency: configuration.concurrency, grace: configuration.grace, types: types,
-                    executing: executing)))
+    private func hello(executing: [CommandClaim]) {
+        guard let executor else { return }
+        var hello = Hello(
+            pid: session.pid, startTime: session.startTime, bootID: session.bootID,
+            concurrency: configuration.concurrency, types: executor.registry.types, executing: executing)
+        hello.grace = configuration.grace
+        send(.hello(hello))
     }
 
     private func receiveOffers() {
         receive(offers) { head, message in
             guard case .offers(let frame) = message, head.seat == session.seat, let executor else { return }
             guard head.epoch >= coordinator, !isSilent else { return }
-            meet(coordinator: head.epoch)
-            executor.offered(frame, coordinator: head.epoch, now: Int64(clinux_monotonic()))
+            adopt(coordinator: head.epoch)
+            executor.offered(frame, coordinator: head.epoch, now: .now)
         }
     }
 
@@ -178,25 +183,26 @@ actor WorkerLink {
         receive(control) { head, message in
             guard case .control(let state) = message else { return }
             guard (head.epoch, head.sequence) > (coordinator, controlSequence) else { return }
-            meet(coordinator: head.epoch)
+            adopt(coordinator: head.epoch)
             controlSequence = head.sequence
-            heardAt = Int64(clinux_monotonic())
+            heardAt = .now
             isSilent = false
             let registered = state.registered.contains(.init(seat: session.seat, epoch: session.epoch))
-            if !registered && isRegistered { nextHello = 0 }
+            if !registered && isRegistered { nextHello = .zero }
             isRegistered = registered
             executor?.control(state)
         }
     }
 
-    private func meet(coordinator incarnation: Int64) {
-        guard incarnation != coordinator else { return }
-        coordinator = incarnation
+    /// Registers with a coordinator that is new.
+    private func adopt(coordinator epoch: Int64) {
+        guard epoch != coordinator else { return }
+        coordinator = epoch
         controlSequence = 0
         isRegistered = false
-        nextHello = 0
+        nextHello = .zero
         helloInterval = Self.firstHelloInterval
-        executor?.adopt(coordinator: incarnation)
+        executor?.adopt(coordinator: epoch)
     }
 
     private func receive(_ socket: borrowing Socket, _ body: (FrameHead, Message) -> Void) {
@@ -218,7 +224,7 @@ actor WorkerLink {
         sequence += 1
         let head = FrameHead(seat: session.seat, epoch: session.epoch, sequence: sequence)
         do {
-            // What is not sent is repeated as state, and the sweep finds what is not repeated.
+            // State is repeated, and the coordinator's sweep finds the transitions that are lost.
             try reports.send(message.encoded(head))
         } catch {
             logger.error("A report cannot be sent: \(error)")

@@ -6,10 +6,10 @@ package import Store
 package import Wire
 internal import ZeroMQ
 
-/// Claims what the coordinator offers, executes it, and reports.
+/// A worker: claims the commands that the coordinator offers, executes them, and reports.
 ///
-/// Takes a seat and says hello until it is greeted. Ends after a drain: when asked for a graceful shutdown, when the
-/// parent's pipe closes, or when its task is cancelled.
+/// Takes a seat and sends hello until it is registered. Ends after a drain: when asked for a graceful
+/// shutdown, when the parent's pipe closes, or when its task is cancelled.
 package final class WorkerService: Service {
     private let directory: DataDirectory
     private let store: any CommandStore
@@ -20,7 +20,7 @@ package final class WorkerService: Service {
 
     /// - Parameters:
     ///   - store: with a connection of its own to every shard.
-    ///   - onPhase: called when the worker says its first hello, and when it begins to drain.
+    ///   - onPhase: called when the worker is ready, and when it begins to drain.
     package init(
         directory: DataDirectory, store: any CommandStore, registry: OperationRegistry,
         configuration: WorkerConfiguration = .init(), logger: Logger,
@@ -43,21 +43,22 @@ package final class WorkerService: Service {
         let context = try Context()
         let loop = try PollLoop(name: "sluice-worker")
         defer { loop.stop() }
-        let link = try await loop.run { [directory, registry, configuration, logger] in
+        let link = try await loop.run { [directory, configuration, logger] in
             Result {
                 try WorkerLink(
                     loop: loop, context: context, runDirectory: directory.run, session: session,
-                    types: registry.types, configuration: configuration, logger: logger)
+                    configuration: configuration, logger: logger)
             }
         }.get()
 
-        let lanes = CommitLimiter()
-        let committers = (0..<store.shardCount).map { GroupCommitter(shard: $0, lanes: lanes) }
+        let limiter = CommitLimiter()
+        let committers = (0..<store.shardCount).map { GroupCommitter(shard: $0, limiter: limiter) }
         let startedExecutions = StartedExecutions(
             in: directory.run, seat: seat.number, epoch: session.epoch,
             capacity: SlotScheduler.maxExecutions(concurrency: configuration.concurrency))
         if startedExecutions == nil {
-            logger.warning("What has begun cannot be kept; a death of this worker puts more in doubt.")
+            logger.warning(
+                "The log of started executions cannot be kept; a death of this worker puts more commands in doubt.")
         }
         let executor = Executor(
             registry: registry, committers: committers, concurrency: configuration.concurrency, logger: logger,
@@ -111,11 +112,11 @@ package final class WorkerService: Service {
         }
     }
 
-    /// Low quality is released at once; the rest gets the grace, then is released.
+    /// Releases low quality at once, and the rest after the grace.
     private func drain(_ executor: Executor) async {
         executor.drain()
         let grace = configuration.grace
-        // Not a child task: those of a cancelled task are cancelled with it, and the grace would be none.
+        // Detached, because a child of a cancelled task is cancelled too, and there would be no grace.
         let timer = Task.detached {
             try? await Task.sleep(for: grace)
             if !Task.isCancelled { executor.stopAll() }

@@ -54,7 +54,7 @@ struct FairnessSimulation: DispatcherFixtures {
         dispatcher = Dispatcher(shardCount: 8)
         for seat in 0..<Self.workers {
             let hello = Hello(
-                pid: 1, startTime: 1, bootID: "b", concurrency: Self.concurrency, grace: .seconds(1), types: ["noop"],
+                pid: 1, startTime: 1, bootID: "b", concurrency: Self.concurrency, types: ["noop"],
                 executing: [])
             dispatcher.workerJoined(WorkerRecord(seat: seat, epoch: Int64(seat) + 1, hello: hello))
         }
@@ -99,7 +99,7 @@ struct FairnessSimulation: DispatcherFixtures {
 
     /// Low transfers continue from where they were.
     private mutating func cut() {
-        for order in dispatcher.links.orders where order.verb == .cut {
+        for order in dispatcher.links.orders where order.verb == .release {
             guard let one = running.removeValue(forKey: order.target.id) else { continue }
             resolved[one.seat] += 1
             waiting[one.command.id] = one.command

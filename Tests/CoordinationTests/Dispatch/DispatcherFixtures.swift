@@ -40,7 +40,7 @@ extension DispatcherFixtures {
         var dispatcher = Dispatcher(shardCount: 8, links: links)
         for seat in 0..<seats {
             let hello = Hello(
-                pid: 1, startTime: 1, bootID: "b", concurrency: concurrency, grace: .seconds(1), types: types,
+                pid: 1, startTime: 1, bootID: "b", concurrency: concurrency, types: types,
                 executing: [])
             dispatcher.workerJoined(WorkerRecord(seat: seat, epoch: Int64(seat) + 1, hello: hello))
         }

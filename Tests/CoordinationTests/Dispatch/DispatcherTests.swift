@@ -257,7 +257,7 @@ import Wire
         dispatcher.found([key], shard: 0, now: .zero)
         _ = read(backlog, by: &dispatcher, now: .zero)
         let hello = Hello(
-            pid: 1, startTime: 1, bootID: "b", concurrency: 4, grace: .seconds(1), types: ["rare"], executing: [])
+            pid: 1, startTime: 1, bootID: "b", concurrency: 4, types: ["rare"], executing: [])
         dispatcher.workerJoined(WorkerRecord(seat: 5, epoch: 9, hello: hello))
         dispatcher.found([key], shard: 0, now: after(nanoseconds: 1))
         #expect(read(backlog, by: &dispatcher, now: after(nanoseconds: 1)).first == 0)

@@ -86,7 +86,7 @@ import Wire
         var admission = LinkAdmission(policy: policy)
         let low = CommandID()
         _ = busy(&admission, [low], seconds: 3)
-        #expect(admission.orders.map(\.target) == [Hello.Held(id: low, claim: 7)])
+        #expect(admission.orders.map(\.target) == [CommandClaim(id: low, claim: 7)])
         #expect(admission.orders.first?.verb == .cancel)
         let reason = admission.orders.first?.reason ?? ""
         #expect(reason.hasPrefix("http://a:80 is "), "\(reason)")

@@ -11,7 +11,7 @@ import Wire
         WorkerRecord(
             seat: 0, epoch: 1,
             hello: Hello(
-                pid: 1, startTime: 1, bootID: "b", concurrency: concurrency, grace: .seconds(1), types: [],
+                pid: 1, startTime: 1, bootID: "b", concurrency: concurrency, types: [],
                 executing: []))
     }
 

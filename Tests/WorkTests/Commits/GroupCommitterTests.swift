@@ -26,8 +26,8 @@ import Testing
         }
     }
 
-    @Test func `what waits during a commit goes into the next one together`() async {
-        let committer = GroupCommitter(shard: 0, lanes: CommitLimiter())
+    @Test func `writes that come during a commit share the next one`() async {
+        let committer = GroupCommitter(shard: 0, limiter: CommitLimiter())
         let deliveries = Deliveries()
         let gate = AsyncStream<Void>.makeStream()
         let sizes = Mutex<[Int]>([])
@@ -52,10 +52,10 @@ import Testing
     }
 
     @Test func `offsets go along and cause no commit`() async {
-        let committer = GroupCommitter(shard: 0, lanes: CommitLimiter())
+        let committer = GroupCommitter(shard: 0, limiter: CommitLimiter())
         let deliveries = Deliveries()
-        committer.ride(.offset(id(1), claim: 1, offset: 5, total: 10))
-        committer.ride(.offset(id(1), claim: 1, offset: 7, total: 10))
+        committer.addToNextCommit(.offset(id(1), claim: 1, offset: 5, total: 10))
+        committer.addToNextCommit(.offset(id(1), claim: 1, offset: 7, total: 10))
         committer.start(commit: { writes, _ in writes.map { _ in .refused } }, deliver: { deliveries.add($0) })
         committer.add(.claim(id(2), sent: true))
         let batches = await deliveries.first(1)
@@ -64,8 +64,8 @@ import Testing
             batches.map(\.writes) == [[.offset(id(1), claim: 1, offset: 7, total: 10), .claim(id(2), sent: true)]])
     }
 
-    @Test func `an end is retried until it is committed, a claim is given up`() async {
-        let committer = GroupCommitter(shard: 0, lanes: CommitLimiter())
+    @Test func `an end is retried until it is committed, and a claim is given up`() async {
+        let committer = GroupCommitter(shard: 0, limiter: CommitLimiter())
         let deliveries = Deliveries()
         let failures = Mutex(2)
         committer.add(.claim(id(1), sent: true))
@@ -87,8 +87,8 @@ import Testing
         #expect(batches.last?.outcomes == [.done([], retries: 0)])
     }
 
-    @Test func `a damaged shard is not tried for ever`() async {
-        let committer = GroupCommitter(shard: 0, lanes: CommitLimiter())
+    @Test func `writes to a damaged shard are not retried for ever`() async {
+        let committer = GroupCommitter(shard: 0, limiter: CommitLimiter())
         let deliveries = Deliveries()
         committer.add(.end(id(2), claim: 1, .success(result: nil)))
         committer.start(
@@ -102,7 +102,7 @@ import Testing
 
     @Test(arguments: [false, true])
     func `a write that cannot be committed fails alone, and claims with it`(_ isClaim: Bool) async {
-        let committer = GroupCommitter(shard: 0, lanes: CommitLimiter())
+        let committer = GroupCommitter(shard: 0, limiter: CommitLimiter())
         let deliveries = Deliveries()
         let ids = (1...4).map { id($0) }
         let bad = isClaim ? ids[0] : ids[2]
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test func `a shard that another process keeps locked gets no claims, and its ends wait`() async {
-        let committer = GroupCommitter(shard: 0, lanes: CommitLimiter())
+        let committer = GroupCommitter(shard: 0, limiter: CommitLimiter())
         let deliveries = Deliveries()
         let isFree = Mutex(false)
         let tries = Mutex(0)
@@ -147,7 +147,7 @@ import Testing
         #expect(given.first?.writes == [.claim(id(1), sent: true), .claim(id(3), sent: true)])
         #expect(given.first?.outcomes == nil && given.first?.error?.code == .busy)
         #expect(committer.isLocked)
-        // It is tried again and again, and nothing is said of that.
+        // It is retried, and no failure is delivered again.
         var again = ends.stream.makeAsyncIterator()
         for _ in 0..<2 { await again.next() }
         isFree.withLock { $0 = true }
@@ -158,8 +158,8 @@ import Testing
         committer.close()
     }
 
-    @Test func `where nothing waits, a locked shard is asked whether it is free`() async {
-        let committer = GroupCommitter(shard: 0, lanes: CommitLimiter())
+    @Test func `a locked shard without writes is tried until it is free`() async {
+        let committer = GroupCommitter(shard: 0, limiter: CommitLimiter())
         let deliveries = Deliveries()
         let tries = Mutex<[(writes: Int, timeout: Duration)]>([])
         committer.start(
@@ -182,8 +182,8 @@ import Testing
             tries.withLock { $0.map(\.timeout) } == [.seconds(1)] + [Duration](repeating: .milliseconds(20), count: 3))
     }
 
-    @Test func `closing commits what was added before`() async {
-        let committer = GroupCommitter(shard: 0, lanes: CommitLimiter())
+    @Test func `closing commits the writes that were added before`() async {
+        let committer = GroupCommitter(shard: 0, limiter: CommitLimiter())
         let deliveries = Deliveries()
         committer.start(commit: { writes, _ in writes.map { _ in .refused } }, deliver: { deliveries.add($0) })
         for number: UInt64 in 0..<100 { committer.add(.claim(id(number), sent: true)) }

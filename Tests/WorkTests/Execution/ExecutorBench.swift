@@ -9,7 +9,7 @@ import Wire
 
 @testable import Work
 
-/// An operation that does what the test says.
+/// An operation with closures of the test.
 struct Scripted: CommandOperation {
     let type: String
     var preparesBeforeSending = false
@@ -33,7 +33,7 @@ final class Bench: Sendable {
     private let offered = Mutex<Int64>(0)
 
     /// - Parameters:
-    ///   - startedExecutions: the directory of its board; nil: it has none.
+    ///   - startedExecutions: the directory of the log of started executions; nil: there is none.
     ///   - spoils: whether a commit with this write fails for good.
     init(
         _ operations: [Scripted], concurrency: Int = 4, startedExecutions directory: String? = nil,
@@ -43,7 +43,7 @@ final class Bench: Sendable {
         self.store = store
         try store.open(session)
         let session = session
-        let committers = (0..<2).map { GroupCommitter(shard: $0, lanes: CommitLimiter()) }
+        let committers = (0..<2).map { GroupCommitter(shard: $0, limiter: CommitLimiter()) }
         self.committers = committers
         var startedExecutions: StartedExecutions?
         if let directory {
@@ -79,7 +79,7 @@ final class Bench: Sendable {
             return count
         }
         let offer = Offers.Offer(id: id, type: type, qos: qos, suspect: false, group: 1, order: number)
-        executor.offered(Offers(first: number, offers: [offer]), coordinator: 1, now: 0)
+        executor.offered(Offers(first: number, offers: [offer]), coordinator: 1, now: .zero)
     }
 
     func command(_ id: CommandID) throws -> Command { try #require(try store.command(id)) }
@@ -97,7 +97,7 @@ final class Bench: Sendable {
         executor.control(control)
     }
 
-    /// Gives the command to another worker, as if this one had been taken for dead.
+    /// Gives the command to another worker, as after the death of this one.
     func replace(_ id: CommandID) throws {
         let other = Session(seat: 1, epoch: 6, pid: 1, startTime: 1, bootID: "b")
         try store.reap(

@@ -9,7 +9,7 @@ import Wire
 @testable import Work
 
 @Suite struct ExecutorTests {
-    @Test func `claims, sends, executes and reports`() async throws {
+    @Test func `the executor claims, sends, executes and reports`() async throws {
         let bench = try Bench([Scripted(type: "a", body: { _ in Array("{\"ok\":true}".utf8) })])
         let id = try bench.submit("a")
         bench.offer(id, "a")
@@ -24,7 +24,7 @@ import Wire
         await bench.close()
     }
 
-    @Test func `keeps for the next execution what one says, before it goes on`() async throws {
+    @Test func `a checkpoint is durable before its execution goes on, and reaches the next one`() async throws {
         let seen = Mutex<[[UInt8]?]>([])
         let bench = try Bench([
             Scripted(
@@ -52,7 +52,7 @@ import Wire
         await bench.close()
     }
 
-    @Test func `keeps nothing of an execution that another one has replaced`() async throws {
+    @Test func `a replaced execution cannot save a checkpoint`() async throws {
         let outcome = Mutex<(any Error)?>(nil)
         let reference = Mutex<Bench?>(nil)
         let bench = try Bench([
@@ -77,7 +77,7 @@ import Wire
         await bench.close()
     }
 
-    @Test func `prepares before it is sent`() async throws {
+    @Test func `the preparation runs before sent is committed`() async throws {
         let seen = Mutex<[CommandStatus?]>([])
         let reference = Mutex<Bench?>(nil)
         let look: @Sendable (CommandExecution) -> Void = { execution in
@@ -114,7 +114,7 @@ import Wire
         await bench.close()
     }
 
-    @Test func `a connection that was cut is the link's fault, and the command's where another has succeeded`()
+    @Test func `a reset connection is the link's fault, and the command's after a success at the destination`()
         async throws
     {
         let host = Destination(scheme: "http", host: "h", port: 80)
@@ -133,7 +133,7 @@ import Wire
         bench.offer(second, "cut")
         try await bench.reach(.error, second)
         #expect(try bench.command(second).retries == 1)
-        // Who talks to nobody has no link to blame, and waits for its turn.
+        // A command without a destination has no link to blame, and waits for its backoff.
         let alone = try bench.submit("cut")
         bench.offer(alone, "cut")
         try await bench.reach(.error, alone)
@@ -144,7 +144,7 @@ import Wire
         await bench.close()
     }
 
-    @Test func `connections that are cut together are cut by the link, and one beside another that goes on is not`()
+    @Test func `resets of several connections are the link's fault, and a reset beside a running one is not`()
         async throws
     {
         let host = Destination(scheme: "http", host: "h", port: 80)
@@ -188,7 +188,7 @@ import Wire
         await bench.close()
     }
 
-    @Test func `an error that is no Failure is charged`() async throws {
+    @Test func `an error that is not a CommandFailure is charged`() async throws {
         struct Odd: Error {}
         let bench = try Bench([Scripted(type: "a", body: { _ in throw Odd() })])
         let id = try bench.submit("a")
@@ -198,7 +198,7 @@ import Wire
         await bench.close()
     }
 
-    @Test func `an ambiguous end of what is not idempotent is in doubt`() async throws {
+    @Test func `an ambiguous end of a command that is not idempotent is in doubt`() async throws {
         let bench = try Bench([
             Scripted(type: "a", body: { _ in throw CommandFailure(.link, reason: "reset", ambiguous: true) })
         ])
@@ -208,117 +208,8 @@ import Wire
         await bench.close()
     }
 
-    @Test func `a cancel stops the operation`() async throws {
-        let bench = try Bench([
-            Scripted(
-                type: "a",
-                body: { _ in
-                    try await Task.sleep(for: .seconds(600))
-                    return nil
-                })
-        ])
-        let id = try bench.submit("a")
-        bench.offer(id, "a")
-        try await bench.reach(.sent, id)
-        try bench.cancel(id)
-        try await bench.reach(.cancelled, id)
-        await bench.close()
-    }
-
-    @Test func `a success that was already given wins over a cancel`() async throws {
-        let started = AsyncStream<Void>.makeStream()
-        let bench = try Bench([
-            Scripted(
-                type: "a",
-                body: { _ in
-                    started.continuation.yield()
-                    // Deaf to cancellation: the destination has said yes before the wish came.
-                    while !Task.isCancelled { await Task.yield() }
-                    return nil
-                })
-        ])
-        let id = try bench.submit("a")
-        bench.offer(id, "a")
-        var iterator = started.stream.makeAsyncIterator()
-        await iterator.next()
-        try bench.cancel(id)
-        try await bench.reach(.success, id)
-        await bench.close()
-    }
-
-    @Test func `draining releases low quality at once and lets the rest end`() async throws {
-        let finish = AsyncStream<Void>.makeStream()
-        let bench = try Bench([
-            Scripted(
-                type: "a",
-                body: { execution in
-                    if execution.command.qos.serviceClass == .low {
-                        try await Task.sleep(for: .seconds(600))
-                    } else {
-                        for await _ in finish.stream { break }
-                    }
-                    return nil
-                })
-        ])
-        let low = try bench.submit("a", qos: .background)
-        let middle = try bench.submit("a")
-        bench.offer(low, "a", qos: .background)
-        bench.offer(middle, "a")
-        try await bench.reach(.sent, low)
-        try await bench.reach(.sent, middle)
-        bench.executor.drain()
-        try await bench.reach(.new, low)
-        #expect(try bench.command(middle).status == .sent)
-        #expect(try bench.command(low).retries == 0)
-        finish.continuation.yield()
-        try await bench.reach(.success, middle)
-        await bench.executor.idle()
-        #expect(bench.executor.workerState.phase == .draining)
-        await bench.close()
-    }
-
-    @Test func `when the grace is over the rest is released`() async throws {
-        let bench = try Bench([
-            Scripted(
-                type: "a",
-                body: { _ in
-                    try await Task.sleep(for: .seconds(600))
-                    return nil
-                })
-        ])
-        let id = try bench.submit("a")
-        bench.offer(id, "a")
-        try await bench.reach(.sent, id)
-        bench.executor.drain()
-        bench.executor.stopAll()
-        await bench.executor.idle()
-        #expect(try bench.command(id).status == .new)
-        await bench.close()
-    }
-
-    @Test func `what another execution has taken over is not overwritten`() async throws {
-        let go = AsyncStream<Void>.makeStream()
-        let bench = try Bench([
-            Scripted(
-                type: "a",
-                body: { _ in
-                    for await _ in go.stream { break }
-                    return nil
-                })
-        ])
-        let id = try bench.submit("a")
-        bench.offer(id, "a")
-        try await bench.reach(.sent, id)
-        // The coordinator takes it for dead and releases what it held.
-        try bench.store.reap(seat: 0, epoch: 5, charges: false, started: nil, reason: "test", now: .now) { _, _ in }
-        go.continuation.yield()
-        await bench.executor.idle()
-        #expect(try bench.command(id).status == .new)
-        await bench.close()
-    }
-
-    @Test func `an end that cannot be written leaves the board as it is`() async throws {
-        let directory = try TemporaryDirectory("board")
+    @Test func `an end that cannot be written stays in the log of started executions`() async throws {
+        let directory = try TemporaryDirectory("started")
         defer { directory.remove() }
         let bench = try Bench([Scripted(type: "a")], startedExecutions: directory.path) {
             if case .end = $0 { true } else { false }
@@ -334,7 +225,7 @@ import Wire
         await bench.close()
     }
 
-    @Test func `an offset that cannot be written stops nothing`() async throws {
+    @Test func `an offset that cannot be written does not stop its execution`() async throws {
         let go = AsyncStream<Void>.makeStream()
         let moved = AsyncStream<Void>.makeStream()
         let failures = Mutex(0)
@@ -357,7 +248,7 @@ import Wire
         var iterator = moved.stream.makeAsyncIterator()
         await iterator.next()
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            bench.executor.takeTransfers(elapsed: 0.5) { _ in continuation.resume() }
+            bench.executor.takeTransfers(elapsed: .milliseconds(500)) { _ in continuation.resume() }
         }
         func submitBeside() throws -> CommandID {
             while true {
@@ -365,7 +256,7 @@ import Wire
                 if other.shard(of: 2) == id.shard(of: 2) { return other }
             }
         }
-        // The claim with which it goes is given up; then it fails alone.
+        // The claim in the same commit is given up; then the offset fails alone.
         bench.offer(try submitBeside(), "b")
         try await until("both failures") { failures.withLock { $0 == 2 } }
         let next = try submitBeside()
@@ -376,7 +267,7 @@ import Wire
         await bench.close()
     }
 
-    @Test func `counts the bytes that move, by destination`() async throws {
+    @Test func `bytes are counted by destination`() async throws {
         let go = AsyncStream<Void>.makeStream()
         let moved = AsyncStream<Void>.makeStream()
         let bench = try Bench([
@@ -395,7 +286,7 @@ import Wire
         var iterator = moved.stream.makeAsyncIterator()
         await iterator.next()
         let transfers = await withCheckedContinuation { continuation in
-            bench.executor.takeTransfers(elapsed: 0.5) { continuation.resume(returning: $0) }
+            bench.executor.takeTransfers(elapsed: .milliseconds(500)) { continuation.resume(returning: $0) }
         }
         #expect(
             transfers.links == [

@@ -5,11 +5,11 @@ import Wire
 
 @testable import Work
 
-/// What the coordinator's word does to executions.
+/// The effects of the control state on executions.
 @Suite struct NetworkOrderTests {
     private static let host = Destination(scheme: "http", host: "a", port: 80)
 
-    /// Says each pace that an execution gets, and ends when it is stopped.
+    /// Yields each pace that its execution gets, and ends when it is stopped.
     private func listener(_ paces: AsyncStream<Int64?>.Continuation) -> Scripted {
         Scripted(
             type: "a",
@@ -33,7 +33,7 @@ import Wire
         return control
     }
 
-    @Test func `a pace reaches those that run and those that begin, and is lifted`() async throws {
+    @Test func `a pace reaches running and new executions, and is lifted`() async throws {
         let (stream, continuation) = AsyncStream<Int64?>.makeStream()
         let bench = try Bench([listener(continuation)])
         var paces = stream.makeAsyncIterator()
@@ -50,7 +50,7 @@ import Wire
         await bench.close()
     }
 
-    @Test func `a download counts for the way down of its link, and obeys the pace of that`() async throws {
+    @Test func `a download counts for direction down of its link, and obeys that pace`() async throws {
         let (stream, continuation) = AsyncStream<Int64?>.makeStream()
         let downloads = Scripted(
             type: "a",
@@ -67,7 +67,7 @@ import Wire
         bench.offer(id, "a", qos: .background)
         #expect(await paces.next() == .some(nil))
         let moved = await withCheckedContinuation { continuation in
-            bench.executor.takeTransfers(elapsed: 1) { continuation.resume(returning: $0) }
+            bench.executor.takeTransfers(elapsed: .seconds(1)) { continuation.resume(returning: $0) }
         }
         #expect(moved.links.map(\.direction) == [.down] && moved.links.map(\.allBytes) == [1000])
         #expect(moved.transfers.map(\.acknowledged) == [1000])
@@ -90,7 +90,7 @@ import Wire
         bench.offer(id, "a", qos: .background)
         #expect(await paces.next() == .some(nil))
         bench.executor.coordinatorIsSilent()
-        #expect(await paces.next() == Paces.safeRate)
+        #expect(await paces.next() == PaceTable.safeRate)
         bench.executor.control(control(nil))
         #expect(await paces.next() == .some(nil))
         bench.executor.stopAll()
@@ -98,7 +98,7 @@ import Wire
         await bench.close()
     }
 
-    @Test func `what waits for a place is not claimed while the coordinator is silent, and is when it is back`()
+    @Test func `an offer is not claimed while the coordinator is silent, and is claimed afterwards`()
         async throws
     {
         let (gate, opening) = AsyncStream<Void>.makeStream()
@@ -116,7 +116,7 @@ import Wire
         bench.executor.coordinatorIsSilent()
         opening.finish()
         try await bench.reach(.success, running)
-        try await until("a free place") { bench.executor.workerState.free == 1 }
+        try await until("a free slot") { bench.executor.workerState.free == 1 }
         #expect(try bench.command(waiting).claim == 0)
         bench.executor.control(control(nil))
         bench.offer(waiting, "a")
@@ -124,23 +124,23 @@ import Wire
         await bench.close()
     }
 
-    @Test(arguments: [ControlState.Order.Verb.cut, .cancel])
-    func `an order stops the execution that it means, and no later one`(_ verb: ControlState.Order.Verb) async throws {
+    @Test(arguments: [ControlState.Stop.Verb.release, .cancel])
+    func `a stop ends the execution that it names, and no later one`(_ verb: ControlState.Stop.Verb) async throws {
         let (stream, continuation) = AsyncStream<Int64?>.makeStream()
         let bench = try Bench([listener(continuation)])
         var paces = stream.makeAsyncIterator()
         let id = try bench.submit("a", to: Self.host, qos: .background)
         bench.offer(id, "a", qos: .background)
         _ = await paces.next()
-        var order = ControlState()
-        order.orders = [.init(verb, .init(id: id, claim: 2), reason: "the link is poor")]
-        bench.executor.control(order)
-        // Changes are made in order: had that one stopped anything, this pace would not be heard.
-        bench.executor.control(control(9))
+        var control = ControlState()
+        control.stops = [.init(verb, .init(id: id, claim: 2), reason: "the link is poor")]
+        bench.executor.control(control)
+        // Changes are made in order: if the stop had ended the execution, it would not get this pace.
+        bench.executor.control(self.control(9))
         #expect(await paces.next() == 9)
-        order.orders = [.init(verb, .init(id: id, claim: 1), reason: "the link is poor")]
-        bench.executor.control(order)
-        try await bench.reach(verb == .cut ? .new : .cancelled, id)
+        control.stops = [.init(verb, .init(id: id, claim: 1), reason: "the link is poor")]
+        bench.executor.control(control)
+        try await bench.reach(verb == .release ? .new : .cancelled, id)
         let command = try bench.command(id)
         #expect(command.retries == 0)
         #expect(command.reason?.hasPrefix("the link is poor") == true, "\(command.reason ?? "")")

@@ -1,42 +1,72 @@
 import Commands
+import Host
 import Testing
 import Wire
 
 @testable import Work
 
-@Suite struct PlacesTests {
+@Suite struct SlotSchedulerTests {
     private func offer(
         _ number: UInt64, _ qos: QualityOfService = .default, group: UInt32 = 1, order: Int64 = 0, turn: Int64 = 0,
         suspect: Bool = false
     ) -> Offers.Offer {
-        Offers.Offer(
+        var offer = Offers.Offer(
             id: CommandID(high: 1, low: number), type: "noop", qos: qos, suspect: suspect, group: group,
-            order: order == 0 ? Int64(number) : order, turn: turn)
+            order: order == 0 ? Int64(number) : order)
+        offer.turn = turn
+        return offer
     }
 
     private func slots(_ concurrency: Int, _ offers: [Offers.Offer]) -> SlotScheduler {
         var slots = SlotScheduler(concurrency: concurrency)
-        slots.offered(Offers(first: 1, offers: offers), coordinator: 7, now: 0)
+        slots.offered(Offers(first: 1, offers: offers), coordinator: 7, now: .zero)
         return slots
     }
 
-    /// Claims and begins what may begin.
+    /// Claims and starts what may start.
     private func run(_ slots: inout SlotScheduler) -> [UInt64] {
         var started: [UInt64] = []
         while true {
-            let decision = slots.begin(now: 0)
-            started += decision.starts.map(\.low)
+            let decision = slots.begin(now: .zero)
+            started += start(decision, in: &slots)
             if decision.claims.isEmpty { return started }
-            for claim in decision.claims { slots.claimed(claim.id, preemptible: true, now: 0) }
+            for claim in decision.claims { slots.claimed(execution(of: claim), Scripted(type: "noop"), now: .zero) }
         }
     }
 
-    private func finish(_ slots: inout SlotScheduler, _ number: UInt64) {
-        slots.ended(CommandID(high: 1, low: number))
-        slots.settled(CommandID(high: 1, low: number))
+    private func execution(of offer: Offers.Offer, idempotent: Bool = true) -> CommandExecution {
+        var command = Command(id: offer.id, type: offer.type, destination: .none, createdAt: .zero)
+        command.qos = offer.qos
+        command.idempotent = idempotent
+        command.claim = 1
+        return CommandExecution(command: command, payload: [], meter: TransferMeter())
     }
 
-    @Test func `those of one moment begin in the order of their turns`() {
+    /// Gives the commands that start their tasks.
+    private func start(_ decision: SlotScheduler.Decision, in slots: inout SlotScheduler) -> [UInt64] {
+        for start in decision.starts { slots.held.started(start, task: Task {}, logEntry: nil) }
+        return decision.starts.map(\.execution.id.low)
+    }
+
+    /// Ends an execution, but not its commit.
+    private func end(_ slots: inout SlotScheduler, _ number: UInt64) {
+        let id = CommandID(high: 1, low: number)
+        guard let execution = Array(slots.held.executions).first(where: { $0.id == id }) else { return }
+        _ = slots.held.ended(execution, .success(nil), lastSuccess: nil)
+    }
+
+    private func finish(_ slots: inout SlotScheduler, _ number: UInt64) {
+        end(&slots, number)
+        _ = slots.held.endCommitted(CommandID(high: 1, low: number), claim: 1)
+    }
+
+    /// Gives a command back that has not started.
+    private func release(_ slots: inout SlotScheduler, _ id: CommandID) {
+        _ = slots.held.stop(id, .overdue)
+        _ = slots.held.endCommitted(id, claim: 1)
+    }
+
+    @Test func `commands of the same millisecond start in submission order`() {
         var slots = slots(3, [offer(1, order: 5, turn: 9), offer(2, order: 5, turn: 7), offer(3, order: 4, turn: 8)])
         #expect(run(&slots) == [3, 2, 1])
     }
@@ -51,70 +81,71 @@ import Wire
         #expect(run(&slots) == [2])
     }
 
-    @Test func `high quality has as many places again`() {
+    @Test func `high quality has as many slots again`() {
         var slots = slots(2, (1...4).map { offer($0) })
         #expect(run(&slots) == [1, 2])
         slots.offered(
             Offers(
                 first: 5, offers: [offer(10, .userInteractive), offer(11, .userInitiated), offer(12, .userInteractive)]),
-            coordinator: 7, now: 0)
+            coordinator: 7, now: .zero)
         #expect(run(&slots) == [10, 11])
     }
 
-    @Test func `a command for an extra slot begins at once, whatever runs`() {
+    @Test func `a command for an extra slot starts at once, whatever runs`() {
         var slots = slots(2, (1...4).map { offer($0) } + (5...6).map { offer($0, .userInitiated) })
         #expect(Set(run(&slots)) == [1, 2, 5, 6])
         var extra = offer(9, .background, group: 2)
         extra.isExtra = true
-        slots.offered(Offers(first: 7, offers: [extra]), coordinator: 7, now: 0)
+        slots.offered(Offers(first: 7, offers: [extra]), coordinator: 7, now: .zero)
         #expect(run(&slots) == [9])
         #expect(slots.state.executing == 5)
         finish(&slots, 9)
-        #expect(run(&slots).isEmpty, "its slot is for none of the others")
+        #expect(run(&slots).isEmpty, "its slot is not free for the others")
     }
 
-    @Test func `high quality beyond its places preempts the youngest low`() {
+    @Test func `high quality beyond its slots preempts the youngest low execution`() {
         var slots = slots(2, [offer(1, .utility), offer(2, .background)])
         #expect(run(&slots) == [1, 2])
         slots.offered(
-            Offers(first: 3, offers: (10...12).map { offer($0, .userInteractive) }), coordinator: 7, now: 0)
-        let decision = slots.begin(now: 0)
+            Offers(first: 3, offers: (10...12).map { offer($0, .userInteractive) }), coordinator: 7, now: .zero)
+        let decision = slots.begin(now: .zero)
         #expect(decision.claims.map(\.id.low) == [10, 11])
-        #expect(decision.preempts.isEmpty)
-        for claim in decision.claims { slots.claimed(claim.id, preemptible: true, now: 0) }
-        let second = slots.begin(now: 0)
-        #expect(second.starts.map(\.low) == [10, 11])
-        #expect(second.preempts == [CommandID(high: 1, low: 2)])
-        // Once is enough: the victim is on its way out.
-        #expect(value(slots.begin(now: 0)).preempts.isEmpty)
-        slots.ended(CommandID(high: 1, low: 2))
-        #expect(value(slots.begin(now: 0)).claims.map(\.id.low) == [12])
+        #expect(decision.preemptions.isEmpty)
+        for claim in decision.claims { slots.claimed(execution(of: claim), Scripted(type: "noop"), now: .zero) }
+        let second = slots.begin(now: .zero)
+        #expect(start(second, in: &slots) == [10, 11])
+        #expect(second.preemptions.map(\.id.low) == [2])
+        // The victim is on its way out, so that no second one is needed.
+        #expect(value(slots.begin(now: .zero)).preemptions.isEmpty)
+        end(&slots, 2)
+        #expect(value(slots.begin(now: .zero)).claims.map(\.id.low) == [12])
     }
 
-    @Test func `what is not idempotent is never preempted`() {
+    @Test func `a command that is not idempotent is never preempted`() {
         var slots = slots(1, [offer(1, .utility)])
-        let decision = slots.begin(now: 0)
+        let decision = slots.begin(now: .zero)
         #expect(decision.claims.count == 1)
-        slots.claimed(CommandID(high: 1, low: 1), preemptible: false, now: 0)
-        #expect(value(slots.begin(now: 0)).starts.count == 1)
-        slots.offered(Offers(first: 2, offers: (10...12).map { offer($0, .userInteractive) }), coordinator: 7, now: 0)
+        slots.claimed(execution(of: decision.claims[0], idempotent: false), Scripted(type: "noop"), now: .zero)
+        #expect(start(value(slots.begin(now: .zero)), in: &slots) == [1])
+        slots.offered(
+            Offers(first: 2, offers: (10...12).map { offer($0, .userInteractive) }), coordinator: 7, now: .zero)
         _ = run(&slots)
-        #expect(value(slots.begin(now: 0)).preempts.isEmpty)
+        #expect(value(slots.begin(now: .zero)).preemptions.isEmpty)
     }
 
-    @Test func `a worker executes one suspect at a time, and others pass those that wait`() {
+    @Test func `a worker executes one suspect at a time, and other commands pass waiting suspects`() {
         var slots = slots(4, [offer(1, suspect: true), offer(2, suspect: true), offer(3)])
         #expect(run(&slots) == [1, 3])
-        slots.ended(offer(1).id)
+        end(&slots, 1)
         #expect(run(&slots) == [2])
     }
 
-    @Test func `the next suspects are claimed ahead, unless a claim counts as a begin`() {
+    @Test func `the next suspects are claimed ahead, unless a claim counts as a start`() {
         func claims(_ slots: SlotScheduler) -> Set<CommandID> {
             let offers = (9001...9009).map { offer($0, suspect: true) } + [offer(9010)]
             var slots = slots
-            slots.offered(Offers(first: slots.state.seen + 1, offers: offers), coordinator: 7, now: 0)
-            return Set(slots.begin(now: 0).claims.map(\.id))
+            slots.offered(Offers(first: slots.state.seen + 1, offers: offers), coordinator: 7, now: .zero)
+            return Set(slots.begin(now: .zero).claims.map(\.id))
         }
         #expect(claims(hurried(4)) == Set(([9010] + Array(9001...9008) as [UInt64]).map { offer($0).id }))
         var strict = hurried(4)
@@ -124,33 +155,34 @@ import Wire
         #expect(claims(SlotScheduler(concurrency: 4)) == [offer(9001).id, offer(9010).id])
     }
 
-    @Test func `a suspect does not wait behind one that takes long`() {
+    @Test func `a suspect that waits behind a long one is given back`() {
         var slots = hurried(4)
         let offers = (9001...9009).map { offer($0, suspect: true) }
-        slots.offered(Offers(first: slots.state.seen + 1, offers: offers), coordinator: 7, now: 0)
+        slots.offered(Offers(first: slots.state.seen + 1, offers: offers), coordinator: 7, now: .zero)
         #expect(run(&slots) == [9001])
-        #expect(slots.tick(now: 1_000_000_000).isEmpty)
-        #expect(slots.tick(now: 1_000_000_001) == offers[1...7].map(\.id))
-        for number in 9002...9008 as ClosedRange<UInt64> { finish(&slots, number) }
-        // The ninth is not taken for them.
-        #expect(slots.begin(now: 1_000_000_001).claims.isEmpty)
+        let late = .zero + .seconds(1) + .nanoseconds(1) as MonotonicTime
+        #expect(slots.tick(now: .zero + .seconds(1)).isEmpty)
+        #expect(slots.tick(now: late) == offers[1...7].map(\.id))
+        for offer in offers[1...7] { release(&slots, offer.id) }
+        // The ninth is not claimed in place of them.
+        #expect(slots.begin(now: late).claims.isEmpty)
         finish(&slots, 9001)
-        #expect(slots.begin(now: 1_000_000_001).claims.map(\.id) == [offers[8].id])
+        #expect(slots.begin(now: late).claims.map(\.id) == [offers[8].id])
     }
 
     @Test func `skipped offer numbers count as resolved`() {
         var slots = SlotScheduler(concurrency: 1)
-        slots.offered(Offers(first: 4, offers: [offer(1)]), coordinator: 7, now: 0)
+        slots.offered(Offers(first: 4, offers: [offer(1)]), coordinator: 7, now: .zero)
         #expect(slots.state.seen == 4)
         #expect(slots.state.resolved == 3)
     }
 
-    @Test func `an offer that cannot begin is forgotten after two seconds`() {
+    @Test func `an offer that cannot start is forgotten after two seconds`() {
         var slots = slots(1, [offer(1), offer(2)])
         #expect(run(&slots) == [1])
-        _ = slots.tick(now: SlotScheduler.timeout)
+        _ = slots.tick(now: .zero + SlotScheduler.timeout)
         #expect(slots.waitingCount == 1)
-        _ = slots.tick(now: SlotScheduler.timeout + 1)
+        _ = slots.tick(now: .zero + SlotScheduler.timeout + .nanoseconds(1))
         #expect(slots.waitingCount == 0)
         #expect(slots.state.resolved == 1)
     }
@@ -158,11 +190,11 @@ import Wire
     @Test func `a new coordinator counts from one`() {
         var slots = slots(1, [offer(1), offer(2)])
         #expect(run(&slots) == [1])
-        slots.offered(Offers(first: 1, offers: [offer(3)]), coordinator: 8, now: 0)
+        slots.offered(Offers(first: 1, offers: [offer(3)]), coordinator: 8, now: .zero)
         #expect(slots.state.coordinator == 8)
         #expect(slots.state.seen == 1)
         #expect(slots.state.resolved == 0)
-        // The end of what the last one offered is not counted to the new one.
+        // The end of a command that the last coordinator offered does not count for the new one.
         finish(&slots, 1)
         #expect(slots.state.resolved == 0)
         #expect(run(&slots) == [3])
@@ -170,13 +202,14 @@ import Wire
         #expect(slots.state.resolved == 1)
     }
 
-    @Test func `draining releases what has not begun and takes nothing more`() {
+    @Test func `draining gives back unstarted commands and takes nothing more`() {
         var slots = slots(1, [offer(1), offer(2)])
-        let decision = slots.begin(now: 0)
-        for claim in decision.claims { slots.claimed(claim.id, preemptible: true, now: 0) }
+        let decision = slots.begin(now: .zero)
+        for claim in decision.claims { slots.claimed(execution(of: claim), Scripted(type: "noop"), now: .zero) }
         #expect(value(slots.drain()) == decision.claims.map(\.id))
-        slots.offered(Offers(first: 3, offers: [offer(9)]), coordinator: 7, now: 0)
-        #expect(value(slots.begin(now: 0)) == SlotScheduler.Decision())
+        slots.offered(Offers(first: 3, offers: [offer(9)]), coordinator: 7, now: .zero)
+        let none = slots.begin(now: .zero)
+        #expect(none.claims.isEmpty && none.starts.isEmpty && none.preemptions.isEmpty)
         #expect(slots.state.phase == .draining)
     }
 
@@ -184,38 +217,40 @@ import Wire
         var slots = slots(1, [offer(1, .utility), offer(2, .background, group: 5)])
         slots.pause([.init(group: 0, qualities: 1 << UInt8(QualityOfService.background.rawValue))])
         #expect(slots.waitingCount == 1)
-        slots.offered(Offers(first: 3, offers: [offer(3, .background)]), coordinator: 7, now: 0)
+        slots.offered(Offers(first: 3, offers: [offer(3, .background)]), coordinator: 7, now: .zero)
         #expect(slots.waitingCount == 1)
     }
 
-    /// Has completed 4,000 a second, each claim 5 ms in the committing.
+    /// A scheduler that has completed 4,000 commands a second; each claim took 5 ms to commit.
     private func hurried(_ concurrency: Int) -> SlotScheduler {
         var slots = SlotScheduler(concurrency: concurrency)
-        _ = slots.tick(now: 0)
+        _ = slots.tick(now: .zero)
         var number: Int64 = 1
         for _ in 0..<500 {
             let offers = (0..<2).map { offer(UInt64(number + $0)) }
-            slots.offered(Offers(first: number, offers: offers), coordinator: 7, now: 0)
+            slots.offered(Offers(first: number, offers: offers), coordinator: 7, now: .zero)
             number += 2
-            for claim in slots.begin(now: 0).claims { slots.claimed(claim.id, preemptible: true, now: 5_000_000) }
-            for id in slots.begin(now: 0).starts { finish(&slots, id.low) }
+            for claim in slots.begin(now: .zero).claims {
+                slots.claimed(execution(of: claim), Scripted(type: "noop"), now: .zero + .milliseconds(5))
+            }
+            for number in start(value(slots.begin(now: .zero)), in: &slots) { finish(&slots, number) }
         }
         #expect(slots.ahead == 0)
-        _ = slots.tick(now: 250_000_000)
+        _ = slots.tick(now: .zero + .milliseconds(250))
         return slots
     }
 
-    @Test func `what a commit's time completes is claimed ahead`() {
+    @Test func `as many commands as complete during a commit are claimed ahead`() {
         // Twice the 5 ms of a commit.
         #expect((39...40).contains(hurried(2).ahead))
     }
 
     @Test func `long operations are not claimed ahead`() {
         var slots = slots(2, (1...200).map { offer($0) })
-        #expect(value(slots.begin(now: 0)).claims.count == 2)
-        _ = slots.tick(now: 250_000_000)
+        #expect(value(slots.begin(now: .zero)).claims.count == 2)
+        _ = slots.tick(now: .zero + .milliseconds(250))
         #expect(slots.ahead == 0)
-        #expect(value(slots.begin(now: 0)).claims.isEmpty)
+        #expect(value(slots.begin(now: .zero)).claims.isEmpty)
     }
 
     @Test(arguments: [QualityOfService.default, .userInitiated])
@@ -223,15 +258,15 @@ import Wire
         var slots = hurried(4)
         let next = slots.state.seen + 1
         let offers = (0..<20).map { offer(UInt64(next) + $0, qos) }
-        slots.offered(Offers(first: next, offers: offers), coordinator: 7, now: 0)
+        slots.offered(Offers(first: next, offers: offers), coordinator: 7, now: .zero)
         let started = run(&slots).count
         #expect(started == (qos == .default ? 4 : 8))
-        #expect(slots.heldCount == 20)
-        #expect(slots.tick(now: SlotScheduler.timeout).isEmpty)
-        let late = slots.tick(now: SlotScheduler.timeout + 1)
+        #expect(slots.held.count == 20)
+        #expect(slots.tick(now: .zero + SlotScheduler.timeout).isEmpty)
+        let late = slots.tick(now: .zero + SlotScheduler.timeout + .nanoseconds(1))
         #expect(late == offers[started...].map(\.id))
-        for id in late { finish(&slots, id.low) }
-        #expect(slots.heldCount == started)
+        for id in late { release(&slots, id) }
+        #expect(slots.held.count == started)
     }
 
     @Test(arguments: 0..<20) func `no sequence of events breaks the limits`(seed: Int) {
@@ -246,23 +281,28 @@ import Wire
                 let qos = QualityOfService.allCases[Int(random.next() % 5)]
                 let offer = offer(UInt64(number), qos, group: UInt32(random.next() % 3) + 1)
                 known[offer.id] = qos
-                slots.offered(Offers(first: number, offers: [offer]), coordinator: 1, now: Int64(step))
+                slots.offered(
+                    Offers(first: number, offers: [offer]), coordinator: 1, now: MonotonicTime(nanoseconds: Int64(step))
+                )
                 number += 1
             }
             if let id = executing.keys.min(by: { $0.low &* 7919 % 13 < $1.low &* 7919 % 13 }), random.next() % 2 == 0 {
-                slots.ended(id)
-                slots.settled(id)
+                finish(&slots, id.low)
                 executing[id] = nil
             }
-            let decision = slots.begin(now: 0)
+            let decision = slots.begin(now: .zero)
             for claim in decision.claims {
                 if random.next() % 8 == 0 {
-                    slots.refused(claim.id)
+                    slots.held.refused(claim.id)
                 } else {
-                    slots.claimed(claim.id, preemptible: true, now: 0)
+                    slots.claimed(execution(of: claim), Scripted(type: "noop"), now: .zero)
                 }
             }
-            for id in decision.starts + slots.begin(now: 0).starts { executing[id] = known[id] }
+            let numbers = start(decision, in: &slots) + start(value(slots.begin(now: .zero)), in: &slots)
+            for number in numbers {
+                let id = CommandID(high: 1, low: number)
+                executing[id] = known[id]
+            }
             let high = executing.values.count { $0.serviceClass == .high }
             #expect(executing.count - high <= concurrency)
             #expect(executing.count <= 2 * concurrency)
@@ -285,4 +325,4 @@ struct SplitMix: RandomNumberGenerator {
 }
 
 /// Evaluates a mutating call before the expectation takes it apart.
-private func value<Value>(_ value: Value) -> Value { value }
+func value<Value>(_ value: Value) -> Value { value }

@@ -7,7 +7,8 @@ import Testing
 @testable import Work
 
 @Suite struct SeatTests {
-    @Test func `each takes the lowest that is free, with an epoch of its own, and holds it for life`() async throws {
+    @Test func `each worker takes the lowest free seat, with an epoch of its own, and holds it for life`() async throws
+    {
         let directory = try TemporaryDirectory("seats")
         defer { directory.remove() }
         var epochs: Set<Int64> = []
@@ -37,7 +38,7 @@ import Testing
         #expect(epochs.count == 4 && epochs.allSatisfy { $0 > 0 })
     }
 
-    @Test func `its session names the process, when that began, and the boot`() throws {
+    @Test func `a session names the process, its start time and the boot`() throws {
         let directory = try TemporaryDirectory("seats")
         defer { directory.remove() }
         let seat = try Seat.take(in: RunDirectory(path: directory.path))
@@ -47,7 +48,7 @@ import Testing
         #expect(session.bootID == ProcessIdentity.bootID && !session.bootID.isEmpty)
     }
 
-    @Test func `its lock file names the epoch that sits there`() throws {
+    @Test func `the lock file of a seat names its epoch`() throws {
         let directory = try TemporaryDirectory("seats")
         defer { directory.remove() }
         let seat = try Seat.take(in: RunDirectory(path: directory.path))

@@ -7,7 +7,7 @@ import Testing
 @testable import Work
 
 @Suite struct OpenSessionsTests {
-    @Test func `a shard that is mended while its worker runs is of use again`() throws {
+    @Test func `a shard that is repaired while its worker runs is used again`() throws {
         let directory = try TemporaryDirectory("sessions")
         defer { directory.remove() }
         let data = DataDirectory(path: "\(directory.path)/data")

@@ -1,13 +1,13 @@
 internal import Commands
 internal import Wire
 
-/// How fast executions may send, as the coordinator said last.
-struct Paces: Sendable {
-    var rates: [ControlState.Pace] = [] {
+/// How fast executions may send, by the coordinator's latest control state.
+struct PaceTable: Sendable {
+    var paces: [ControlState.Pace] = [] {
         didSet {
-            guard rates != oldValue else { return }
+            guard paces != oldValue else { return }
             byLink = Dictionary(
-                rates.map { (Key(group: $0.group, direction: $0.direction, qos: $0.qos), $0.bytesPerSecond) }
+                paces.map { (Key(group: $0.group, direction: $0.direction, qos: $0.qos), $0.bytesPerSecond) }
             ) { min($0, $1) }
         }
     }
@@ -21,11 +21,11 @@ struct Paces: Sendable {
 
     private var byLink: [Key: Int64] = [:]
 
-    /// Bytes per second of each low transfer while the coordinator is silent: 256 kbit/s, below which a link counts as
-    /// poor. Whatever the link has become, a few of these do not fill it.
+    /// Bytes per second of each low transfer while the coordinator is silent: 256 kbit/s, below which a link
+    /// counts as poor. A few such transfers do not fill a link, even one that has become slow.
     static let safeRate: Int64 = 32_000
 
-    /// Nil: as fast as it can.
+    /// Bytes per second; nil: as fast as it can.
     func rate(of command: Command, _ direction: Direction) -> Int64? {
         guard command.destination != .none else { return nil }
         let told =
@@ -33,13 +33,7 @@ struct Paces: Sendable {
             ? nil
             : byLink[Key(group: Offers.group(of: command.destination), direction: direction, qos: command.qos)]
         guard isCoordinatorSilent, command.qos.serviceClass == .low else { return told }
-        // Who was paused goes on as well: nobody would let it go.
+        // A paused transfer goes on as well: the silent coordinator would never release it.
         return told == 0 ? Self.safeRate : min(told ?? .max, Self.safeRate)
-    }
-}
-
-extension Executor.State {
-    mutating func setPaces() {
-        for held in running.values { held.pace.set(paces.rate(of: held.command, held.meter.reading.direction)) }
     }
 }

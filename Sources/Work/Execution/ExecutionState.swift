@@ -1,0 +1,160 @@
+internal import Commands
+internal import Host
+
+/// Where a command stands that this worker holds, with what belongs to that state. ``HeldCommands`` makes the
+/// transitions.
+///
+/// ```
+///       claim requested
+///             ▼
+///          claiming ──── the claim found nothing to take ─────────────▶ gone
+///             │    └──── no operation here for its type ─▶ givingBack ─▶ gone
+///             ▼
+///        claimedAhead ── released or cancelled ────────────────┐
+///             ▼ a slot is free                                 │
+///          starting ──── preempted in the same round ──────────┤
+///             ▼ its task exists                                │
+///      ┌── preparing ─── failed or stopped ────────────────────┤
+///      │      ▼  ▲ refused: a cancellation is requested        │
+///      │ committingSent                                        │
+///      │      ▼ committed                                      │
+///      └─▶ executing ─── returned, failed or stopped ──────────┤
+///             ▼ its connection was reset                       │
+///       connectionReset ─ judged: its own fault or the link's ─┤
+///                                                              ▼
+///                            gone ◀── committed ──── committingEnd
+/// ```
+/// An operation without a preparation goes from `starting` to `executing`: its claim has committed `sent`
+/// too. From each state with a claim, a write that finds the command in other hands, or fails for good, leads
+/// to `gone` at once.
+enum ExecutionState: Sendable {
+    /// The claim waits for its commit.
+    case claiming(since: MonotonicTime)
+    /// Claimed, but this worker has no operation of its type. The release waits for its commit.
+    case givingBack(claim: Int)
+    /// Claimed, and waits for a slot.
+    case claimedAhead(CommandExecution, any CommandOperation, since: MonotonicTime)
+    /// It has a slot; its task is made in the same round of changes.
+    case starting(CommandExecution)
+    /// The preparation runs: nothing has been sent.
+    case preparing(Run)
+    /// `sent` waits for its commit. The continuation gets false where the operation must not go on.
+    case committingSent(Run, CheckedContinuation<Bool, Never>)
+    case executing(Run)
+    /// Its connection was reset. It waits until those beside it show whether they are reset too.
+    case connectionReset(Run, ConnectionReset)
+    /// The end waits for its commit. Without a run nothing of it had begun.
+    case committingEnd(CommandExecution, Run?, CommandFailure?)
+
+    /// An execution whose task exists.
+    struct Run: Sendable {
+        let execution: CommandExecution
+        /// A stop cancels it; the end comes from the task itself.
+        let task: Task<Void, Never>
+        /// In the log of started executions; nil where that could not be written.
+        let logEntry: Int?
+        var stop: StopReason?
+        /// Resumed in the order of their commits; false: the command is in other hands.
+        var checkpoints: [CheckedContinuation<Bool, Never>] = []
+    }
+
+    struct ConnectionReset: Sendable {
+        let at: MonotonicTime
+        /// Bytes of the request may have left.
+        let mayHaveSent: Bool
+        /// Executions that ran for the same destination then.
+        let beside: [CommandClaim]
+    }
+
+    /// How a command counts towards the worker's slots.
+    enum SlotUse: Sendable {
+        /// It has none yet, but counts towards what may be claimed.
+        case claimed
+        case executing
+        /// It has given its slot back.
+        case ending
+    }
+
+    var slotUse: SlotUse {
+        switch self {
+        case .claiming, .claimedAhead: .claimed
+        case .starting, .preparing, .committingSent, .executing, .connectionReset: .executing
+        case .givingBack, .committingEnd: .ending
+        }
+    }
+
+    /// Its task runs its operation, or waits for the commit of `sent`.
+    var isRunning: Bool {
+        switch self {
+        case .preparing, .committingSent, .executing, .connectionReset: true
+        case .claiming, .givingBack, .claimedAhead, .starting, .committingEnd: false
+        }
+    }
+
+    /// Nil before the claim is committed, and where there is no operation.
+    var execution: CommandExecution? {
+        switch self {
+        case .claiming, .givingBack: nil
+        case .claimedAhead(let execution, _, _), .starting(let execution), .committingEnd(let execution, _, _):
+            execution
+        case .preparing(let run), .committingSent(let run, _), .executing(let run), .connectionReset(let run, _):
+            run.execution
+        }
+    }
+
+    /// Nil before it has begun.
+    var run: Run? {
+        get {
+            switch self {
+            case .claiming, .givingBack, .claimedAhead, .starting: nil
+            case .preparing(let run), .committingSent(let run, _), .executing(let run), .connectionReset(let run, _):
+                run
+            case .committingEnd(_, let run, _): run
+            }
+        }
+        set {
+            guard let newValue else { return }
+            switch self {
+            case .claiming, .givingBack, .claimedAhead, .starting: break
+            case .preparing: self = .preparing(newValue)
+            case .committingSent(_, let continuation): self = .committingSent(newValue, continuation)
+            case .executing: self = .executing(newValue)
+            case .connectionReset(_, let reset): self = .connectionReset(newValue, reset)
+            case .committingEnd(let execution, _, let failure): self = .committingEnd(execution, newValue, failure)
+            }
+        }
+    }
+
+    /// The claim that fences its writes; nil before it is known.
+    var claim: Int? {
+        if case .givingBack(let claim) = self { claim } else { execution?.claim }
+    }
+
+    /// For the sentence of a trap.
+    var name: StaticString {
+        switch self {
+        case .claiming: "claiming"
+        case .givingBack: "givingBack"
+        case .claimedAhead: "claimedAhead"
+        case .starting: "starting"
+        case .preparing: "preparing"
+        case .committingSent: "committingSent"
+        case .executing: "executing"
+        case .connectionReset: "connectionReset"
+        case .committingEnd: "committingEnd"
+        }
+    }
+}
+
+extension ExecutionState.Run {
+    /// A success that was given wins over a stop.
+    func result(of outcome: Result<[UInt8]?, any Error>, mayHaveSent: Bool) -> ExecutionResult {
+        switch outcome {
+        case .success(let result): return .success(result: result)
+        case .failure(let error):
+            let failure = error as? CommandFailure
+            if let stop { return stop.result(ambiguous: failure?.ambiguous ?? mayHaveSent) }
+            return .failure(failure ?? CommandFailure(.command, reason: "\(error)", ambiguous: mayHaveSent))
+        }
+    }
+}
