@@ -11,9 +11,9 @@ struct FuzzTests {
     /// `SLUICE_FUZZ_FRAMES` changes the number.
     static let frames = getenv("SLUICE_FUZZ_FRAMES").flatMap { Int(String(cString: $0)) } ?? 1_000_000
 
-    /// A decoder that traps ends the whole test run, so reaching the end is the assertion; besides, whatever it accepts
-    /// must mean the same once written again.
-    @Test func `meets a million mutated frames without a trap`() throws {
+    /// A decoder that traps ends the whole test run, so reaching the end is the assertion. A frame that it
+    /// accepts must also mean the same once written again.
+    @Test func `a million mutated frames cause no trap`() throws {
         var random = SeededRandom.announced("wire fuzz")
         var seeds: [[UInt8]] = []
         for _ in 0..<20 { seeds += Samples.all(&random).map { $0.encoded(Samples.head(&random)) } }
@@ -41,12 +41,13 @@ struct FuzzTests {
             }
         }
         print("wire fuzz: \(accepted) of \(Self.frames) frames accepted, refused: \(refused)")
-        // The mutations reach every kind of answer; a fuzz that only ever sees one proves nothing.
+        // The mutations must reach every kind of error.
         #expect(accepted > 0)
         #expect(refused.count == 6)
     }
 
-    /// One random 64-bit number decides a mutation: drawing several costs more than decoding, in a debug build.
+    /// One random 64-bit number decides a mutation: drawing several costs more than decoding, in a debug
+    /// build.
     func mutate(_ frame: inout [UInt8], _ random: inout SeededRandom) {
         let dice = random.next()
         let position = frame.isEmpty ? 0 : Int(dice >> 8 & 0xFFFF) % frame.count
@@ -68,7 +69,7 @@ struct FuzzTests {
         }
     }
 
-    @Test func `meets random bytes behind a good head without a trap`() {
+    @Test func `random bytes behind a valid head cause no trap`() {
         var random = SeededRandom.announced("wire noise")
         let types: [UInt8] = [1, 2, 3, 4, 16, 17, 32, 33]
         for _ in 0..<20_000 {

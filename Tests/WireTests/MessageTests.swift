@@ -5,16 +5,52 @@ import Testing
 import Wire
 
 struct MessageTests {
-    @Test func `the protocol page has each message with its number`() throws {
-        let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    private static let page: String = {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        let page = try String(contentsOf: sources.appending(path: "Sources/Wire/PROTOCOL.md"), encoding: .utf8)
+        return (try? String(contentsOf: root.appending(path: "Sources/Wire/PROTOCOL.md"), encoding: .utf8)) ?? ""
+    }()
+
+    @Test func `the protocol page has each message with its number`() {
         var random = SeededRandom.announced("page")
         for message in Samples.all(&random) {
             let name = "\(message)".prefix { $0 != "(" }
             let number = message.encoded(Samples.head(&random))[1]
-            #expect(page.contains("**\(name) (\(number))**"), "\(name) (\(number))")
+            #expect(Self.page.contains("**\(name) (\(number))**"), "\(name) (\(number))")
         }
+    }
+
+    @Test func `the protocol page has each status, with what it may become, and each quality of service`() {
+        let rows = Self.page.split(separator: "\n").map { line in
+            line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+        for status in CommandStatus.allCases {
+            let row = rows.first { $0.count == 4 && $0[0] == "\(status.rawValue)" && $0[1] == status.name }
+            let next = CommandStatus.allCases.filter { status.mayBecome($0) }.map(\.name)
+            let named = row?[3].split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter {
+                $0 != "–"
+            }
+            #expect(named.map { Set($0) } == Set(next), "\(status)")
+        }
+        for quality in QualityOfService.allCases {
+            #expect(rows.contains(["\(quality.rawValue)", quality.name, "\(quality.serviceClass)"]), "\(quality)")
+        }
+    }
+
+    @Test func `the frame on the protocol page is what a producer sends`() throws {
+        let block = try #require(Self.page.split(separator: "```hex\n").last?.split(separator: "```").first)
+        let bytes = block.split(separator: "\n").flatMap { line in
+            line.prefix(23).split(separator: " ").compactMap { UInt8($0, radix: 16) }
+        }
+        let id = try #require(CommandID("018f3c5e-9a7b-7c1d-8e2f-0a1b2c3d4e5f"))
+        #expect(bytes == Message.hint(Hint(.ready, [id])).encoded(FrameHead(epoch: 0, sequence: 1)))
+    }
+
+    @Test func `the protocol page names the hash of a group, and has lines of at most 110 characters`() {
+        let group = Offers.group(of: Destination(scheme: "http", host: "127.0.0.1", port: 8080))
+        #expect(Self.page.contains("0x" + String(group, radix: 16, uppercase: true)))
+        #expect(Self.page.contains("32-bit FNV-1a"))
+        #expect(Self.page.split(separator: "\n").filter { $0.count > 110 }.isEmpty)
     }
 
     @Test func `reads back every message that it writes`() throws {

@@ -49,7 +49,7 @@ extension Message {
         return writer.bytes
     }
 
-    /// Rather too much than too little, so that the frame is not moved while it grows.
+    /// Generous, so that the frame is not moved while it grows.
     private var expectedSize: Int {
         switch self {
         case .statuses(_, let reports): 128 + 96 * reports.count
@@ -77,8 +77,8 @@ extension Message {
             let state = try WorkerState(from: &reader)
             let count = try reader.uint16("statuses")
             var reports: [StatusReport] = []
-            // The count is a stranger's word: reserve no more than the frame can hold.
-            reports.reserveCapacity(min(count, reader.remaining / StatusReport.smallestSize))
+            // The count may be wrong: reserve no more than the frame can hold.
+            reports.reserveCapacity(min(count, reader.remaining / StatusReport.minSize))
             for _ in 0..<count { reports.append(try StatusReport(from: &reader)) }
             message = .statuses(state, reports)
         case 4: message = .transfers(try Transfers(from: &reader))

@@ -1,4 +1,4 @@
-/// Why bytes are no message.
+/// Why bytes are not a message.
 package struct WireError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Problem: Sendable, Equatable {
         case truncated
@@ -11,11 +11,11 @@ package struct WireError: Error, Sendable, Equatable, CustomStringConvertible {
 
     package var problem: Problem
     /// The field that could not be read.
-    package var field: StaticStringBox
+    package var field: String
 
     package init(_ problem: Problem, _ field: StaticString) {
         self.problem = problem
-        self.field = StaticStringBox(field)
+        self.field = field.description
     }
 
     package var description: String {

@@ -1,20 +1,20 @@
 package import Commands
 
-/// Anybody tells the coordinator to look at commands, instead of waiting for the next sweep.
+/// Asks the coordinator to look at commands now, and not at its next sweep.
 package struct Hint: Sendable, Equatable {
     package enum Kind: UInt8, Sendable {
         /// Submitted or released: may be ready.
         case ready = 0
         case cancelRequested = 1
         case settingsChanged = 2
-        /// Cancelled, retried, resolved or requalified by a person.
+        /// Cancelled, retried, resolved or requalified by a user.
         case changed = 3
     }
 
     package var kind: Kind
     package var ids: [CommandID]
 
-    /// Ids in one hint at most; of a larger bulk the sweep and the refill find the rest.
+    /// Ids in one hint, at most. The coordinator's sweep finds the rest of a larger bulk.
     package static let maxCount = 4096
 
     package init(_ kind: Kind, _ ids: [CommandID] = []) {

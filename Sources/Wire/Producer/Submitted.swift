@@ -1,11 +1,12 @@
 package import Commands
 
-/// A producer tells what it has just committed and is ready at once: all that an offer needs, so that the coordinator
-/// does not have to ask the store first. The claim decides, as always.
+/// Commands that a producer has just committed and that are ready, with all that an offer needs: the
+/// coordinator does not have to read the store first. The claim decides, as always.
 package struct Submitted: Sendable, Equatable {
     package var commands: [ReadyCommand]
 
-    /// Commands in one message at most; what is more is told as a ``Hint`` and read in order.
+    /// Commands in one message, at most. A producer that has more sends a ``Hint``, and the coordinator reads
+    /// them in order.
     package static let maxCount = 128
 
     package init(_ commands: [ReadyCommand]) { self.commands = commands }
@@ -35,7 +36,7 @@ package struct Submitted: Sendable, Equatable {
             }
             let turn = try reader.count64("turn")
             let created = try reader.count64("created")
-            // Sums are made of it.
+            // The coordinator adds to it, which must not overflow.
             guard created <= Int64.max / 2 else { throw WireError(.badValue, "created") }
             let type = try reader.text8("type")
             let destination = Destination(unchecked: try reader.text16("destination"))

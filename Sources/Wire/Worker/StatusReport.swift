@@ -1,6 +1,6 @@
 package import Commands
 
-/// A transition that a worker has committed, and whose fault it was where it is a failure.
+/// A transition that a worker has committed; for a failure, with its fault.
 package struct StatusReport: Sendable, Equatable {
     package var event: StatusEvent
     package var fault: CommandFailure.Fault?
@@ -9,9 +9,9 @@ package struct StatusReport: Sendable, Equatable {
     /// A response of the destination says that it failed.
     package var isAnswer: Bool
 
-    /// Reports in one frame at most.
+    /// Reports in one frame, at most.
     package static let maxCount = 0xFFFF
-    static let smallestSize = 54
+    static let minSize = 54
     private static let pushbackBit: UInt8 = 0x80
     private static let answerBit: UInt8 = 0x40
 
@@ -42,7 +42,7 @@ package struct StatusReport: Sendable, Equatable {
         writer.text16(transition.reason)
     }
 
-    /// The seat is the frame's; ``Message/decode(_:)`` leaves it empty and the receiver fills it in.
+    /// Leaves the seat nil: it is in the head of the frame, and the receiver fills it in.
     init(from reader: inout ByteReader) throws(WireError) {
         let id = try reader.id("id")
         let seq = try reader.int64("seq")

@@ -1,6 +1,6 @@
 internal import Commands
 
-/// What a worker holds, as cumulative state: losing any number of reports loses nothing.
+/// The state of a worker. It is cumulative, so that losing any number of reports loses nothing.
 package struct WorkerState: Sendable, Equatable {
     package enum Phase: UInt8, Sendable {
         case ready = 0
@@ -8,9 +8,10 @@ package struct WorkerState: Sendable, Equatable {
     }
 
     package var phase: Phase = .ready
-    /// Incarnation of the coordinator whose offers ``seen`` and ``resolved`` count; 0 before the first.
+    /// The coordinator epoch whose offers ``seen`` and ``resolved`` count; 0 before the first.
     package var coordinator: Int64 = 0
-    /// Highest offer number seen; skipped numbers are lost and count as seen and resolved.
+    /// The highest number of an offer seen. Numbers that were skipped are lost, and count as seen and
+    /// resolved.
     package var seen: Int64 = 0
     package var resolved: Int64 = 0
     /// Executions ended since the worker started.
