@@ -6,7 +6,7 @@ import Wire
 @testable import Work
 
 /// The effects of the control state on executions.
-@Suite struct NetworkOrderTests {
+@Suite struct ExecutorControlTests {
     private static let host = Destination(scheme: "http", host: "a", port: 80)
 
     /// Yields each pace that its execution gets, and ends when it is stopped.
