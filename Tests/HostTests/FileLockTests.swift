@@ -6,9 +6,9 @@ import Testing
 
 @Suite struct FileLockTests {
     @Test func `only one lock is held, and a probe names its process`() async throws {
-        let place = try TemporaryDirectory("lock")
-        defer { place.remove() }
-        let path = "\(place.path)/a.lock"
+        let directory = try TemporaryDirectory("lock")
+        defer { directory.remove() }
+        let path = "\(directory.path)/a.lock"
         #expect(!LockProbe(path: path).isHeld, "there is no file")
         var lock = try FileLock.attempt(path)
         #expect(lock != nil)

@@ -6,9 +6,9 @@ import Testing
 
 @Suite struct WatchedProcessTests {
     @Test func `only the intended process is watched and killed`() async throws {
-        let place = try TemporaryDirectory("watched")
-        defer { place.remove() }
-        let child = try ChildProcess(["/bin/sleep", "60"], directory: place.path, log: "\(place.path)/log")
+        let directory = try TemporaryDirectory("watched")
+        defer { directory.remove() }
+        let child = try ChildProcess(["/bin/sleep", "60"], directory: directory.path, log: "\(directory.path)/log")
         let start = ProcessIdentity.startTime(of: child.pid) ?? 0
         func isSeen(_ pid: Int32, _ start: Int64, _ boot: String) -> Bool {
             switch WatchedProcess(pid: pid, startTime: start, bootID: boot) {

@@ -10,14 +10,14 @@ import Testing
         let id = try subject.submit()
         try subject.open()
         let outcome = try subject.apply(.claim(id, sent: false))
-        guard case .claimed(let command, let payload, let kept, let transitions) = outcome else {
+        guard case .claimed(let command, let payload, let checkpoint, let transitions) = outcome else {
             Issue.record("refused")
             return
         }
         #expect(command == (try subject.store.command(id)))
         #expect(command.status == .queued && command.claim == 1 && command.seat == 1)
         #expect(payload == CommandDraft.noop.payload)
-        #expect(kept == nil)
+        #expect(checkpoint == nil)
         #expect(transitions.map(\.status) == [.queued])
         #expect(transitions[0].seat == 1 && transitions[0].claim == 1)
         #expect(try subject.store.timeline(id).last == transitions[0])
@@ -128,15 +128,15 @@ import Testing
         let subject = try StoreUnderTest(kind)
         let id = try subject.submit()
         try subject.open()
-        func kept(epoch: Int64 = StoreUnderTest.epoch, turn: Int64 = 0) throws -> [UInt8]? {
+        func checkpoint(epoch: Int64 = StoreUnderTest.epoch, turn: Int64 = 0) throws -> [UInt8]? {
             guard
-                case .claimed(_, let payload, let kept, _) = try subject.apply(
+                case .claimed(_, let payload, let checkpoint, _) = try subject.apply(
                     .claim(id, turn: turn, sent: true), epoch: epoch)
             else { throw Missed("the claim was refused") }
             #expect(payload == CommandDraft.noop.payload)
-            return kept
+            return checkpoint
         }
-        #expect(try kept() == nil)
+        #expect(try checkpoint() == nil)
         #expect(try subject.apply(.saveCheckpoint(id, claim: 1, state: [7])) == .done([], retries: 0))
         #expect(try subject.apply(.saveCheckpoint(id, claim: 1, state: [7, 8])) == .done([], retries: 0))
         #expect(try subject.status(id) == .sent)
@@ -146,7 +146,7 @@ import Testing
             seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch, charges: false, started: nil, reason: "killed",
             now: .base, released: { _, _ in })
         try subject.open(epoch: 9)
-        #expect(try kept(epoch: 9, turn: try #require(try subject.store.command(id)).turn) == [7, 8])
+        #expect(try checkpoint(epoch: 9, turn: try #require(try subject.store.command(id)).turn) == [7, 8])
         // A late write of the dead worker is refused.
         #expect(try subject.apply(.saveCheckpoint(id, claim: 1, state: [6])) == .replaced)
         #expect(try subject.apply(.saveCheckpoint(id, claim: 2, state: []), epoch: 9) == .done([], retries: 0))
@@ -154,7 +154,7 @@ import Testing
         #expect(try subject.apply(.saveCheckpoint(id, claim: 2, state: [6]), epoch: 9) == .replaced)
         // A retry by a person keeps the checkpoint as well.
         _ = try subject.store.retry(id, now: .base)
-        #expect(try kept(epoch: 9) == [])
+        #expect(try checkpoint(epoch: 9) == [])
         #expect(try subject.apply(.saveCheckpoint(CommandID(), claim: 1, state: [1]), epoch: 9) == .replaced)
     }
 

@@ -112,9 +112,9 @@ final class StoreUnderTest: Sendable {
 
     /// Compares the stored counts with the rows.
     func countsAreTrue() throws -> Bool {
-        let (kept, counted) = (try store.counts(), try counted())
+        let (stored, counted) = (try store.counts(), try counted())
         return CommandStatus.allCases.allSatisfy { status in
-            QualityOfService.allCases.allSatisfy { kept[status, $0] == counted[status, $0] }
+            QualityOfService.allCases.allSatisfy { stored[status, $0] == counted[status, $0] }
         }
     }
 }

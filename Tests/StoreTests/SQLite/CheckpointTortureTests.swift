@@ -12,13 +12,13 @@ import Testing
 /// `SLUICE_TORTURE_ROUNDS` sets the number of rounds: 2 by default, 100 or more for a long run.
 @Suite(.serialized) struct CheckpointTortureTests {
     /// Environment variables that tell a child process of this test its role and its data directory.
-    private static let role = "SLUICE_TORTURE_ROLE"
-    private static let place = "SLUICE_TORTURE_DATA"
+    private static let roleVariable = "SLUICE_TORTURE_ROLE"
+    private static let dataVariable = "SLUICE_TORTURE_DATA"
     private static let seconds = 0.7
 
     private static var environment: [String: String] { ProcessInfo.processInfo.environment }
 
-    @Test(.enabled(if: CheckpointTortureTests.environment[CheckpointTortureTests.role] == nil))
+    @Test(.enabled(if: CheckpointTortureTests.environment[CheckpointTortureTests.roleVariable] == nil))
     func `checkpoints that race with writers and readers of other processes damage nothing`() async throws {
         let rounds = Self.environment["SLUICE_TORTURE_ROUNDS"].flatMap { Int($0) } ?? 2
         var commits = 0
@@ -32,7 +32,8 @@ import Testing
             let children = try roles.map { role in
                 try ChildProcess(
                     ["/proc/self/exe", "--testing-library", "swift-testing", "--filter", "TortureChild"],
-                    environment: [Self.role: role, Self.place: data.path], log: "\(directory.path)/\(role)")
+                    environment: [Self.roleVariable: role, Self.dataVariable: data.path],
+                    log: "\(directory.path)/\(role)")
             }
             for (role, child) in zip(roles, children) {
                 let end = try await child.end(within: .seconds(120))
@@ -62,10 +63,10 @@ import Testing
     }
 
     /// A child process of the test above. It does nothing in an ordinary run.
-    @Test(.enabled(if: CheckpointTortureTests.environment[CheckpointTortureTests.role] != nil))
+    @Test(.enabled(if: CheckpointTortureTests.environment[CheckpointTortureTests.roleVariable] != nil))
     func `TortureChild`() async throws {
-        let role = try #require(Self.environment[Self.role])
-        let data = DataDirectory(path: try #require(Self.environment[Self.place]))
+        let role = try #require(Self.environment[Self.roleVariable])
+        let data = DataDirectory(path: try #require(Self.environment[Self.dataVariable]))
         try await onThread("torture") { () throws(StoreError) in
             let store = try SQLiteStore(directory: data, create: false)
             let end = ContinuousClock.now + .seconds(Self.seconds)

@@ -19,39 +19,39 @@ import Testing
 
     @Test(arguments: [[0], [2], [3], [2, 3], [0, 1, 2, 3]])
     func `a missing shard is an error and is not created again`(_ missing: [Int]) throws {
-        let place = try SQLitePlace()
-        _ = try place.store().submitNoops(50)
+        let fixture = try TemporaryStore()
+        _ = try fixture.store().submitNoops(50)
         for shard in missing {
             for suffix in ["", "-wal", "-shm"] {
-                try? FileManager.default.removeItem(atPath: place.data.shard(shard) + suffix)
+                try? FileManager.default.removeItem(atPath: fixture.data.shard(shard) + suffix)
             }
         }
         for create in [true, false] {
-            let error = Self.problem(of: place.data, create: create)
+            let error = Self.problem(of: fixture.data, create: create)
             #expect(error?.code == .missing)
-            let name = missing.count < 4 ? place.data.shard(missing[0]) : place.data.path
+            let name = missing.count < 4 ? fixture.data.shard(missing[0]) : fixture.data.path
             #expect(error?.message.contains(name) == true)
             #expect(error?.message.contains("put ") == true, "\(String(describing: error))")
         }
-        for shard in missing { #expect(!FileManager.default.fileExists(atPath: place.data.shard(shard))) }
+        for shard in missing { #expect(!FileManager.default.fileExists(atPath: fixture.data.shard(shard))) }
     }
 
     @Test func `a shard that goes missing while the store is open is not created again`() throws {
-        let place = try SQLitePlace()
-        let store = try place.store()
-        try FileManager.default.removeItem(atPath: place.data.shard(1))
+        let fixture = try TemporaryStore()
+        let store = try fixture.store()
+        try FileManager.default.removeItem(atPath: fixture.data.shard(1))
         let id = CommandID(now: .now, shardByte: 1)
         let error = try #require(throws: StoreError.self) { try store.command(id) }
         #expect(error.code == .missing)
-        #expect(!FileManager.default.fileExists(atPath: place.data.shard(1)))
+        #expect(!FileManager.default.fileExists(atPath: fixture.data.shard(1)))
     }
 
     @Test(arguments: ["text", "database", "newer", "other number", "other store"])
     func `a foreign file is refused by name`(_ kind: String) throws {
-        let place = try SQLitePlace()
-        _ = try place.store().submitNoops(50)
-        let path = place.data.shard(1)
-        let other = try SQLitePlace("other")
+        let fixture = try TemporaryStore()
+        _ = try fixture.store().submitNoops(50)
+        let path = fixture.data.shard(1)
+        let other = try TemporaryStore("other")
         switch kind {
         case "text": try Data("My shopping list\n".utf8).write(to: URL(fileURLWithPath: path))
         case "newer": try SQLiteProbe(path).run("PRAGMA user_version = 99")
@@ -68,7 +68,7 @@ import Testing
         if kind == "text" || kind == "other store" {
             for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
         }
-        let store = try SQLiteStore(directory: place.data, create: true)
+        let store = try SQLiteStore(directory: fixture.data, create: true)
         try store.openAll()
         #expect(store.problems.map(\.code) == [.foreign])
         let error = try #require(throws: StoreError.self) { try store.command(CommandID(now: .now, shardByte: 1)) }
@@ -78,11 +78,11 @@ import Testing
 
     @Test(arguments: [0, -1, Int(Int32.min)])
     func `a version that no program has written counts as damage`(_ version: Int) throws {
-        let place = try SQLitePlace()
-        _ = try place.store()
-        let path = place.data.shard(1)
+        let fixture = try TemporaryStore()
+        _ = try fixture.store()
+        let path = fixture.data.shard(1)
         try SQLiteProbe(path).run("PRAGMA user_version = \(version)")
-        let store = try SQLiteStore(directory: place.data, create: true)
+        let store = try SQLiteStore(directory: fixture.data, create: true)
         try store.openAll()
         let problem = try #require(store.problems.first)
         #expect(store.problems.count == 1 && problem.code == .corrupt && problem.shard == 1)
@@ -96,9 +96,9 @@ import Testing
 
     @Test(arguments: ["written", "read"])
     func `an unusable shard does not keep a reap from the other shards`(_ use: String) throws {
-        let place = try SQLitePlace()
-        let path = place.data.shard(0)
-        let before = try place.store()
+        let fixture = try TemporaryStore()
+        let path = fixture.data.shard(0)
+        let before = try fixture.store()
         let ids = try before.submitNoops(40)
         try before.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 2, bootID: "b"))
         for id in ids {
@@ -117,7 +117,7 @@ import Testing
         }
         try allow(false)
         // This store has not opened a shard yet.
-        let store = try SQLiteStore(directory: place.data, create: false)
+        let store = try SQLiteStore(directory: fixture.data, create: false)
         func reap() throws(StoreError) {
             try store.reap(seat: 1, epoch: 1, charges: false, started: nil, reason: "dead", now: .now) { _, _ in }
         }
@@ -132,12 +132,12 @@ import Testing
 
     @Test(arguments: ["head", "middle", "empty"])
     func `one damaged shard is named, and the others keep working`(_ kind: String) throws {
-        let place = try SQLitePlace()
-        let before = try place.store().submitNoops(400)
-        let path = place.data.shard(2)
+        let fixture = try TemporaryStore()
+        let before = try fixture.store().submitNoops(400)
+        let path = fixture.data.shard(2)
         // All rows are in the database, and none only in the WAL.
         do {
-            let store = try place.store()
+            let store = try fixture.store()
             for shard in 0..<4 { _ = try store.checkpoint(shard: shard) }
         }
         var bytes = try #require(contents(of: path))
@@ -148,7 +148,7 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
 
-        let store = try SQLiteStore(directory: place.data, create: true)
+        let store = try SQLiteStore(directory: fixture.data, create: true)
         let lost = try #require(before.first { $0.shard(of: 4) == 2 })
         let error = try #require(throws: StoreError.self) { try store.command(lost) }
         #expect(error.code == .corrupt && error.shard == 2)
@@ -188,14 +188,14 @@ import Testing
     }
 
     @Test func `without shard 0 there are no settings, and without any shard every read fails`() throws {
-        let place = try SQLitePlace()
-        let before = try place.store()
+        let fixture = try TemporaryStore()
+        let before = try fixture.store()
         _ = try before.submitNoops(40)
         try before.set("pause.*.*", to: "now")
         #expect(try before.settingsIfUsable(prefix: "pause.") == ["pause.*.*": "now"])
         for shard in 0..<4 {
-            try SQLiteProbe(place.data.shard(shard)).run("PRAGMA user_version = 99")
-            let store = try SQLiteStore(directory: place.data, create: false)
+            try SQLiteProbe(fixture.data.shard(shard)).run("PRAGMA user_version = 99")
+            let store = try SQLiteStore(directory: fixture.data, create: false)
             #expect(try store.settingsIfUsable(prefix: "pause.").isEmpty)
             let refusal = try #require(throws: StoreError.self) { try store.set("pause.*.*", to: nil) }
             #expect(refusal.code == .foreign && refusal.shard == 0)

@@ -9,9 +9,9 @@ import Testing
 /// A shard whose write lock another process holds: for a moment, or because it was stopped within a commit.
 @Suite struct LockedShardTests {
     @Test func `a single submit goes to a shard in which no other process commits`() throws {
-        let place = try SQLitePlace()
-        let store = try place.store(shards: 4)
-        let probes = try (0..<3).map { try SQLiteProbe(place.data.shard($0)) }
+        let fixture = try TemporaryStore()
+        let store = try fixture.store(shards: 4)
+        let probes = try (0..<3).map { try SQLiteProbe(fixture.data.shard($0)) }
         for probe in probes { try probe.run("BEGIN IMMEDIATE") }
         for _ in 0..<20 {
             let id = try store.submit([.noop], allowUnknownTypes: false, now: .now)[0].get().id
@@ -21,9 +21,9 @@ import Testing
     }
 
     @Test func `a write that waits for the lock gets it when it is released`() async throws {
-        let place = try SQLitePlace()
-        let store = try place.store(shards: 1)
-        let probe = try SQLiteProbe(place.data.shard(0))
+        let fixture = try TemporaryStore()
+        let store = try fixture.store(shards: 1)
+        let probe = try SQLiteProbe(fixture.data.shard(0))
         try probe.run("BEGIN IMMEDIATE")
         async let submitted = onThread("waits-for-lock") { () throws(StoreError) in
             try store.submit([.noop], allowUnknownTypes: false, now: .now)[0].get()
@@ -35,10 +35,10 @@ import Testing
     }
 
     @Test func `a read does not wait for a write that waits for the lock`() async throws {
-        let place = try SQLitePlace()
-        let store = try place.store(shards: 1)
+        let fixture = try TemporaryStore()
+        let store = try fixture.store(shards: 1)
         let ids = try store.submitNoops(3)
-        let probe = try SQLiteProbe(place.data.shard(0))
+        let probe = try SQLiteProbe(fixture.data.shard(0))
         try probe.run("BEGIN IMMEDIATE")
         let error = #expect(throws: StoreError.self) {
             try store.apply([.claim(ids[0], sent: true)], shard: 0, seat: 1, epoch: 1, now: .now, timeout: .zero)
@@ -57,9 +57,9 @@ import Testing
     }
 
     @Test func `a batch goes to the unlocked shards, but drafts with unique keys wait`() async throws {
-        let place = try SQLitePlace()
-        let store = try place.store(shards: 4)
-        let probe = try SQLiteProbe(place.data.shard(1))
+        let fixture = try TemporaryStore()
+        let store = try fixture.store(shards: 4)
+        let probe = try SQLiteProbe(fixture.data.shard(1))
         try probe.run("BEGIN IMMEDIATE")
         let start = ContinuousClock.now
         for _ in 0..<20 {
@@ -88,14 +88,14 @@ import Testing
     }
 
     @Test func `a locked shard does not keep a reap from the other shards`() throws {
-        let place = try SQLitePlace()
-        let store = try place.store(shards: 4)
+        let fixture = try TemporaryStore()
+        let store = try fixture.store(shards: 4)
         let ids = try store.submitNoops(40)
         try store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 2, bootID: "b"))
         for id in ids {
             _ = try store.apply([.claim(id, sent: true)], shard: id.shard(of: 4), seat: 1, epoch: 1, now: .now)
         }
-        let probe = try SQLiteProbe(place.data.shard(0))
+        let probe = try SQLiteProbe(fixture.data.shard(0))
         try probe.run("BEGIN IMMEDIATE")
         func reap() throws(StoreError) {
             try store.reap(seat: 1, epoch: 1, charges: false, started: nil, reason: "dead", now: .now) { _, _ in }
@@ -110,11 +110,11 @@ import Testing
     }
 
     @Test func `a shard that a newer program migrates meanwhile is refused`() async throws {
-        let place = try SQLitePlace()
-        _ = try place.store(shards: 1)
-        let probe = try SQLiteProbe(place.data.shard(0))
+        let fixture = try TemporaryStore()
+        _ = try fixture.store(shards: 1)
+        let probe = try SQLiteProbe(fixture.data.shard(0))
         try probe.run("PRAGMA user_version = 1; BEGIN IMMEDIATE; PRAGMA user_version = 99")
-        let store = try place.store(shards: 1)
+        let store = try fixture.store(shards: 1)
         async let opened: Void = onThread("opens") { () throws(StoreError) in try store.openAll() }
         try await until("its waiting") { Self.isWaiting("opens") }
         try probe.run("COMMIT")
@@ -123,10 +123,10 @@ import Testing
     }
 
     @Test func `an empty batch of writes tests whether a shard can be written to`() throws {
-        let place = try SQLitePlace()
-        let store = try place.store(shards: 1)
+        let fixture = try TemporaryStore()
+        let store = try fixture.store(shards: 1)
         #expect(try store.apply([], shard: 0, seat: 1, epoch: 1, now: .now, timeout: .zero) == [])
-        let probe = try SQLiteProbe(place.data.shard(0))
+        let probe = try SQLiteProbe(fixture.data.shard(0))
         try probe.run("BEGIN IMMEDIATE")
         #expect(throws: StoreError.self) {
             try store.apply([], shard: 0, seat: 1, epoch: 1, now: .now, timeout: .zero)
@@ -141,8 +141,8 @@ import Testing
 
     @Test(arguments: Upkeep.allCases)
     func `upkeep waits for a locked shard for at most a second`(_ upkeep: Upkeep) throws {
-        let place = try SQLitePlace()
-        let store = try place.store(shards: 1)
+        let fixture = try TemporaryStore()
+        let store = try fixture.store(shards: 1)
         let begin = Timestamp.now
         let late = Timestamp(milliseconds: begin.milliseconds + 60_000)
         let draft = CommandDraft.noop.with {
@@ -175,7 +175,7 @@ import Testing
                 return try store.settings(prefix: "key").count
             }
         }
-        let probe = try SQLiteProbe(place.data.shard(0))
+        let probe = try SQLiteProbe(fixture.data.shard(0))
         try probe.run("BEGIN IMMEDIATE")
         let start = ContinuousClock.now
         let done: Int? = try? act()

@@ -28,8 +28,8 @@ import Testing
     // MARK: Files
 
     @Test func `every writing connection has WAL, full sync and no automatic checkpoint`() throws {
-        let place = try SQLitePlace()
-        let store = try place.store()
+        let fixture = try TemporaryStore()
+        let store = try fixture.store()
         _ = try store.submitNoops(50)
         let wanted = [
             "journal_mode": "wal", "synchronous": "2", "wal_autocheckpoint": "0", "mmap_size": "0",
@@ -48,50 +48,50 @@ import Testing
     }
 
     @Test func `directories and files are private to their user`() throws {
-        let place = try SQLitePlace()
-        let store = try place.store()
+        let fixture = try TemporaryStore()
+        let store = try fixture.store()
         try store.openAll()
         _ = try store.submitNoops(50)
-        for path in place.data.directories {
+        for path in fixture.data.directories {
             #expect(try Self.mode(path) == 0o700)
         }
         for shard in 0..<4 {
-            for suffix in ["", "-wal", "-shm"] { #expect(try Self.mode(place.data.shard(shard) + suffix) == 0o600) }
+            for suffix in ["", "-wal", "-shm"] { #expect(try Self.mode(fixture.data.shard(shard) + suffix) == 0o600) }
         }
     }
 
     @Test(arguments: ["", "/run", "/spool", "/keys"])
     func `a directory that is open to others is refused by name`(_ name: String) throws {
-        let place = try SQLitePlace()
-        _ = try place.store()
-        let path = place.data.path + name
+        let fixture = try TemporaryStore()
+        _ = try fixture.store()
+        let path = fixture.data.path + name
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
-        let error = try #require(throws: StoreError.self) { try place.store() }
+        let error = try #require(throws: StoreError.self) { try fixture.store() }
         #expect(error.code == .permission)
         #expect(error.message.contains("\(path) ") && error.message.contains("0755"))
     }
 
     @Test func `a shard that is open to others is refused by name`() throws {
-        let place = try SQLitePlace()
-        let path = place.data.shard(2)
-        let store = try place.store()
+        let fixture = try TemporaryStore()
+        let path = fixture.data.shard(2)
+        let store = try fixture.store()
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
         let error = try #require(throws: StoreError.self) { try store.openAll() }
         #expect(error.code == .permission && error.message.contains(path))
     }
 
     @Test func `an id names its shard, and a store opens only the shards that it needs`() throws {
-        let place = try SQLitePlace()
-        let ids = try place.store(shards: 8).submitNoops(200)
-        let store = try SQLiteStore(directory: place.data, create: false)
+        let fixture = try TemporaryStore()
+        let ids = try fixture.store(shards: 8).submitNoops(200)
+        let store = try SQLiteStore(directory: fixture.data, create: false)
         #expect(store.shardCount == 8)
-        #expect(try Self.openShards(place.data).isEmpty)
+        #expect(try Self.openShards(fixture.data).isEmpty)
         #expect(try store.command(ids[0]) != nil)
-        #expect(try Self.openShards(place.data) == [place.data.shard(ids[0].shard(of: 8))])
+        #expect(try Self.openShards(fixture.data) == [fixture.data.shard(ids[0].shard(of: 8))])
         try store.openAll()
-        #expect(try Self.openShards(place.data).count == 8)
+        #expect(try Self.openShards(fixture.data).count == 8)
         for shard in 0..<8 {
-            let probe = try SQLiteProbe(place.data.shard(shard))
+            let probe = try SQLiteProbe(fixture.data.shard(shard))
             let bytes = try probe.texts("SELECT DISTINCT hex(substr(id, 16)) FROM command")
             #expect(bytes.allSatisfy { (Int($0, radix: 16) ?? -1) % 8 == shard })
             #expect(try probe.text("SELECT value FROM meta WHERE key = 'shards'") == "8")
@@ -100,15 +100,15 @@ import Testing
     }
 
     @Test func `a shard of version 1 is migrated`() throws {
-        let place = try SQLitePlace()
-        let id = try place.store().submitNoops(1)[0]
-        let path = place.data.shard(id.shard(of: try place.data.shards().count))
+        let fixture = try TemporaryStore()
+        let id = try fixture.store().submitNoops(1)[0]
+        let path = fixture.data.shard(id.shard(of: try fixture.data.shards().count))
         try SQLiteProbe(path).run(
             """
             ALTER TABLE payload DROP COLUMN kept; ALTER TABLE command DROP COLUMN unique_for;
             PRAGMA user_version = 1
             """)
-        let store = try SQLiteStore(directory: place.data, create: false)
+        let store = try SQLiteStore(directory: fixture.data, create: false)
         try store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: "boot"))
         let shard = id.shard(of: store.shardCount)
         func apply(_ write: ExecutionWrite) throws -> ExecutionOutcome {
@@ -134,12 +134,12 @@ import Testing
     }
 
     @Test func `threads and processes that create a store at once create one`() async throws {
-        let place = try SQLitePlace()
+        let fixture = try TemporaryStore()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
                 group.addTask {
                     try await onThread("create-\(number)") { () throws(StoreError) in
-                        let store = try SQLiteStore(directory: place.data, shardCount: 4)
+                        let store = try SQLiteStore(directory: fixture.data, shardCount: 4)
                         for result in store.submit([.noop, .noop], allowUnknownTypes: false, now: .now) {
                             _ = try result.get()
                         }
@@ -148,18 +148,18 @@ import Testing
             }
             try await group.waitForAll()
         }
-        #expect(try place.store().counts()[.new] == 16)
+        #expect(try fixture.store().counts()[.new] == 16)
     }
 
     @Test func `an interrupted creation is repeated`() throws {
-        let place = try SQLitePlace()
-        _ = try place.store().submitNoops(5)
+        let fixture = try TemporaryStore()
+        _ = try fixture.store().submitNoops(5)
         // The state after the creating process was killed between two shards.
-        try FileManager.default.removeItem(atPath: place.data.shard(3))
-        try Data().write(to: URL(fileURLWithPath: place.data.run.creating))
-        let error = try #require(throws: StoreError.self) { try SQLiteStore(directory: place.data, create: false) }
+        try FileManager.default.removeItem(atPath: fixture.data.shard(3))
+        try Data().write(to: URL(fileURLWithPath: fixture.data.run.creating))
+        let error = try #require(throws: StoreError.self) { try SQLiteStore(directory: fixture.data, create: false) }
         #expect(error.code == .missing)
-        let store = try place.store()
+        let store = try fixture.store()
         #expect(store.shardCount == 4)
         _ = try store.submitNoops(5)
         #expect(try store.counts()[.new] == 5)
@@ -168,9 +168,9 @@ import Testing
     // MARK: Queries
 
     @Test func `the hot queries use the indices that are meant for them`() throws {
-        let place = try SQLitePlace()
-        _ = try place.store(shards: 1).submitNoops(100)
-        let probe = try SQLiteProbe(place.data.shard(0))
+        let fixture = try TemporaryStore()
+        _ = try fixture.store(shards: 1).submitNoops(100)
+        let probe = try SQLiteProbe(fixture.data.shard(0))
         let plans = [
             (
                 "SELECT id FROM command WHERE destination = '' AND qos = 2 AND status IN (0, 3) AND not_before = 0 "
@@ -198,9 +198,9 @@ import Testing
     }
 
     @Test func `the search for ready commands takes steps that do not grow with the backlog`() throws {
-        let place = try SQLitePlace()
-        _ = try place.store(shards: 1).submitNoops(5000)
-        let probe = try SQLiteProbe(place.data.shard(0))
+        let fixture = try TemporaryStore()
+        _ = try fixture.store(shards: 1).submitNoops(5000)
+        let probe = try SQLiteProbe(fixture.data.shard(0))
         for quality in [-1, Commands.QualityOfService.default.rawValue] {
             let sql = Query.readyKeyAfter.sql.replacingOccurrences(of: "?1", with: "''")
                 .replacingOccurrences(of: "?2", with: "\(quality)")

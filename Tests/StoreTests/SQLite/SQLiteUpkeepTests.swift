@@ -12,8 +12,8 @@ import Testing
     // MARK: Several processes
 
     @Test func `two stores on the same files see each other's commits and share the numbers`() throws {
-        let place = try SQLitePlace()
-        let (first, second) = (try place.store(shards: 1), try place.store(shards: 1))
+        let fixture = try TemporaryStore()
+        let (first, second) = (try fixture.store(shards: 1), try fixture.store(shards: 1))
         var ids: [CommandID] = []
         for round in 0..<20 { ids += try (round.isMultiple(of: 2) ? first : second).submitNoops(3) }
         #expect(try first.events(shard: 0, after: 0, limit: 1000).map(\.transition.seq) == Array(1...60))
@@ -30,8 +30,8 @@ import Testing
     // MARK: Checkpoints, backup, prune
 
     @Test func `a checkpoint copies all frames, and the next commit starts the WAL over`() throws {
-        let place = try SQLitePlace()
-        let store = try place.store(shards: 1)
+        let fixture = try TemporaryStore()
+        let store = try fixture.store(shards: 1)
         for _ in 0..<50 { _ = try store.submitNoops(20) }
         let grown = store.walSize(shard: 0)
         #expect(grown > 200_000)
@@ -41,17 +41,17 @@ import Testing
         #expect(store.walSize(shard: 0) > 0)
         #expect(try store.checkpoint(shard: 0) == 0)
         // A new store finds all rows in the database.
-        #expect(try SQLiteStore(directory: place.data, create: false).counts()[.new] == 1001)
+        #expect(try SQLiteStore(directory: fixture.data, create: false).counts()[.new] == 1001)
         #expect(try store.integrityCheck(shard: 0).isEmpty)
     }
 
     @Test func `a checkpoint preallocates a short WAL, and commits do not make it longer`() throws {
-        let place = try SQLitePlace()
-        func bytes() -> Int64 { WALFile(of: place.data.shard(0)).bytes }
+        let fixture = try TemporaryStore()
+        func bytes() -> Int64 { WALFile(of: fixture.data.shard(0)).bytes }
         func work() throws -> [CommandID] {
-            let store = try place.store(shards: 1)
+            let store = try fixture.store(shards: 1)
             // Because of a reader these frames cannot all be copied: they precede the zeros.
-            let reader = try SQLiteProbe(place.data.shard(0))
+            let reader = try SQLiteProbe(fixture.data.shard(0))
             try reader.run("BEGIN")
             _ = try reader.number("SELECT count(*) FROM command")
             var ids = try store.submitNoops(100)
@@ -65,17 +65,17 @@ import Testing
         }
         let ids = try work()
         // Without the shm file the next open reads the WAL from its beginning, as after a crash.
-        try FileManager.default.removeItem(atPath: place.data.shard(0) + "-shm")
-        let store = try place.store(shards: 1)
+        try FileManager.default.removeItem(atPath: fixture.data.shard(0) + "-shm")
+        let store = try fixture.store(shards: 1)
         for id in ids { #expect(try store.command(id) != nil) }
         #expect(try store.integrityCheck(shard: 0).isEmpty)
     }
 
     @Test(arguments: [true, false])
     func `a writer checkpoints past 32 MB, unless another process holds the checkpoint lock`(_ isHeld: Bool) throws {
-        let place = try SQLitePlace()
-        let store = try place.store(shards: 1)
-        let descriptor = clinux_open(place.data.run.lock(.checkpoint), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let fixture = try TemporaryStore()
+        let store = try fixture.store(shards: 1)
+        let descriptor = clinux_open(fixture.data.run.lock(.checkpoint), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         defer { close(descriptor) }
         if isHeld { try #require(flock(descriptor, LOCK_EX | LOCK_NB) == 0) }
         let large = CommandDraft.noop.with {
@@ -89,10 +89,10 @@ import Testing
     }
 
     @Test func `a submit is refused when the WAL reaches its limit, and the error names the holder`() throws {
-        let place = try SQLitePlace()
-        let store = try place.store(shards: 1, walLimit: 1 << 20)
+        let fixture = try TemporaryStore()
+        let store = try fixture.store(shards: 1, walLimit: 1 << 20)
         _ = try store.submitNoops()
-        let reader = try SQLiteProbe(place.data.shard(0))
+        let reader = try SQLiteProbe(fixture.data.shard(0))
         try reader.run("BEGIN")
         _ = try reader.number("SELECT count(*) FROM command")
         var refusal: StoreError?
@@ -109,10 +109,10 @@ import Testing
     }
 
     @Test func `a backup made during writes is sound and complete`() async throws {
-        let place = try SQLitePlace()
-        let store = try place.store()
+        let fixture = try TemporaryStore()
+        let store = try fixture.store()
         let before = try store.submitNoops(300)
-        let copy = DataDirectory(path: "\(place.temporary.path)/copy")
+        let copy = DataDirectory(path: "\(fixture.directory.path)/copy")
         let writer = Task {
             try await onThread("writer") { () throws(StoreError) in
                 var count = 0
@@ -139,10 +139,10 @@ import Testing
     }
 
     @Test func `a backup does not replace a store that was created there meanwhile`() throws {
-        let place = try SQLitePlace()
-        let store = try place.store()
+        let fixture = try TemporaryStore()
+        let store = try fixture.store()
         _ = try store.submitNoops(10)
-        let copy = DataDirectory(path: "\(place.temporary.path)/copy")
+        let copy = DataDirectory(path: "\(fixture.directory.path)/copy")
         var acknowledged: [CommandID] = []
         let error = try #require(throws: StoreError.self) {
             try store.backup(to: copy.path) { shard in
@@ -159,13 +159,13 @@ import Testing
 
     @Test(arguments: [true, false])
     func `a failed backup leaves no files, and succeeds when the store is repaired`(_ isThere: Bool) throws {
-        let place = try SQLitePlace()
+        let fixture = try TemporaryStore()
         do {
-            let store = try place.store()
+            let store = try fixture.store()
             _ = try store.submitNoops(40)
             for shard in 0..<4 { _ = try store.checkpoint(shard: shard) }
         }
-        let path = place.data.shard(2)
+        let path = fixture.data.shard(2)
         for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
         let whole = try #require(contents(of: path))
         func write(_ bytes: [UInt8]) throws {
@@ -174,8 +174,8 @@ import Testing
         }
         try write([UInt8](repeating: 0xA5, count: whole.count))
 
-        let store = try SQLiteStore(directory: place.data, create: false)
-        let copy = DataDirectory(path: "\(place.temporary.path)/copy")
+        let store = try SQLiteStore(directory: fixture.data, create: false)
+        let copy = DataDirectory(path: "\(fixture.directory.path)/copy")
         if isThere { #expect(mkdir(copy.path, 0o700) == 0) }
         // The state after a backup was killed. Only its directory stays.
         if isThere { _ = FileManager.default.createFile(atPath: copy.shard(0) + ".part", contents: Data([1, 2, 3])) }
@@ -195,8 +195,8 @@ import Testing
     }
 
     @Test func `pruning during writes deletes old commands and no others`() async throws {
-        let place = try SQLitePlace()
-        let store = try place.store(shards: 1)
+        let fixture = try TemporaryStore()
+        let store = try fixture.store(shards: 1)
         try store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: ""))
         let finish: @Sendable ([CommandID], Timestamp) throws(StoreError) -> Void = { ids, now throws(StoreError) in
             _ = try store.apply(ids.map { .claim($0, sent: true) }, shard: 0, seat: 1, epoch: 1, now: now)
@@ -226,7 +226,7 @@ import Testing
         #expect(pruned == 1000)
         let kept = try await writer.value
         #expect(try store.counts()[.success] == kept)
-        let probe = try SQLiteProbe(place.data.shard(0))
+        let probe = try SQLiteProbe(fixture.data.shard(0))
         #expect(try probe.number("SELECT count(*) FROM command") == kept)
         #expect(try probe.number("SELECT count(*) FROM payload") == kept)
         #expect(try probe.number("SELECT count(*) FROM result") == kept)

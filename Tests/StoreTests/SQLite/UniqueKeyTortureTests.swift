@@ -93,18 +93,18 @@ struct UniqueKeyTortureTests {
     @Test func `of many processes that submit a lapsed key at once, one makes the command and the others find it`()
         async throws
     {
-        let place = try SQLitePlace()
+        let fixture = try TemporaryStore()
         let draft = CommandDraft.noop.with {
             $0.uniqueKey = "tick"
             $0.uniqueFor = .duration(.seconds(10))
         }
-        let first = try place.store().submit([draft], allowUnknownTypes: false, now: .base)[0].get().id
+        let first = try fixture.store().submit([draft], allowUnknownTypes: false, now: .base)[0].get().id
         for round in 1...5 {
             let now = Timestamp.base + .seconds(10 * round)
             let submissions = try await withThrowingTaskGroup(of: Submission.self) { group in
                 for writer in 0..<8 {
                     // Each has a store of its own; they share only the files.
-                    let store = try SQLiteStore(directory: place.data, create: false)
+                    let store = try SQLiteStore(directory: fixture.data, create: false)
                     group.addTask {
                         try await onThread("writer-\(writer)") { () throws(StoreError) -> Submission in
                             try store.submit([draft], allowUnknownTypes: false, now: now)[0].get()
@@ -116,20 +116,20 @@ struct UniqueKeyTortureTests {
             #expect(submissions.count { !$0.isExisting } == 1)
             #expect(Set(submissions.map(\.id)).count == 1 && submissions.first?.id != first)
         }
-        #expect(try place.store().counts()[.new] == 6)
+        #expect(try fixture.store().counts()[.new] == 6)
     }
 
     @Test func `an equal submit finds a command of an older version with another form of fingerprint`() throws {
-        let place = try SQLitePlace()
+        let fixture = try TemporaryStore()
         let draft = CommandDraft.noop.with { $0.uniqueKey = "report" }
-        let first = try place.store().submit([draft], allowUnknownTypes: false, now: .base)[0].get().id
-        let path = place.data.shard(first.shard(of: 4))
+        let first = try fixture.store().submit([draft], allowUnknownTypes: false, now: .base)[0].get().id
+        let path = fixture.data.shard(first.shard(of: 4))
         try SQLiteProbe(path).run(
             """
             ALTER TABLE command DROP COLUMN unique_for; UPDATE command SET fingerprint = zeroblob(32);
             PRAGMA user_version = 2
             """)
-        let store = try place.store()
+        let store = try fixture.store()
         func submit(_ draft: CommandDraft) -> Result<Submission, StoreError> {
             store.submit([draft], allowUnknownTypes: false, now: .base)[0]
         }

@@ -3,16 +3,16 @@ import Store
 import TestSupport
 
 /// A store in a directory of its own.
-final class SQLitePlace: Sendable {
-    let temporary: TemporaryDirectory
+final class TemporaryStore: Sendable {
+    let directory: TemporaryDirectory
     let data: DataDirectory
 
     init(_ name: String = "sqlite") throws {
-        temporary = try TemporaryDirectory(name)
-        data = DataDirectory(path: "\(temporary.path)/data")
+        directory = try TemporaryDirectory(name)
+        data = DataDirectory(path: "\(directory.path)/data")
     }
 
-    deinit { temporary.remove() }
+    deinit { directory.remove() }
 
     func store(shards: Int = 4, walLimit: Int64? = nil) throws -> SQLiteStore {
         try SQLiteStore(directory: data, create: true, shardCount: shards, vfs: nil, walLimit: walLimit)
