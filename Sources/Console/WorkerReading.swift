@@ -17,7 +17,7 @@ package struct WorkerReading: Sendable, Equatable {
     package var concurrency: Int?
     /// The commands that it has claimed, by shard.
     package var claims: [Int] = []
-    /// Its commands, the longest first; few shards have more than are listed here.
+    /// Its commands, the longest running first; at most 4,096 of each shard.
     package var running: [RunningCommand]
 
     package init(seat: Int, pid: Int32, state: State, concurrency: Int? = nil, running: [RunningCommand] = []) {
