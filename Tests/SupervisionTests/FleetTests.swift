@@ -54,8 +54,8 @@ import Testing
         _ = Self.end(&fleet, "worker-1")
         #expect(fleet.stop() == [kill("coordinator"), kill("worker-2")])
         #expect(fleet.stop() == [])
-        #expect(Self.end(&fleet, "coordinator").orders.isEmpty)
-        #expect(Self.end(&fleet, "worker-2").orders == [.allGone])
+        #expect(Self.end(&fleet, "coordinator").actions.isEmpty)
+        #expect(Self.end(&fleet, "worker-2").actions == [.allGone])
     }
 
     @Test func `a child that outlives its grace is killed, in that stage only`() {
@@ -107,6 +107,6 @@ import Testing
         #expect(end.next == .end)
         #expect(end.actions == [term("worker-2"), .beginGrace(.first)])
         #expect(fleet.failure?.description.contains("worker-1 died 5 times") == true)
-        #expect(Self.end(&fleet, "worker-2").orders == [term("coordinator"), .beginGrace(.last)])
+        #expect(Self.end(&fleet, "worker-2").actions == [term("coordinator"), .beginGrace(.last)])
     }
 }

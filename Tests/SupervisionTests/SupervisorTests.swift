@@ -132,7 +132,7 @@ import Testing
 
         var policy = RestartPolicy()
         policy.firstDelay = .seconds(3600)
-        policy.maximumDelay = .seconds(3600)
+        policy.maxDelay = .seconds(3600)
         let waiting = supervisor([shell("worker", "exit 1")], policy: policy, listener: listener, events: events)
         async let run: Void = waiting.run()
         for await _ in events.ends { break }
