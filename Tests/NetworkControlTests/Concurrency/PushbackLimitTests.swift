@@ -277,7 +277,7 @@ import Testing
         #expect(rig.refused <= 8, "seed \(seed)")
     }
 
-    @Test(arguments: UInt64(1)...50, [0.002, 0.01, 0.05])
+    @Test(.enabled(if: runsSlowTests, "slow"), arguments: UInt64(1)...50, [0.002, 0.01, 0.05])
     func `URLs that are always refused hardly lower the limit of other requests`(seed: UInt64, share: Double) {
         var rig = Rig(seed: seed)
         var (waiting, lowest) = (1_000_000, Int.max)

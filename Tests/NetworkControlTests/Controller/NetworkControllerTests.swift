@@ -1,5 +1,6 @@
 import Commands
 import Host
+import TestSupport
 import Testing
 
 @testable import NetworkControl
@@ -218,7 +219,7 @@ import Testing
         #expect(rig.run(2, ["a": 20 * megabit]).allowances[key("a")] != nil)
     }
 
-    @Test func `nothing remains of a link that is forgotten`() {
+    @Test(.enabled(if: runsSlowTests, "slow")) func `nothing remains of a link that is forgotten`() {
         var rig = NetworkRig()
         for number in 1...50 {
             let name = "d\(number)"

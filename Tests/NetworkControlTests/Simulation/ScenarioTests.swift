@@ -1,4 +1,5 @@
 import Commands
+import TestSupport
 import Testing
 
 @testable import NetworkControl
@@ -12,7 +13,7 @@ import Testing
 /// Scenarios of a shared link, 20 seeds each: the median is compared with the target. ``Simulation`` checks
 /// the invariants of every moment and names the seed that breaks one. With `SLUICE_FIGURES` set, the runs are
 /// twice as long, and the figures are printed beside those of fixed limits.
-@Suite struct ScenarioTests {
+@Suite(.enabled(if: runsSlowTests, "slow")) struct ScenarioTests {
     private static let megabit = 125_000.0
     private static let seeds: Range<UInt64> = 1..<21
     private static let wantsFigures = getenv("SLUICE_FIGURES") != nil
