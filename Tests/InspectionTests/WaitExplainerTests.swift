@@ -64,7 +64,8 @@ import Testing
     @Test func `a claimed command of a dead worker waits for a coordinator`() throws {
         try InspectionRig.with { rig in
             try rig.openSession()
-            let reason = try #require(try rig.explainer().reasons(of: rig.claim(rig.submit())).first)
+            let command = try rig.claim(rig.submit())
+            let reason = try #require(try rig.explainer().reasons(of: command).first)
             #expect(reason.name == "worker")
             #expect(reason.measured.contains("is dead"))
             #expect(reason.remedy.contains("sluice up"))
@@ -117,7 +118,8 @@ import Testing
         try InspectionRig.with { rig in
             let setting = LinkOverrideSetting(LinkOverride(isOffline: true), since: rig.now)
             try rig.store.set(SettingKey.network(InspectionRig.origin), to: setting.setting)
-            let reason = try #require(try rig.explainer().reasons(of: rig.submit()).first)
+            let command = try rig.submit()
+            let reason = try #require(try rig.explainer().reasons(of: command).first)
             #expect(reason.name == "link")
             #expect(reason.remedy == "“sluice network set \(InspectionRig.origin) --level auto” lifts it")
         }
@@ -149,7 +151,8 @@ import Testing
                 ],
             ]
             let link = try #require(LinkReading(destination: InspectionRig.origin.text, body: body))
-            let reason = try #require(try rig.explainer(links: [link]).reasons(of: rig.submit()).first)
+            let command = try rig.submit()
+            let reason = try #require(try rig.explainer(links: [link]).reasons(of: command).first)
             #expect(reason.name == "circuitBreaker")
             #expect(reason.measured.hasSuffix("answered 401"))
             #expect(reason.remedy.contains("20 commands wait"))
