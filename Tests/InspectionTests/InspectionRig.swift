@@ -51,6 +51,13 @@ struct InspectionRig {
         return try command(try results[0].get().id)
     }
 
+    func submitMany(_ count: Int) throws {
+        let draft = CommandDraft(
+            type: "noop", payload: Array("{}".utf8), destination: Self.origin, idempotent: true)
+        let drafts = Array(repeating: draft, count: count)
+        for result in store.submit(drafts, allowUnknownTypes: true, now: now) { _ = try result.get() }
+    }
+
     func command(_ id: CommandID) throws -> Command {
         guard let command = try store.command(id) else { throw Missed("the command is not in the store") }
         return command
