@@ -183,7 +183,7 @@ package struct LevelJudge: Sendable {
         let expected = interval.isLossy(queueDelay: queueDelay) ? nil : expected
         let share = (expected ?? 0) * thresholds.degradedShare
         // Without a queue, the peers keep a few transfers slow and not the link; more transfers help.
-        let isUnqueued = queueDelay.map { $0 < max(.milliseconds(10), (interval.minRTT ?? .zero) / 5) } ?? false
+        let isUnqueued = queueDelay.map { $0 <= max(.milliseconds(10), (interval.minRTT ?? .zero) / 5) } ?? false
         let fixed = level <= .good && isUnqueued ? 0 : Double(thresholds.degradedRate)
         if rate < max(share, fixed) * factor {
             return (
