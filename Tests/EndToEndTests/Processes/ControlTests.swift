@@ -88,7 +88,7 @@ extension EndToEndTests {
                 let stopped = Timestamp.now
                 let silence = try await awaited("its message") {
                     installation.logged(
-                        "The coordinator is silent; nothing new is claimed until it is back.", by: worker)
+                        "The coordinator is silent; this worker claims nothing new until it is back.", by: worker)
                 }
                 // Five seconds after the last message, which came within the second before.
                 #expect((.seconds(3.9)...(.seconds(8))).contains(silence - stopped), "\(silence - stopped)")
