@@ -219,7 +219,7 @@ let package = Package(
             ]),
         tests("Supervision", ["Supervision", "Host", "TestSupport"]),
         tests("Sluice", ["Sluice", "Store", "Wire", "ZeroMQ", "TestSupport"]),
-        tests("Console", ["Console", "Commands"]),
+        tests("Console", ["Console", "Commands", "Host"]),
         tests(
             "Inspection",
             [

@@ -1,5 +1,6 @@
-/// The progress of copying files, and when to show it. Times are nanoseconds of one clock, which is passed
-/// in.
+package import Host
+
+/// The progress of copying files, and when to show it. Pure.
 package struct CopyProgress: Sendable {
     private var progress: TransferProgress
     private var pace: ProgressPace
@@ -7,14 +8,14 @@ package struct CopyProgress: Sendable {
     /// - Parameters:
     ///   - files: the number of files to copy.
     ///   - total: bytes of all files.
-    package init(files: Int, total: Int64, now: Int64) {
+    package init(files: Int, total: Int64, now: MonotonicTime) {
         progress = TransferProgress(commands: files, total: total)
         pace = ProgressPace(now: now)
     }
 
     /// Adds copied bytes and complete files.
     /// - Returns: the progress to show now; nil where it is too early.
-    package mutating func add(bytes: Int64 = 0, files: Int = 0, now: Int64) -> TransferProgress? {
+    package mutating func add(bytes: Int64 = 0, files: Int = 0, now: MonotonicTime) -> TransferProgress? {
         progress.done += bytes
         progress.ended += files
         guard pace.isDue(now) else { return nil }

@@ -1,5 +1,6 @@
 import Commands
 import Console
+import Host
 import Testing
 
 @Suite struct DrawingTests {
@@ -35,28 +36,28 @@ import Testing
     }
 
     @Test func `a copy shows its progress after 400 ms, and then five times a second`() {
-        let millisecond: Int64 = 1_000_000
-        var copy = CopyProgress(files: 2, total: 1000, now: 7)
-        let early = copy.add(bytes: 100, now: 7 + 399 * millisecond)
+        let start = MonotonicTime(nanoseconds: 7)
+        var copy = CopyProgress(files: 2, total: 1000, now: start)
+        let early = copy.add(bytes: 100, now: start + .milliseconds(399))
         #expect(early == nil)
-        let first = copy.add(bytes: 100, now: 7 + 400 * millisecond)
+        let first = copy.add(bytes: 100, now: start + .milliseconds(400))
         #expect(first?.done == 200 && first?.total == 1000 && first?.rate == 500)
         #expect(first?.commands == 2 && first?.ended == 0)
-        let between = copy.add(bytes: 100, files: 1, now: 7 + 599 * millisecond)
+        let between = copy.add(bytes: 100, files: 1, now: start + .milliseconds(599))
         #expect(between == nil)
-        let second = copy.add(bytes: 300, now: 7 + 600 * millisecond)
+        let second = copy.add(bytes: 300, now: start + .milliseconds(600))
         #expect(second?.done == 600 && second?.ended == 1 && second?.rate == 1000)
         // Of empty files their number tells.
-        var empty = CopyProgress(files: 2, total: 0, now: 0)
-        let half = empty.add(files: 1, now: 500 * millisecond)
+        var empty = CopyProgress(files: 2, total: 0, now: start)
+        let half = empty.add(files: 1, now: start + .milliseconds(500))
         #expect(half?.fraction == 0.5 && half?.rate == 0)
     }
 
     @Test func `a bulk shows its number of commands and its rate`() {
-        var bulk = BulkProgress(now: 0)
-        let early = bulk.add(4096, now: 300_000_000)
+        var bulk = BulkProgress(now: .zero)
+        let early = bulk.add(4096, now: .zero + .milliseconds(300))
         #expect(early == nil)
-        let said = bulk.add(4096, now: 500_000_000)
+        let said = bulk.add(4096, now: .zero + .milliseconds(500))
         #expect(said == "8,192 submitted  16,384/s")
     }
 

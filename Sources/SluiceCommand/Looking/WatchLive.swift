@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Commands
 internal import Console
 internal import Dispatch
@@ -110,12 +109,12 @@ final class WatchLive: Sendable {
 
     /// Reads the store once a second, on a thread of its own because that blocks.
     private func look() {
-        var next = Int64(clinux_monotonic())
+        var next = MonotonicTime.now
         while !isOver.load(ordering: .relaxed) {
             lookOnce()
-            next += 1_000_000_000
-            let wait = next - Int64(clinux_monotonic())
-            if wait > 0 { usleep(UInt32(wait / 1000)) } else { next -= wait }
+            next += .seconds(1)
+            let now = MonotonicTime.now
+            if next > now { usleep(UInt32((next - now) / .microseconds(1))) } else { next = now }
         }
     }
 

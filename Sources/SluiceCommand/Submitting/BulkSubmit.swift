@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Commands
 internal import Console
 internal import Dispatch
@@ -30,7 +29,7 @@ final class BulkSubmit: Sendable {
     /// Starts at 0 and is raised: libdispatch traps where a semaphore ends below its initial value.
     private let free = DispatchSemaphore(value: 0)
     /// For a terminal that does not show the UUIDs themselves.
-    private let progress = Mutex(BulkProgress(now: Int64(clinux_monotonic())))
+    private let progress = Mutex(BulkProgress(now: .now))
     /// Commands of the accepted lines, and how many of these existed already under their unique keys.
     private let totals = Mutex((accepted: 0, existing: 0))
     /// The refusal of a draft, which ends the reading.
@@ -207,7 +206,7 @@ final class BulkSubmit: Sendable {
         }
         Output.flush()
         guard !Output.isTerminal else { return }
-        let said = progress.withLock { $0.add(accepted.count, now: Int64(clinux_monotonic())) }
+        let said = progress.withLock { $0.add(accepted.count, now: .now) }
         if let said { Diagnostics.showStatus { _ in said } }
     }
 }

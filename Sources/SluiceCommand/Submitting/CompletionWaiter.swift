@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Commands
 internal import Console
 internal import Glibc
@@ -16,7 +15,7 @@ struct CompletionWaiter {
         var offsets: [CommandID: Int64] = [:]
         var totals: [CommandID: Int64] = [:]
         /// Monotonic time in nanoseconds and bytes sent, of the last three seconds.
-        var history: [(at: Int64, bytes: Int64)] = []
+        var history: [(at: MonotonicTime, bytes: Int64)] = []
         var failures: [String] = []
         /// Sources that `removeSource` could not delete.
         var keptSources: [String] = []
@@ -146,21 +145,21 @@ struct CompletionWaiter {
 
     private func draw() async {
         while !Task.isCancelled {
-            shared.draw(now: Int64(clinux_monotonic()))
+            shared.draw(now: .now)
             try? await Task.sleep(for: .milliseconds(200))
         }
     }
 }
 
 extension CompletionWaiter.Shared {
-    func draw(now: Int64) {
+    func draw(now: MonotonicTime) {
         let progress = state.withLock { state in
             let bytes = state.offsets.values.reduce(0, +)
             state.history.append((now, bytes))
-            state.history.removeAll { now - $0.at > 3_000_000_000 }
+            state.history.removeAll { now - $0.at > .seconds(3) }
             state.progress.done = bytes
-            if let first = state.history.first, now - first.at > 500_000_000 {
-                let seconds = Double(now - first.at) / 1e9
+            if let first = state.history.first, now - first.at > .milliseconds(500) {
+                let seconds = (now - first.at).seconds
                 state.progress.rate = Int64(Double(max(bytes - first.bytes, 0)) / seconds)
             }
             return state.progress

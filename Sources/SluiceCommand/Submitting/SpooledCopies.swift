@@ -1,7 +1,7 @@
-internal import CLinux
 internal import Commands
 internal import Console
 internal import Glibc
+internal import Host
 internal import Operations
 internal import Store
 internal import Synchronization
@@ -36,7 +36,7 @@ final class SpooledCopies: Sendable {
         }
         self.spool = spool
         stage = try SpoolStage(in: spool)
-        state = Mutex(State(progress: CopyProgress(files: files, total: total, now: Int64(clinux_monotonic()))))
+        state = Mutex(State(progress: CopyProgress(files: files, total: total, now: .now)))
     }
 
     /// Copies the sources of all payloads.
@@ -108,7 +108,7 @@ final class SpooledCopies: Sendable {
     private func show(bytes: Int64 = 0, files: Int = 0) {
         let progress = state.withLock { state -> TransferProgress? in
             guard !state.isAbandoned else { return nil }
-            return state.progress.add(bytes: bytes, files: files, now: Int64(clinux_monotonic()))
+            return state.progress.add(bytes: bytes, files: files, now: .now)
         }
         guard let progress else { return }
         let label = "copying  "
