@@ -19,7 +19,7 @@ package struct Admission: Sendable {
     /// The load of one destination, and its bounds.
     struct Load: Sendable, Equatable {
         var held = SlotCounts.Held()
-        var passage = LinkAvailability.available
+        var availability = LinkAvailability.available
         var allowance = LinkAllowance(level: .unknown, limit: .max, lowLimit: .max)
         /// Middle and low commands in flight behind the same uplink.
         var heldByUplink = 0
@@ -84,7 +84,7 @@ package struct Admission: Sendable {
     static func verdict(_ request: Request, _ load: Load, _ host: Host) -> Verdict {
         let serviceClass = request.qos.serviceClass
         if load.isPaused { return .waits(Wait(.pause)) }
-        switch load.passage {
+        switch load.availability {
         case .available: break
         case .heldOffline: return .waits(Wait(.heldOffline))
         case .outOfHours: return .waits(Wait(.hours))

@@ -43,7 +43,7 @@ extension Dispatcher {
         // It may have been dispatched in the ordinary way meanwhile.
         guard queue.contains(command.id), reconnecting[command.id] != nil || !hasOfItsClass(command) else { return }
         let load = load(ReadyKey(destination: command.destination, qos: command.qos), now: now)
-        guard load.passage == .available else { return }
+        guard load.availability == .available else { return }
         let subQueue = ReadyQueue.SubQueue(command)
         let able = candidates.indices.filter { candidates[$0].accepts(subQueue) }
         let ordinary = able.filter { candidates[$0].room(command.qos.serviceClass) > 0 }

@@ -93,8 +93,8 @@ extension Dispatcher {
             let host = host(isFull: false, freeExtras: 0, now: now)
             let probes = queue.commands(to: destination, ServiceClass.allCases).filter { command in
                 var load = load(ReadyKey(destination: destination, qos: command.qos), now: now)
-                guard load.passage == .circuitBreaker else { return false }
-                load.passage = .probe
+                guard load.availability == .circuitBreaker else { return false }
+                load.availability = .probe
                 let request = Admission.Request(qos: command.qos)
                 guard case .admitted = Admission.verdict(request, load, host) else { return false }
                 return candidates.contains { $0.hasRoom(for: command) }

@@ -67,13 +67,13 @@ package struct LinkAdmission: Sendable {
     func load(_ destination: Destination, _ qos: QualityOfService, now: MonotonicTime) -> Admission.Load {
         let key = LinkKey(destination, .up)
         var load = Admission.Load()
-        load.passage = controller.availability(of: qos, to: key, now: now)
+        load.availability = controller.availability(of: qos, to: key, now: now)
         // An allowance from the time when it was offline does not apply when it is back.
         load.allowance =
             allowances[destination].flatMap { $0.level == .offline ? nil : $0 } ?? controller.firstAllowance(of: key)
         controller.fill(&load.allowance, of: key, now: now)
         load.isProven = controller.isProven(key)
-        load.isFailing = controller.isFailing(key) || load.passage == .probe
+        load.isFailing = controller.isFailing(key) || load.availability == .probe
         return load
     }
 

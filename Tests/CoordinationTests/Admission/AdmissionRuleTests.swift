@@ -52,8 +52,8 @@ import Testing
         let limited = load(high: 1, low: 2, limit: 64) { $0.allowance.maxConcurrency = 3 }
         #expect(verdict(qos, limited) == waits(.maxConcurrency, 3, of: 3))
         #expect(verdict(qos, load { $0.isPaused = true }) == waits(.pause))
-        #expect(verdict(qos, load { $0.passage = .heldOffline }) == waits(.heldOffline))
-        #expect(verdict(qos, load { $0.passage = .outOfHours }) == waits(.hours))
+        #expect(verdict(qos, load { $0.availability = .heldOffline }) == waits(.heldOffline))
+        #expect(verdict(qos, load { $0.availability = .outOfHours }) == waits(.hours))
         #expect(
             verdict(qos, limited, isFloor: true) == waits(.maxConcurrency, 3, of: 3), "the floor does not go beyond")
     }
@@ -104,18 +104,18 @@ import Testing
     @Test(arguments: QualityOfService.allCases)
     func `an offline link admits its probe alone, whatever the class`(_ qos: QualityOfService) {
         let offline = load { load in
-            load.passage = .offline
+            load.availability = .offline
             load.isProven = false
         }
         #expect(verdict(qos, offline) == waits(.offline))
         #expect(verdict(qos, offline, isFloor: true) == waits(.offline))
         let due = load { load in
-            load.passage = .probe
+            load.availability = .probe
             (load.isProven, load.isFailing) = (false, true)
         }
         #expect(verdict(qos, due) == .admitted(.ordinary))
         #expect(verdict(qos, due, host { $0.mayProbe = false }) == waits(.probes))
-        #expect(verdict(qos, load { $0.passage = .circuitBreaker }) == waits(.circuitBreaker))
+        #expect(verdict(qos, load { $0.availability = .circuitBreaker }) == waits(.circuitBreaker))
     }
 
     // MARK: Rule 2: fairness

@@ -112,9 +112,13 @@ import Wire
     @Test func `a destination that a person holds offline takes no command, also before it is known`() {
         var admission = LinkAdmission()
         admission.override(host, LinkOverride(isOffline: true), now: .zero)
-        for qos in QualityOfService.allCases { #expect(admission.load(host, qos, now: .zero).passage == .heldOffline) }
+        for qos in QualityOfService.allCases {
+            #expect(admission.load(host, qos, now: .zero).availability == .heldOffline)
+        }
         admission.override(host, LinkOverride(), now: .zero)
-        for qos in QualityOfService.allCases { #expect(admission.load(host, qos, now: .zero).passage == .available) }
+        for qos in QualityOfService.allCases {
+            #expect(admission.load(host, qos, now: .zero).availability == .available)
+        }
     }
 
     @Test func `a push-back of the destination lowers its limit and leaves the link's level alone`() {
