@@ -7,6 +7,7 @@ enum Terminal {
     /// The state that a signal handler restores: written before the handlers are installed, then only read by
     /// them.
     nonisolated(unsafe) private static var original = termios()
+    /// Read and written by signal handlers too, which `sig_atomic_t` permits.
     nonisolated(unsafe) private static var isTaken: sig_atomic_t = 0
 
     private static let enter: StaticString = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J"
