@@ -119,7 +119,7 @@ let package = Package(
         module(
             "Sluice",
             ["Commands", "CLinux", "Host", "Store", "Wire", "Work", "ZeroMQ", "Operations", log, lifecycle, signals]),
-        module("Console", ["Commands", "Host"]),
+        module("Console", ["Commands", "Host", "NetworkControl"]),
         module(
             "Inspection",
             ["Commands", "Console", "Coordination", "Host", "NetworkControl", "Store", "Sluice", "Work"]),
@@ -219,7 +219,7 @@ let package = Package(
             ]),
         tests("Supervision", ["Supervision", "Host", "TestSupport"]),
         tests("Sluice", ["Sluice", "Store", "Wire", "ZeroMQ", "TestSupport"]),
-        tests("Console", ["Console", "Commands", "Host"]),
+        tests("Console", ["Console", "Commands", "Host", "NetworkControl"]),
         tests(
             "Inspection",
             [

@@ -1,9 +1,11 @@
+package import NetworkControl
+
 /// The links that matter most, and the sum of the others. Keeps no more links than it shows, however many are
 /// added.
 package struct LinkOverview: Sendable, Equatable {
     private struct Entry: Equatable {
         var rank: LinkRank
-        var link: LinkReading
+        var link: LinkReport
     }
 
     /// Links shown unless all are asked for.
@@ -21,12 +23,12 @@ package struct LinkOverview: Sendable, Equatable {
     ///   every link.
     package init(limit: Int? = maxShown) { self.limit = limit }
 
-    package init(_ links: some Sequence<LinkReading>, limit: Int? = maxShown) {
+    package init(_ links: some Sequence<LinkReport>, limit: Int? = maxShown) {
         self.init(limit: limit)
         for link in links { add(link) }
     }
 
-    package mutating func add(_ link: LinkReading) {
+    package mutating func add(_ link: LinkReport) {
         let entry = Entry(rank: LinkRank(link), link: link)
         guard let limit else {
             others.append(entry)
@@ -42,7 +44,7 @@ package struct LinkOverview: Sendable, Equatable {
     }
 
     /// The shown links in their order.
-    package var shown: [LinkReading] { (uplinks + others).sorted { $0.rank < $1.rank }.map(\.link) }
+    package var shown: [LinkReport] { (uplinks + others).sorted { $0.rank < $1.rank }.map(\.link) }
 
     /// The number of links, shown or not.
     package var count: Int { uplinks.count + others.count + rest.count }
@@ -56,7 +58,7 @@ package struct LinkOverview: Sendable, Equatable {
     }
 
     /// Changes shown links, in fields that their order does not depend on.
-    mutating func completeShown(_ complete: (inout LinkReading) -> Void) {
+    mutating func completeShown(_ complete: (inout LinkReport) -> Void) {
         for index in uplinks.indices { complete(&uplinks[index].link) }
         for index in others.indices { complete(&others[index].link) }
     }

@@ -1,3 +1,6 @@
+internal import Commands
+internal import NetworkControl
+
 /// The order of links for a person: first by state, the worst first; then by traffic, the busiest first; then
 /// by name.
 ///
@@ -5,19 +8,19 @@
 /// and transfers are compared by their powers of two, so that rows do not move with each measurement.
 struct LinkRank: Comparable {
     private let severity: Int
-    private let waiting: Int64
+    private let waiting: Int
     private let rate: Int
     private let inFlight: Int
     private let destination: String
     private let direction: String
 
-    init(_ link: LinkReading) {
+    init(_ link: LinkReport) {
         severity = LinkStatus(link).severity
         waiting = link.circuitBreaker?.waiting ?? 0
         rate = Self.doublings(link.currentRate)
         inFlight = Self.doublings(link.allInFlight)
         destination = link.destination
-        direction = link.direction
+        direction = link.direction.rawValue
     }
 
     static func < (left: Self, right: Self) -> Bool {

@@ -1,4 +1,5 @@
 internal import Commands
+package import NetworkControl
 
 /// Draws links for people. Pure.
 package enum LinkRows {
@@ -31,9 +32,9 @@ package enum LinkRows {
         ])
         for link in links.shown {
             table.add([
-                link.destination, link.direction, link.level, count(link.limit), count(link.inFlight),
+                link.destination, link.direction.rawValue, link.level.name, count(link.limit), count(link.inFlight),
                 count(link.highInFlight), speed(link.goodput ?? link.rate), speed(link.reference),
-                link.srtt.map { "\(Figures.decimal($0, digits: 0)) ms" } ?? "-", link.since?.description ?? "-",
+                link.srtt.map(milliseconds) ?? "-", link.since?.description ?? "-",
                 parts(of: link).joined(separator: "; "),
             ])
         }
@@ -42,7 +43,7 @@ package enum LinkRows {
 
     /// For the live screen: `name  level  1.2 MB/s  3+1 of 4`, and below it the reason where commands are
     /// held back.
-    package static func panel(_ link: LinkReading, columns: Int) -> [String] {
+    package static func panel(_ link: LinkReport, columns: Int) -> [String] {
         let why = isFree(link) ? "" : why(link)
         return [row(link, columns: columns)] + (why.isEmpty ? [] : [TerminalText.cut("  \(why)", width: columns)])
     }
@@ -65,16 +66,18 @@ package enum LinkRows {
 
     // MARK: Parts
 
-    private static func block(_ link: LinkReading, columns: Int) -> [String] {
-        let room = max(columns - link.level.count - 2, 8)
-        var lines = [TerminalText.cut("\(TerminalText.fit(title(link), width: room))  \(link.level)", width: columns)]
+    private static func block(_ link: LinkReport, columns: Int) -> [String] {
+        let room = max(columns - link.level.name.count - 2, 8)
+        var lines = [
+            TerminalText.cut("\(TerminalText.fit(title(link), width: room))  \(link.level.name)", width: columns)
+        ]
         var figures = [speed(link.goodput ?? link.rate) + (link.reference.map { " of \(speed($0))" } ?? "")]
         if let running = running(link) { figures.append("\(running) running") }
-        if let srtt = link.srtt { figures.append("srtt \(Figures.decimal(srtt, digits: 0)) ms") }
+        if let srtt = link.srtt { figures.append("srtt \(milliseconds(srtt))") }
         if let rate = link.maxRate { figures.append("at most \(speed(rate))") }
         lines += folded(figures, separator: "  ", columns: columns)
         if link.history.contains(where: { $0 > 0 }) {
-            let width = min(columns - 2, LinkReading.historyLength)
+            let width = min(columns - 2, LinkReport.historyLength)
             lines.append(TerminalText.cut("  " + Sparkline.text(link.history, width: width), width: columns))
         }
         let why = why(link)
@@ -83,8 +86,8 @@ package enum LinkRows {
     }
 
     /// `name  level  1.2 MB/s  3+1 of 4`. A narrow line keeps the name and the level.
-    private static func row(_ link: LinkReading, columns: Int) -> String {
-        var figures = TerminalText.fit(link.level, width: 8)
+    private static func row(_ link: LinkReport, columns: Int) -> String {
+        var figures = TerminalText.fit(link.level.name, width: 8)
         if columns >= 50 {
             figures += "  " + TerminalText.fit(speed(link.rate ?? link.goodput), width: 9, alignRight: true)
         }
@@ -110,58 +113,64 @@ package enum LinkRows {
     }
 
     /// The link holds no command back.
-    private static func isFree(_ link: LinkReading) -> Bool {
-        !link.isForced && link.circuitBreaker == nil && ["good", "unknown"].contains(link.level)
+    private static func isFree(_ link: LinkReport) -> Bool {
+        !link.isForced && link.circuitBreaker == nil && link.level <= .good
     }
 
     /// The destination refuses commands while the link is good, so the link's own reason explains nothing.
-    private static func isRefusedAlone(_ link: LinkReading) -> Bool {
-        !link.isForced && link.circuitBreaker != nil && ["good", "unknown"].contains(link.level)
+    private static func isRefusedAlone(_ link: LinkReport) -> Bool {
+        !link.isForced && link.circuitBreaker != nil && link.level <= .good
     }
 
-    private static func title(_ link: LinkReading) -> String {
-        link.destination + (link.direction == "up" ? "" : " \(link.direction)")
+    private static func title(_ link: LinkReport) -> String {
+        link.destination + (link.direction == .up ? "" : " \(link.direction.rawValue)")
     }
 
     /// `3 of 4`, with high quality of service `3+1 of 4`; nil where it is unknown.
-    private static func running(_ link: LinkReading) -> String? {
+    private static func running(_ link: LinkReport) -> String? {
         guard let running = link.inFlight else { return nil }
         let high = link.highInFlight.map { $0 > 0 ? "+\($0)" : "" } ?? ""
         return "\(running)\(high)" + (link.limit.map { " of \($0)" } ?? "")
     }
 
     /// The reason, its remedy, and since when.
-    private static func why(_ link: LinkReading) -> String {
+    private static func why(_ link: LinkReport) -> String {
         var parts = parts(of: link)
         if let since = link.since, !parts.isEmpty, !isRefusedAlone(link) { parts.append("since \(since)") }
         return parts.joined(separator: "; ")
     }
 
-    private static func parts(of link: LinkReading) -> [String] {
+    private static func parts(of link: LinkReport) -> [String] {
         var parts = link.circuitBreaker.map(parts) ?? []
         if isRefusedAlone(link) { return parts }
-        if let reason = link.reason, !reason.isEmpty {
-            parts.append(reason)
+        if let reason = link.reason {
+            parts.append(LinkText.clause(reason, link.change))
         } else if link.isForced {
             parts.append("held offline by a person")
         }
-        if let remedy = link.remedy { parts.append("lifted by \(remedy)") }
+        if let remedy = link.remedy {
+            parts.append("lifted by \(LinkText.clause(remedy, of: link.destination))")
+        }
         if let probe = link.nextProbe { parts.append("next probe at \(time(probe))") }
         return parts
     }
 
-    private static func parts(of circuitBreaker: CircuitBreakerReading) -> [String] {
+    private static func parts(of circuitBreaker: CircuitBreakerState<Timestamp>) -> [String] {
         var parts = ["circuit breaker open, \(circuitBreaker.waitingText)"]
         if let probe = circuitBreaker.nextProbe { parts.append("next probe at \(time(probe))") }
-        if circuitBreaker.state == "halfOpen" { parts.append("a probe is under way") }
+        if circuitBreaker.isProbing { parts.append("a probe is under way") }
         parts.append(circuitBreaker.reason)
-        if let since = circuitBreaker.since { parts.append("open since \(since)") }
+        parts.append("open since \(circuitBreaker.since)")
         return parts
     }
 
     private static func time(_ time: Timestamp) -> Substring { time.description.dropFirst(11).prefix(8) }
 
     private static func speed(_ rate: Int64?) -> String { rate.map { Figures.rate($0) } ?? "-" }
+
+    private static func milliseconds(_ time: Duration) -> String {
+        "\(Figures.decimal(time.seconds * 1000, digits: 0)) ms"
+    }
 
     private static func count(_ count: Int64?) -> String { count.map { "\($0)" } ?? "-" }
 

@@ -1,16 +1,18 @@
+package import NetworkControl
+
 /// The state that a link is listed by: its circuit breaker while that is not closed, otherwise its level.
 package enum LinkStatus: Int, Sendable, CaseIterable {
     case circuitBreakerOpen, offline, poor, degraded, good, unknown
 
-    package init(_ link: LinkReading) {
+    package init(_ link: LinkReport) {
         self =
             switch link.level {
             case _ where link.circuitBreaker != nil: .circuitBreakerOpen
-            case "offline": .offline
-            case "poor": .poor
-            case "degraded": .degraded
-            case "good": .good
-            default: .unknown
+            case .offline: .offline
+            case .poor: .poor
+            case .degraded: .degraded
+            case .good: .good
+            case .unknown: .unknown
             }
     }
 

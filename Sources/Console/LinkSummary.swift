@@ -1,3 +1,5 @@
+package import NetworkControl
+
 /// The sum of links that are not shown one by one.
 package struct LinkSummary: Sendable, Equatable {
     private var counts = [Int](repeating: 0, count: LinkStatus.allCases.count)
@@ -15,11 +17,11 @@ package struct LinkSummary: Sendable, Equatable {
 
     package func count(_ standing: LinkStatus) -> Int { counts[standing.rawValue] }
 
-    package mutating func add(_ link: LinkReading) {
+    package mutating func add(_ link: LinkReport) {
         counts[LinkStatus(link).rawValue] += 1
         if let circuitBreaker = link.circuitBreaker {
-            waiting = Self.sum(waiting, circuitBreaker.waiting)
-            isWaitingAtLeast = isWaitingAtLeast || circuitBreaker.waiting >= CircuitBreakerReading.maxCounted
+            waiting = Self.sum(waiting, Int64(circuitBreaker.waiting))
+            isWaitingAtLeast = isWaitingAtLeast || !circuitBreaker.isWaitingExact
         }
         // The traffic of an uplink is that of its destinations, which are in the sum themselves.
         guard !link.isUplink else { return }
@@ -53,7 +55,7 @@ package struct LinkSummary: Sendable, Equatable {
     }
 }
 
-extension LinkReading {
+extension LinkReport {
     /// The host's own uplink, or another.
     var isUplink: Bool { destination.utf8.first == UInt8(ascii: "*") }
 
@@ -64,5 +66,19 @@ extension LinkReading {
     var allInFlight: Int64 {
         let (sum, isOverflow) = max(inFlight ?? 0, 0).addingReportingOverflow(max(highInFlight ?? 0, 0))
         return isOverflow ? .max : sum
+    }
+}
+
+extension CircuitBreakerState {
+    /// Counting stops at a maximum.
+    var isWaitingExact: Bool { waiting < Self.maxWaitingCounted }
+
+    /// `3 commands wait`.
+    package var waitingText: String {
+        switch waiting {
+        case 1: "1 command waits"
+        case _ where isWaitingExact: "\(waiting) commands wait"
+        default: "\(Self.maxWaitingCounted) or more commands wait"
+        }
     }
 }

@@ -71,8 +71,8 @@ package struct Instance {
 
     // MARK: Settings
 
-    package func pauses() throws(StoreError) -> [PauseList.Entry] {
-        PauseList(try store.settingsIfUsable(prefix: SettingKey.pausePrefix)).entries
+    package func pauses() throws(StoreError) -> [Pause] {
+        Pause.parse(try store.settingsIfUsable(prefix: SettingKey.pausePrefix))
     }
 
     /// Links that a person holds offline or limits, by destination.

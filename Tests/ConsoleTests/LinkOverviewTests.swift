@@ -1,21 +1,23 @@
 import Commands
 import Console
+import NetworkControl
 import Testing
 
 @Suite struct LinkOverviewTests {
     /// A link from its name, its level, and figures like `rate=5`.
-    private func link(_ text: String) throws -> LinkReading {
+    private func link(_ text: String) throws -> LinkReport {
         let words = text.split(separator: " ")
         var body = #"{"level":"\#(words[1])""#
         for word in words.dropFirst(2) {
             let (name, value) = (word.prefix { $0 != "=" }, word.drop { $0 != "=" }.dropFirst())
             switch name {
             case "direction": body += #","direction":"\#(value)""#
-            case "waiting": body += #","circuitBreaker":{"state":"open","waiting":\#(value)}"#
+            case "waiting":
+                body += #","circuitBreaker":{"state":"open","cause":"destination","since":0,"waiting":\#(value)}"#
             default: body += #","\#(name)":\#(value)"#
             }
         }
-        return try #require(LinkReading(destination: words[0], body: try JSONValue(parsing: Array((body + "}").utf8))))
+        return try #require(LinkReport(destination: words[0], body: try JSONValue(parsing: Array((body + "}").utf8))))
     }
 
     @Test(arguments: [
@@ -39,7 +41,7 @@ import Testing
         for limit in [nil, LinkOverview.maxShown] {
             for links in [links, links.reversed()] {
                 let shown = LinkOverview(try links.map(link), limit: limit).shown
-                let names = shown.map { $0.destination + ($0.direction == "up" ? "" : ".\($0.direction)") }
+                let names = shown.map { $0.destination + ($0.direction == .up ? "" : ".\($0.direction.rawValue)") }
                 #expect(names.joined(separator: " ") == expected, "\(what)")
             }
         }
@@ -73,7 +75,7 @@ import Testing
     }
 
     /// Thirty links, of which the last ten are offline.
-    private var thirty: [LinkReading] {
+    private var thirty: [LinkReport] {
         get throws {
             try (0..<30).map { try link("http://host\($0 < 10 ? "0" : "")\($0):80 \($0 < 20 ? "good" : "offline")") }
         }
@@ -158,13 +160,13 @@ import Testing
 
     @Test func `a good link with an open circuit breaker shows only the reason of its destination`() throws {
         var refused = try link("http://a:80 good waiting=20")
-        refused.reason = "traffic flows as it is known to"
+        refused.reason = LinkReason(.unloaded, measured: 1000)
         refused.since = Timestamp(rfc3339: "2026-03-01T12:34:56Z")
         refused.circuitBreaker?.reason = "507 Insufficient Storage"
         #expect(
             LinkRows.panel(refused, columns: 80)[1]
-                == "  circuit breaker open, 20 commands wait; 507 Insufficient Storage")
-        refused.level = "poor"
-        #expect(LinkRows.panel(refused, columns: 200)[1].contains("known to; since 2026-03-01T12:34:56.000Z"))
+                == "  circuit breaker open, 20 commands wait; 507 Insufficient Storage; open since …")
+        refused.level = .poor
+        #expect(LinkRows.panel(refused, columns: 200)[1].contains("waits in a queue; since 2026-03-01T12:34:56.000Z"))
     }
 }

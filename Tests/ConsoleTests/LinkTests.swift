@@ -1,38 +1,43 @@
 import Commands
 import Console
+import NetworkControl
 import Testing
 
 @Suite struct LinkTests {
     private let whole = """
         {"direction":"up","level":"degraded","limit":4,"inFlight":3,"highInFlight":1,"goodput":1200000,"reference":12000000,\
-        "rate":1100000.6,"srtt":52.4,"reason":"1.2 MB/s, less than half of the 12 MB/s that it is known to carry",\
-        "remedy":"15.6 Mbit/s for 3 s","since":"2026-03-01T12:34:56.000Z","nextProbe":null,"forced":false,"maxRate":2500000,\
+        "rate":1100000.6,"srtt":52.4,"change":null,\
+        "reason":{"rule":"goodput","measured":1200000,"threshold":6000000,"usual":12000000},\
+        "remedy":{"rule":"goodput","threshold":7800000,"seconds":3},"since":"2026-03-01T12:34:56.000Z","nextProbe":null,"forced":false,"maxRate":2500000,\
         "at":"2026-03-01T12:35:00.000Z","history":[1000000,2000000,0,4000000],\
-        "gates":{"userInteractive":null,"utility":"the link is degraded"}}
+        "gates":{"userInteractive":null,"utility":{"link":"https://media.example.com:443","level":"degraded",\
+        "verb":"throttle 25%","reason":{"rule":"goodput","measured":1200000},"since":null,"remedy":null}}}
         """
 
-    private func link(_ text: String, of destination: String = "https://media.example.com:443") throws -> LinkReading? {
-        LinkReading(destination: destination, body: try JSONValue(parsing: text.utf8))
+    private func link(_ text: String, of destination: String = "https://media.example.com:443") throws -> LinkReport? {
+        LinkReport(destination: destination, body: try JSONValue(parsing: text.utf8))
     }
 
-    private var degraded: LinkReading { get throws { try #require(try link(whole)) } }
+    private var degraded: LinkReport { get throws { try #require(try link(whole)) } }
 
     @Test func `a link is read from the body of its event`() throws {
         let link = try degraded
-        #expect(link.level == "degraded" && link.limit == 4 && link.inFlight == 3 && link.highInFlight == 1)
-        #expect(link.goodput == 1_200_000 && link.rate == 1_100_001 && link.srtt == 52.4)
+        #expect(link.level == .degraded && link.limit == 4 && link.inFlight == 3 && link.highInFlight == 1)
+        #expect(link.goodput == 1_200_000 && link.rate == 1_100_001 && link.srtt == .milliseconds(52.4))
         #expect(link.since == Timestamp(rfc3339: "2026-03-01T12:34:56Z"))
         #expect(link.nextProbe == nil && link.maxRate == 2_500_000)
         #expect(link.history == [1e6, 2e6, 0, 4e6])
-        #expect(link.gates == ["utility": "the link is degraded"])
+        #expect(link.reason == .goodput(measured: 1_200_000, threshold: 6_000_000, usual: 12_000_000))
+        #expect(link.remedy == LinkRemedy(.goodput, threshold: 7_800_000, for: .seconds(3)))
+        #expect(link.gates.keys.map(\.self) == [.utility] && link.gates[.utility]?.verb == .throttle(percent: 25))
     }
 
     @Test func `a link is read back from its JSON, and from times in milliseconds`() throws {
         let link = try degraded
-        #expect(LinkReading(destination: link.destination, body: link.json) == link)
+        #expect(LinkReport(destination: link.destination, body: link.json) == link)
         let setting = try self.link(#"{"level":"poor","since":1772368496000}"#)
         #expect(setting?.since == Timestamp(rfc3339: "2026-03-01T12:34:56Z"))
-        #expect(setting?.direction == "up" && setting?.limit == nil)
+        #expect(setting?.direction == .up && setting?.limit == nil)
     }
 
     @Test(arguments: [
@@ -49,15 +54,15 @@ import Testing
             """
         let link = try #require(try link(text.replacing("1e999", with: "1e99")))
         #expect(link.limit == nil && link.goodput == nil && link.srtt == nil && link.since == nil)
-        #expect(link.gates.isEmpty && !link.isForced && link.direction == "up")
+        #expect(link.gates.isEmpty && !link.isForced && link.direction == .up)
         #expect(link.history == [0, 0, 0, 1e99])
         #expect(link.json["history"]?.elements?.count == 4)
     }
 
     @Test func `the JSON of a link has every key`() throws {
-        let names = LinkReading(destination: "*", level: "unknown").json.members?.map(\.name)
+        let names = LinkReport(destination: "*", level: .unknown).json.members?.map(\.name)
         #expect(names == (try degraded.json.members?.map(\.name)))
-        #expect(names?.count == 21)
+        #expect(names?.count == 22)
     }
 
     private let refusing = """
@@ -68,8 +73,8 @@ import Testing
 
     @Test func `an open circuit breaker is shown once, with its waiting commands and next probe`() throws {
         let link = try #require(try link(refusing, of: "http://a:80"))
-        #expect(link.circuitBreaker?.waiting == 20 && link.circuitBreaker?.cause == "destination")
-        #expect(LinkReading(destination: link.destination, body: link.json) == link)
+        #expect(link.circuitBreaker?.waiting == 20 && link.circuitBreaker?.cause == .destination)
+        #expect(LinkReport(destination: link.destination, body: link.json) == link)
         #expect(link.json["circuitBreaker"]?["nextProbe"]?.string == "2026-03-01T12:35:56.000Z")
         let why =
             "circuit breaker open, 20 commands wait; next probe at 12:35:56; PUT http://a:80/x was answered 507 "
@@ -85,13 +90,14 @@ import Testing
 
     @Test(arguments: [(0, "0 commands wait"), (1, "1 command waits"), (1000, "1000 or more commands wait")])
     func `says how many commands wait`(_ waiting: Int, _ text: String) throws {
-        let link = try self.link(#"{"level":"good","circuitBreaker":{"state":"open","waiting":\#(waiting)}}"#)
+        let link = try self.link(
+            #"{"level":"good","circuitBreaker":{"state":"open","cause":"credential","since":1,"waiting":\#(waiting)}}"#)
         #expect(link?.circuitBreaker?.waitingText == text)
     }
 
     @Test func `blocks fit every terminal`() throws {
-        var links = [try degraded, LinkReading(destination: "*", level: "good"), try #require(try link(refusing))]
-        links[1].direction = "down"
+        var links = [try degraded, LinkReport(destination: "*", level: .good), try #require(try link(refusing))]
+        links[1].direction = .down
         for columns in 1...120 {
             let lines = LinkRows.blocks(LinkOverview(links), columns: columns)
             #expect(lines.allSatisfy { TerminalText.width($0) <= columns }, "\(columns)")
@@ -110,28 +116,28 @@ import Testing
                 "  1.2 MB/s of 12 MB/s  3+1 of 4 running",
                 "  srtt 52 ms  at most 2.5 MB/s",
                 "                                              ▂▄▁█",
-                "  1.2 MB/s, less than half of the 12 MB/s that it",
-                "  is known to carry; lifted by 15.6 Mbit/s for 3",
-                "  s; since 2026-03-01T12:34:56.000Z",
+                "  goodput 9.6 Mbit/s is below 48.0 Mbit/s, where",
+                "  96.0 Mbit/s was usual; lifted by 62.4 Mbit/s for",
+                "  3.0 s; since 2026-03-01T12:34:56.000Z",
             ])
     }
 
     @Test func `a pipe gets one line for each link`() throws {
-        var held = LinkReading(destination: "http://b:80", level: "offline")
+        var held = LinkReport(destination: "http://b:80", level: .offline)
         held.isForced = true
         let lines = LinkRows.table(LinkOverview([try degraded, held]))
         #expect(lines.count == 3)
-        #expect(lines[2].contains("degraded") && lines[2].contains("lifted by 15.6 Mbit/s for 3 s"))
+        #expect(lines[2].contains("degraded") && lines[2].contains("lifted by 62.4 Mbit/s for 3.0 s"))
         #expect(lines[1].hasPrefix("http://b:80") && lines[1].hasSuffix("held offline by a person"))
         // The coordinator says it too: once is enough.
-        held.reason = "set offline by a person"
+        held.reason = LinkReason(.override)
         #expect(
             LinkRows.table(LinkOverview([held]))[1].split(separator: "by a person", omittingEmptySubsequences: false)
                 .count == 2)
     }
 
     @Test func `readings take whole links, and bandwidth in between`() throws {
-        var board = LinkReadings()
+        var board = LinkCollector()
         func body(_ text: String) throws -> JSONValue { try JSONValue(parsing: text.utf8) }
         board.take(kind: "link", destination: "http://a:80", body: try body(whole))
         board.take(kind: "link", destination: "http://b:80", body: try body(#"{"level":"offline"}"#))
@@ -149,13 +155,13 @@ import Testing
         board.take(kind: "link", destination: "http://a:80", body: try body(#"{"level":"good","rate":7}"#))
         board.second()
         let a = try #require(shown(board).first { $0.destination == "http://a:80" })
-        #expect(a.level == "good" && a.history == [1e6, 2e6, 0, 4e6, 1_100_001, 7])
+        #expect(a.level == .good && a.history == [1e6, 2e6, 0, 4e6, 1_100_001, 7])
         for _ in 0..<100 { board.second() }
-        #expect(shown(board).allSatisfy { $0.history.count <= LinkReading.historyLength })
+        #expect(shown(board).allSatisfy { $0.history.count <= LinkReport.historyLength })
     }
 
     @Test func `a history has the goodput of its workers, and the link's rate in seconds without reports`() throws {
-        var board = LinkReadings()
+        var board = LinkCollector()
         func body(_ text: String) throws -> JSONValue { try JSONValue(parsing: text.utf8) }
         board.take(kind: "link", destination: "http://a:80", body: try body(#"{"level":"good","rate":3}"#))
         for _ in 0..<2 { board.second() }
@@ -170,7 +176,7 @@ import Testing
         #expect(shown(board).map(\.history) == [[3, 3, 100, 3, 9]])
     }
 
-    private func shown(_ board: LinkReadings) -> [LinkReading] {
+    private func shown(_ board: LinkCollector) -> [LinkReport] {
         var overview = LinkOverview()
         board.visit { overview.add($0) }
         board.complete(&overview)

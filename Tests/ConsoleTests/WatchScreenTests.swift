@@ -1,5 +1,6 @@
 import Commands
 import Console
+import NetworkControl
 import Testing
 
 @Suite struct WatchScreenTests {
@@ -21,8 +22,8 @@ import Testing
             state.workers.append(
                 .init(seat: seat, pid: 5000 + Int32(seat), state: .ready, concurrency: 16, running: running))
         }
-        var broken = LinkReading(destination: "http://broken:80", level: "offline")
-        broken.reason = "refused 5 times"
+        var broken = LinkReport(destination: "http://broken:80", level: .offline)
+        broken.reason = .failures("refused 5 times")
         state.links = LinkOverview([broken])
         for number in 0..<80 {
             state.add(
@@ -87,12 +88,12 @@ import Testing
     private var many: WatchState {
         var state = WatchState(path: "/var/lib/sluice", now: Timestamp(milliseconds: 1_772_368_496_000))
         for number in 0..<99 {
-            var link = LinkReading(
-                destination: "http://host\(number).example:80", level: number < 30 ? "offline" : "good")
-            link.reason = "refused 5 times"
+            var link = LinkReport(
+                destination: "http://host\(number).example:80", level: number < 30 ? .offline : .good)
+            link.reason = .failures("refused 5 times")
             state.links.add(link)
         }
-        state.links.add(LinkReading(destination: "*", level: "good"))
+        state.links.add(LinkReport(destination: "*", level: .good))
         return state
     }
 

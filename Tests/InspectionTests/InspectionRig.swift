@@ -2,6 +2,7 @@ import Commands
 import Console
 import Glibc
 import Host
+import NetworkControl
 import Sluice
 import Store
 import TestSupport
@@ -35,7 +36,7 @@ struct InspectionRig {
 
     var instance: Instance { Instance(directory: directory, store: store) }
 
-    func explainer(links: [LinkReading] = []) -> WaitExplainer {
+    func explainer(links: [LinkReport] = []) -> WaitExplainer {
         WaitExplainer(instance: instance, links: links, now: now)
     }
 

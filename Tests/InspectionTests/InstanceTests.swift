@@ -58,8 +58,8 @@ import Testing
         try InspectionRig.with { rig in
             let since = rig.now.description
             let entries = [
-                PauseList.Entry(qos: nil, destination: nil, since: since),
-                PauseList.Entry(qos: .background, destination: InspectionRig.origin, since: since),
+                Pause(qos: nil, destination: nil, since: since),
+                Pause(qos: .background, destination: InspectionRig.origin, since: since),
             ]
             for entry in entries { try rig.store.set(entry.key, to: entry.since) }
             try rig.store.set("pause.sometimes.*", to: since)
@@ -86,7 +86,7 @@ import Testing
         defer { rig.place.remove() }
         let links = try await LinkSource(rig.instance).readings()
         #expect(links.map(\.destination) == ["http://b.example:80", "http://a.example:80"])
-        #expect(links.map(\.level) == ["offline", "poor"])
+        #expect(links.map(\.level) == [.offline, .poor])
     }
 
     @Test func `a setting of a person wins over the stored level`() async throws {

@@ -10,7 +10,7 @@ import Testing
 @testable import Inspection
 
 @Suite struct WaitExplainerTests {
-    private func names(_ rig: InspectionRig, _ command: Command, links: [LinkReading] = []) throws -> [String] {
+    private func names(_ rig: InspectionRig, _ command: Command, links: [LinkReport] = []) throws -> [String] {
         try rig.explainer(links: links).reasons(of: command).map(\.name)
     }
 
@@ -83,8 +83,8 @@ import Testing
 
     @Test func `a pause that covers the command comes first`() throws {
         try InspectionRig.with { rig in
-            let covering = PauseList.Entry(qos: nil, destination: InspectionRig.origin, since: rig.now.description)
-            let other = PauseList.Entry(qos: .background, destination: nil, since: rig.now.description)
+            let covering = Pause(qos: nil, destination: InspectionRig.origin, since: rig.now.description)
+            let other = Pause(qos: .background, destination: nil, since: rig.now.description)
             for pause in [covering, other] { try rig.store.set(pause.key, to: pause.since) }
             let reasons = try rig.explainer().reasons(of: rig.submit())
             #expect(reasons.map(\.name) == ["pause", "coordinator", "worker"])
@@ -125,14 +125,23 @@ import Testing
         }
     }
 
-    @Test func `a link gate is divided into its value and its remedy`() throws {
+    @Test func `a wait for a link has its value and its remedy, in words and as values`() throws {
         try InspectionRig.with { rig in
-            var link = LinkReading(destination: InspectionRig.origin.text, level: "poor")
-            link.gates["default"] = "the link is poor: 160 kbit/s; what lifts it: 333 kbit/s for 3 s"
+            var link = LinkReport(destination: InspectionRig.origin.text, level: .poor)
+            var wait = LinkWaitReason(
+                link: link.destination, level: .poor, verb: .pause,
+                reason: .goodput(measured: 20_000, threshold: 32_000, usual: nil), since: rig.now)
+            wait.remedy = LinkRemedy(.goodput, threshold: 41_600, for: .seconds(3))
+            link.gates[.default] = wait
             let command = try rig.submit()
             let reason = try #require(try rig.explainer(links: [link]).reasons(of: command).first)
-            #expect(reason.measured == "the link is poor: 160 kbit/s")
-            #expect(reason.threshold == "333 kbit/s for 3 s")
+            #expect(
+                reason.measured
+                    == "\(link.destination) is poor: goodput 160 kbit/s is below 256 kbit/s; default has “pause” there, "
+                    + "since \(rig.now)")
+            #expect(reason.threshold == "333 kbit/s for 3.0 s")
+            #expect(reason.json["values"]?["reason"]?["measured"]?.integer == 20_000)
+            #expect(reason.json["values"]?["remedy"]?["threshold"]?.integer == 41_600)
             // Another quality of service passes.
             var urgent = command
             urgent.qos = .userInteractive
@@ -150,7 +159,7 @@ import Testing
                     "nextProbe": .string((rig.now + .seconds(45)).description),
                 ],
             ]
-            let link = try #require(LinkReading(destination: InspectionRig.origin.text, body: body))
+            let link = try #require(LinkReport(destination: InspectionRig.origin.text, body: body))
             let command = try rig.submit()
             let reason = try #require(try rig.explainer(links: [link]).reasons(of: command).first)
             #expect(reason.name == "circuitBreaker")
@@ -206,25 +215,24 @@ import Testing
 
     // MARK: The slots of a running coordinator
 
-    private func link(waits rule: String, measured: Int64, of limit: Int64) -> LinkReading {
-        var link = LinkReading(destination: InspectionRig.origin.text, level: "good")
-        link.waits["default"] = .init(rule, measured, of: limit)
+    private func link(waits rule: AdmissionWait.Rule, measured: Int, of limit: Int) -> LinkReport {
+        var link = LinkReport(destination: InspectionRig.origin.text, level: .good)
+        link.waits[.default] = AdmissionWait(rule, measured, of: limit)
         return link
     }
 
     @Test(arguments: [
-        "maxConcurrency", "pushback", "slowStart", "linkLimit", "uplinkLimit", "probes", "untried", "fairShare",
-        "slots",
-        "maxTransfers",
+        AdmissionWait.Rule.maxConcurrency, .pushback, .slowStart, .linkLimit, .uplinkLimit, .probes, .untried,
+        .fairShare, .slots, .maxTransfers,
     ])
-    func `a rule of admission is named while a coordinator runs`(_ rule: String) throws {
+    func `a rule of admission is named while a coordinator runs`(_ rule: AdmissionWait.Rule) throws {
         try InspectionRig.with { rig in
             let command = try rig.submit()
             let explainer = rig.explainer(links: [link(waits: rule, measured: 3, of: 4)])
             #expect(explainer.admission(command) == nil, "no coordinator runs")
             let lock = try #require(try rig.directory.run.take(.coordinator))
             let reason = try #require(explainer.admission(command))
-            #expect(reason.name == rule)
+            #expect(reason.name == rule.rawValue)
             #expect(reason.threshold?.isEmpty == false)
             withExtendedLifetime(lock) {}
         }
@@ -234,7 +242,7 @@ import Testing
         try InspectionRig.with { rig in
             let lock = try #require(try rig.directory.run.take(.coordinator))
             let command = try rig.submit()
-            for rule in ["pause", "heldOffline", "hours", "offline", "circuitBreaker", "level", "unknown"] {
+            for rule in [AdmissionWait.Rule.pause, .heldOffline, .hours, .offline, .circuitBreaker, .level] {
                 #expect(rig.explainer(links: [link(waits: rule, measured: 0, of: 0)]).admission(command) == nil)
             }
             withExtendedLifetime(lock) {}
@@ -273,7 +281,7 @@ import Testing
         #expect(reason.sentence == "worker: no worker is running (needs: one or more). “sluice up” starts one.")
         #expect(
             reason.json.text
-                == #"{"gate":"worker","value":"no worker is running","threshold":"one or more","opens":"“sluice up” starts one"}"#
+                == #"{"gate":"worker","value":"no worker is running","threshold":"one or more","opens":"“sluice up” starts one","values":{}}"#
         )
     }
 

@@ -42,6 +42,19 @@ public enum JSONValue: Sendable, Hashable {
         default: nil
         }
     }
+    /// A number without its fraction; nil for one beyond 9e18 and any other kind.
+    package var wholeNumber: Int64? {
+        guard let double, double.magnitude < 9e18 else { return nil }
+        return integer ?? Int64(double.rounded())
+    }
+    /// RFC 3339, or Unix milliseconds; nil for anything else.
+    package var timestamp: Timestamp? {
+        switch self {
+        case .integer(let value): Timestamp(milliseconds: value)
+        case .string(let text): Timestamp(rfc3339: text)
+        default: nil
+        }
+    }
     /// True or false; nil for any other kind.
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
     /// The members of an object in their order; nil for any other kind.

@@ -35,7 +35,7 @@ extension Admission {
     }
 }
 
-extension Admission.Wait {
+extension AdmissionWait {
     /// The rule binds every class.
     var isServerLimit: Bool { rule == .maxConcurrency || rule == .pushback }
 }

@@ -83,41 +83,41 @@ package struct Admission: Sendable {
 
     static func verdict(_ request: Request, _ load: Load, _ host: Host) -> Verdict {
         let serviceClass = request.qos.serviceClass
-        if load.isPaused { return .waits(Wait(.pause)) }
+        if load.isPaused { return .waits(AdmissionWait(.pause)) }
         switch load.availability {
         case .available: break
-        case .heldOffline: return .waits(Wait(.heldOffline))
-        case .outOfHours: return .waits(Wait(.hours))
-        case .offline: return .waits(Wait(.offline))
-        case .circuitBreaker: return .waits(Wait(.circuitBreaker))
+        case .heldOffline: return .waits(AdmissionWait(.heldOffline))
+        case .outOfHours: return .waits(AdmissionWait(.hours))
+        case .offline: return .waits(AdmissionWait(.offline))
+        case .circuitBreaker: return .waits(AdmissionWait(.circuitBreaker))
         case .probe:
-            guard host.mayProbe else { return .waits(Wait(.probes)) }
+            guard host.mayProbe else { return .waits(AdmissionWait(.probes)) }
             guard host.isFull, serviceClass != .high else { return .admitted(.ordinary) }
-            return extra(load, host) ? .admitted(.extra) : .waits(Wait(.slots, host.held, of: host.slots))
+            return extra(load, host) ? .admitted(.extra) : .waits(AdmissionWait(.slots, host.held, of: host.slots))
         }
         if let wait = serverLimit(load) { return .waits(wait) }
         if serviceClass == .high { return high(load, host) }
         if !request.isFloor, let wait = linkLimit(request.qos, load) { return .waits(wait) }
         if !load.isProven {
-            if load.isFailing, !host.mayProbe { return .waits(Wait(.probes)) }
-            if !load.isFailing, !host.mayTryNew { return .waits(Wait(.untried)) }
+            if load.isFailing, !host.mayProbe { return .waits(AdmissionWait(.probes)) }
+            if !load.isFailing, !host.mayTryNew { return .waits(AdmissionWait(.untried)) }
         }
         if request.isFloor { return .admitted(host.isFull ? .extra : .ordinary) }
         if let wait = hostLimit(load, host) { return extra(load, host) ? .admitted(.extra) : .waits(wait) }
         let share = max((load.isLinked ? min(host.window, host.maxTransfers) : host.window) * 3 / 4, 1)
         if request.isContested, load.held.others >= share {
-            return .waits(Wait(.fairShare, load.held.others, of: share))
+            return .waits(AdmissionWait(.fairShare, load.held.others, of: share))
         }
         return .admitted(.ordinary)
     }
 
     /// Binds every class.
-    private static func serverLimit(_ load: Load) -> Wait? {
+    private static func serverLimit(_ load: Load) -> AdmissionWait? {
         if let limit = load.allowance.maxConcurrency, load.held.all >= limit {
-            return Wait(.maxConcurrency, load.held.all, of: limit)
+            return AdmissionWait(.maxConcurrency, load.held.all, of: limit)
         }
         if let limit = load.allowance.pushback, load.held.all >= limit {
-            return Wait(.pushback, load.held.all, of: limit)
+            return AdmissionWait(.pushback, load.held.all, of: limit)
         }
         return nil
     }
@@ -126,41 +126,43 @@ package struct Admission: Sendable {
     /// that a slow one which holds them all keeps no other waiting.
     private static func high(_ load: Load, _ host: Host) -> Verdict {
         if load.allowance.blocked.contains(.userInitiated), load.allowance.blocked.contains(.userInteractive) {
-            return .waits(Wait(.level))
+            return .waits(AdmissionWait(.level))
         }
         if load.held.high >= load.allowance.slowStart {
-            return .waits(Wait(.slowStart, load.held.high, of: load.allowance.slowStart))
+            return .waits(AdmissionWait(.slowStart, load.held.high, of: load.allowance.slowStart))
         }
         if load.isLinked, host.linkedHigh >= host.maxTransfers, load.held.high > 0 {
-            return .waits(Wait(.maxTransfers, host.linkedHigh, of: host.maxTransfers))
+            return .waits(AdmissionWait(.maxTransfers, host.linkedHigh, of: host.maxTransfers))
         }
         guard host.isFull else { return .admitted(.ordinary) }
         if load.held.all == 0, host.freeExtras > 0 { return .admitted(.extra) }
-        return .waits(Wait(.slots, host.heldHigh, of: host.slots))
+        return .waits(AdmissionWait(.slots, host.heldHigh, of: host.slots))
     }
 
     /// Binds middle and low QoS.
-    private static func linkLimit(_ qos: QualityOfService, _ load: Load) -> Wait? {
+    private static func linkLimit(_ qos: QualityOfService, _ load: Load) -> AdmissionWait? {
         let allowance = load.allowance
-        if allowance.blocked.contains(qos) { return Wait(.level) }
+        if allowance.blocked.contains(qos) { return AdmissionWait(.level) }
         if qos.serviceClass == .low, load.held.low >= allowance.lowLimit {
-            return Wait(.linkLimit, load.held.low, of: allowance.lowLimit)
+            return AdmissionWait(.linkLimit, load.held.low, of: allowance.lowLimit)
         }
         if load.held.others >= allowance.slowStart {
-            return Wait(.slowStart, load.held.others, of: allowance.slowStart)
+            return AdmissionWait(.slowStart, load.held.others, of: allowance.slowStart)
         }
-        if load.held.others >= allowance.limit { return Wait(.linkLimit, load.held.others, of: allowance.limit) }
+        if load.held.others >= allowance.limit {
+            return AdmissionWait(.linkLimit, load.held.others, of: allowance.limit)
+        }
         if let limit = allowance.uplinkLimit, load.heldByUplink >= limit {
-            return Wait(.uplinkLimit, load.heldByUplink, of: limit)
+            return AdmissionWait(.uplinkLimit, load.heldByUplink, of: limit)
         }
         return nil
     }
 
     /// All ordinary slots that middle and low QoS may have are taken.
-    private static func hostLimit(_ load: Load, _ host: Host) -> Wait? {
-        if host.isFull { return Wait(.slots, host.held, of: host.slots) }
+    private static func hostLimit(_ load: Load, _ host: Host) -> AdmissionWait? {
+        if host.isFull { return AdmissionWait(.slots, host.held, of: host.slots) }
         guard load.isLinked, host.linked >= host.maxTransfers else { return nil }
-        return Wait(.maxTransfers, host.linked, of: host.maxTransfers)
+        return AdmissionWait(.maxTransfers, host.linked, of: host.maxTransfers)
     }
 
     /// An extra slot is free for the destination.
@@ -197,7 +199,7 @@ package struct Admission: Sendable {
         probes.free(slots: slots) > 0 ? probes.nextToken(now: now) ?? now : nil
     }
 
-    mutating func setPauses(_ pauses: [(destination: Destination?, qualities: UInt8)]) {
+    mutating func setPauses(_ pauses: [Pause]) {
         self.pauses = PauseTable(pauses)
     }
 

@@ -9,12 +9,12 @@ struct PauseTable: Sendable, Equatable {
 
     init() {}
 
-    init(_ pauses: [(destination: Destination?, qualities: UInt8)]) {
+    init(_ pauses: [Pause]) {
         for pause in pauses {
             if let destination = pause.destination {
-                byDestination[destination, default: 0] |= pause.qualities
+                byDestination[destination, default: 0] |= pause.qualityBits
             } else {
-                everywhere |= pause.qualities
+                everywhere |= pause.qualityBits
             }
         }
     }

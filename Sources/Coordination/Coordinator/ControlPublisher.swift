@@ -76,7 +76,7 @@ final class ControlPublisher {
             try store.settings(prefix: SettingKey.pausePrefix)
         } then: { [self] settings in
             let before = dispatch.dispatcher.pauses
-            dispatch.dispatcher.pause(Pauses.parse(settings))
+            dispatch.dispatcher.pause(Pause.parse(settings))
             guard dispatch.dispatcher.pauses != before else { return }
             setNeeded()
             dispatch.setNeeded()

@@ -103,7 +103,7 @@ actor Coordinator: LoopCallbackOwner {
         links.restore(recovered.links)
         links.override(recovered.overrides)
         uplinks.start()
-        dispatch.dispatcher.pause(Pauses.parse(recovered.pauses))
+        dispatch.dispatcher.pause(Pause.parse(recovered.pauses))
         loop.whenReadable(reports) { [weak self] in self?.assumeIsolated { $0.receiveReports() } }
         loop.whenReadable(intake) { [weak self] in self?.assumeIsolated { $0.receiveHints() } }
         loop.whenReadable(events.hub.socket) { [weak self] in self?.assumeIsolated { $0.receiveSubscriptions() } }

@@ -37,7 +37,7 @@ extension Dispatcher {
         preemptForMiddle(now: now)
         for destination in blockedHigh where queue.count(destination, .high) > 0 {
             let more = queue.count(destination, .high) - links.controller.pendingCuts(at: destination)
-            if more > 0 { preempt(more, at: destination, "high quality of service waits for a slot there", now: now) }
+            if more > 0 { preempt(more, at: destination, for: .slotForHigh, now: now) }
         }
     }
 
@@ -56,13 +56,15 @@ extension Dispatcher {
         let missing = min(wanted, host.slots / 2 - admission.counts.total.middle)
         let more = missing - links.controller.pendingCuts()
         if more > 0 {
-            preempt(more, at: nil, "middle quality of service has fewer than half of the slots", now: now)
+            preempt(more, at: nil, for: .slotsForMiddle, now: now)
         }
     }
 
-    private mutating func preempt(_ count: Int, at destination: Destination?, _ reason: String, now: MonotonicTime) {
+    private mutating func preempt(
+        _ count: Int, at destination: Destination?, for cause: TransferOrder.Cause, now: MonotonicTime
+    ) {
         // A command in an extra slot would free no ordinary one.
         let low = links.controller.preemptible(at: destination).filter { !holdsExtra($0.id) }
-        links.preempt(low.prefix(count).map(\.id), reason: reason, now: now)
+        links.preempt(low.prefix(count).map(\.id), for: cause, now: now)
     }
 }

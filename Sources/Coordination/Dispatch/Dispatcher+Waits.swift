@@ -22,14 +22,14 @@ extension Dispatcher {
 
     /// Which rule would hold back the next command of each quality of service to a destination, as slots are
     /// held now.
-    func waits(at destination: Destination, now: MonotonicTime) -> [QualityOfService: Admission.Wait] {
+    func waits(at destination: Destination, now: MonotonicTime) -> [QualityOfService: AdmissionWait] {
         let ready = seats.values.filter { $0.state.phase == .ready }
         guard !ready.isEmpty else { return [:] }
         let freeExtras = ready.reduce(0) { $0 + $1.extraRoom }
         let isFull = ready.allSatisfy { $0.freeSlots(now: now) <= 0 }
         let isFullForHigh = ready.allSatisfy { $0.room(.high, now: now) <= 0 }
         var host = host(isFull: isFull, freeExtras: freeExtras, now: now)
-        var waits: [QualityOfService: Admission.Wait] = [:]
+        var waits: [QualityOfService: AdmissionWait] = [:]
         for qos in QualityOfService.allCases {
             let serviceClass = qos.serviceClass
             host.isFull = serviceClass == .high ? isFullForHigh : isFull

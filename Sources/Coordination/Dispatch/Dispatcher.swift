@@ -116,12 +116,12 @@ package struct Dispatcher: Sendable {
 
     // MARK: People and the network
 
-    /// Sets what people have paused: a destination (nil: all) and qualities as bits.
-    package mutating func pause(_ pauses: [(destination: Destination?, qualities: UInt8)]) {
+    /// Sets what people have paused.
+    package mutating func pause(_ pauses: [Pause]) {
         admission.setPauses(pauses)
         queue.wakeAll()
         self.pauses = pauses.map {
-            ControlState.Pause(group: $0.destination.map { Offers.group(of: $0) } ?? 0, qualities: $0.qualities)
+            ControlState.Pause(group: $0.destination.map { Offers.group(of: $0) } ?? 0, qualities: $0.qualityBits)
         }
     }
 

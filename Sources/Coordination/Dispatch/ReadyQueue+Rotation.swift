@@ -1,5 +1,6 @@
 package import Commands
 internal import HeapModule
+internal import NetworkControl
 package import Store
 
 /// Whose turn it is: groups rotate by the slots that they hold, and a group that admission refuses is parked.

@@ -1,5 +1,6 @@
 internal import Commands
 internal import Logging
+internal import NetworkControl
 internal import Store
 internal import Wire
 internal import ZeroMQ
@@ -79,7 +80,7 @@ struct EventHub: ~Copyable {
     }
 
     mutating func link(_ report: LinkReport, at: Timestamp, snapshot: Bool = false) {
-        publish { Event.link(report.name, report.members, at: at, snapshot: snapshot, to: &$0) }
+        publish { Event.link(report.destination, report.members, at: at, snapshot: snapshot, to: &$0) }
     }
 
     mutating func counts(_ counts: CommandCounts, at: Timestamp, snapshot: Bool = false) {

@@ -13,9 +13,6 @@ final class CircuitBreakerMonitor {
     private let dispatch: DispatchRunner
     private var counts = WaitingCounts()
 
-    /// Commands counted at one circuit breaker at most.
-    static let maxWaitingCounted = 1000
-
     private var circuitBreakers: [Destination: DestinationCircuitBreaker] {
         dispatch.dispatcher.links.controller.circuitBreakers
     }
@@ -38,8 +35,11 @@ final class CircuitBreakerMonitor {
             if let outage = circuitBreakers[destination]?.outage {
                 opened.append(destination)
                 environment.logger.warning(
-                    "The circuit breaker of a destination is open: \(outage.reason)",
-                    metadata: ["destination": "\(destination)", "cause": "\(outage.cause.rawValue)"])
+                    "The circuit breaker of a destination is open.",
+                    metadata: [
+                        "destination": "\(destination)", "cause": "\(outage.cause.rawValue)",
+                        "reason": "\(outage.reason)",
+                    ])
             } else {
                 counts.remove(destination)
                 environment.logger.notice(
@@ -62,7 +62,8 @@ final class CircuitBreakerMonitor {
             store throws(StoreError) in
             let keys = try store.mapShards(or: []) { shard throws(StoreError) in try store.readyKeys(shard: shard) }
             return try zip(destinations, failed).map { destination, failed throws(StoreError) in
-                try store.waiting(at: destination, keys, failed: failed, limit: Self.maxWaitingCounted)
+                try store.waiting(
+                    at: destination, keys, failed: failed, limit: CircuitBreakerState<MonotonicTime>.maxWaitingCounted)
             }
         } then: { [self] found in
             for (destination, count) in zip(destinations, found)

@@ -1,9 +1,12 @@
 package import Commands
 package import Host
-internal import NetworkControl
+package import NetworkControl
 
 /// The circuit breakers of the destinations, as the dispatcher sees them.
 extension LinkAdmission {
+    /// Longer than any destination refuses, and far from the end of an `Int64` of nanoseconds.
+    private static let maxAge: Duration = .seconds(10 * 366 * 86_400)
+
     /// Whether one command is a better probe than another: one that has not failed since the circuit breaker
     /// opened, then the one that failed longest ago; among equals the one with the fewest bytes, because they
     /// may be wasted.
@@ -27,11 +30,14 @@ extension LinkAdmission {
     ///   - circuitBreaker: as its setting says.
     ///   - wall: the time now by the clock that its `since` is of.
     package mutating func restore(
-        _ circuitBreaker: StoredCircuitBreaker, of destination: Destination, wall: Timestamp, now: MonotonicTime
+        _ circuitBreaker: CircuitBreakerState<Timestamp>, of destination: Destination, wall: Timestamp,
+        now: MonotonicTime
     ) {
         register(destination, now: now)
+        // A damaged or future time counts as the nearest possible one.
+        let age = min(max(wall - circuitBreaker.since, .zero), Self.maxAge)
         controller.restore(
-            circuitBreaker.cause, reason: circuitBreaker.reason, since: now - circuitBreaker.age(at: wall),
+            circuitBreaker.cause, reason: circuitBreaker.reason, since: now - age,
             of: destination, now: now)
     }
 }

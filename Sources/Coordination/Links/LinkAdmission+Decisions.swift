@@ -74,7 +74,21 @@ extension LinkAdmission {
         decisions.orders.compactMap { order in
             guard let claim = claims[order.id] else { return nil }
             return ControlState.Stop(
-                order.verb == .cut ? .release : .cancel, CommandClaim(id: order.id, claim: claim), reason: order.reason)
+                order.verb == .cut ? .release : .cancel, CommandClaim(id: order.id, claim: claim),
+                reason: order.cause.phrase)
+        }
+    }
+}
+
+extension TransferOrder.Cause {
+    /// For the row of the command.
+    fileprivate var phrase: String {
+        switch self {
+        // An unknown level is treated as good.
+        case .level(let level, let link): "\(link.name) is \(max(level, .good).name)"
+        case .contention(let link): "high quality of service needs \(link.name)"
+        case .slotForHigh: "high quality of service waits for a slot at the destination"
+        case .slotsForMiddle: "middle quality of service has fewer than half of the slots"
         }
     }
 }

@@ -68,7 +68,7 @@ extension LinkAdmission {
         controller.override(destination, value, now: now)
     }
 
-    package mutating func uplinkLost(_ name: String, reason: String, now: MonotonicTime) {
+    package mutating func uplinkLost(_ name: String, reason: LinkReason, now: MonotonicTime) {
         controller.uplinkLost(name, reason: reason, now: now)
     }
 

@@ -111,8 +111,8 @@ package struct LinkAdmission: Sendable {
     }
 
     /// Cuts transfers of low QoS whose slots a higher class needs.
-    mutating func preempt(_ ids: [CommandID], reason: String, now: MonotonicTime) {
-        guard let decisions = controller.preempt(ids, reason: reason, now: now) else { return }
+    mutating func preempt(_ ids: [CommandID], for cause: TransferOrder.Cause, now: MonotonicTime) {
+        guard let decisions = controller.preempt(ids, for: cause, now: now) else { return }
         adopt(decisions)
         isUrgent = true
     }

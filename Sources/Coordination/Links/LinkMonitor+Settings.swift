@@ -70,7 +70,8 @@ extension LinkMonitor {
                 || log.differs(signature, of: state.key),
             log.isNews(signature, of: state.key, isActive: isActive, now: now)
         else { return nil }
-        let value = report(of: state, controller, now: now).setting(controller.history(of: state.key, now: now))
+        let value = StoredLink.setting(
+            report(of: state, controller, now: now), controller.history(of: state.key, now: now))
         return LinkSettingUpdate(key: state.key, signature: signature, value: value)
     }
 
@@ -80,7 +81,7 @@ extension LinkMonitor {
         guard !updates.isEmpty || isWatchedDue else { return }
         environment.store.write("A link cannot be recorded") { store throws(StoreError) in
             try store.set(
-                updates.map { (LinkReport.settingKey($0.key), $0.value) }
+                updates.map { (StoredLink.settingKey($0.key), $0.value) }
                     + [(SettingKey.linkWatched, "\(Timestamp.now.milliseconds)")], timeout: Self.timeout)
         } otherwise: { [self] _ in
             let now = MonotonicTime.now
@@ -89,7 +90,7 @@ extension LinkMonitor {
     }
 
     func removeSetting(of key: LinkKey) {
-        let name = LinkReport.settingKey(key)
+        let name = StoredLink.settingKey(key)
         environment.store.write("The setting of a link cannot be removed") { store throws(StoreError) in
             try store.set([(name, nil)], timeout: Self.timeout)
         }

@@ -75,8 +75,10 @@ final class LinkMonitor {
     private func levelChanged(_ key: LinkKey, _ controller: NetworkController, now: MonotonicTime) {
         guard let state = state(of: key, controller, now: now) else { return }
         environment.logger.notice(
-            "A link is \(state.level.name): \(state.reason).",
-            metadata: ["link": "\(key.name)", "direction": "\(key.direction.rawValue)"])
+            "A link is \(state.level.name).",
+            metadata: [
+                "link": "\(key.name)", "direction": "\(key.direction.rawValue)", "reason": "\(state.reason.json.text)",
+            ])
         if state.level == .offline, !state.isForced {
             log.offlineSince[key] = log.offlineSince[key] ?? wallTime(of: state.since, now: now)
         } else {
@@ -130,16 +132,20 @@ final class LinkMonitor {
     func report(
         of state: LinkState, _ controller: NetworkController, withHistory: Bool = false, now: MonotonicTime
     ) -> LinkReport {
-        var details = LinkReport.Details(maxRate: controller.maxRate(of: state.key))
+        let clock = { self.wallTime(of: $0, now: now) }
+        var report = LinkReport(state, clock: clock)
+        report.maxRate = controller.maxRate(of: state.key)
         for qos in QualityOfService.allCases {
-            details.gates[qos] = controller.waitReason(of: qos, to: state.key, now: now)
+            report.gates[qos] = controller.waitReason(of: qos, to: state.key, now: now)?.map(clock)
         }
         if state.key.direction == .up, let destination = state.key.destination {
-            details.waits = dispatch.dispatcher.waits(at: destination, now: now)
+            report.waits = dispatch.dispatcher.waits(at: destination, now: now)
         }
-        if withHistory { details.history = log.history(of: state.key) }
-        if state.level == .offline, !state.isForced { details.since = log.offlineSince[state.key] }
-        return LinkReport(state, details) { wallTime(of: $0, now: now) }
+        if withHistory { report.history = log.history(of: state.key) }
+        if state.level == .offline, !state.isForced, let since = log.offlineSince[state.key] {
+            report.since = since
+        }
+        return report
     }
 
     /// All links with their history, for a new monitor.

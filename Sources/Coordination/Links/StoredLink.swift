@@ -1,5 +1,6 @@
 internal import Commands
 internal import NetworkControl
+internal import Store
 
 /// A link as its setting describes it.
 struct StoredLink {
@@ -9,13 +10,28 @@ struct StoredLink {
     /// to reach it.
     var offlineSince: Timestamp?
     /// Of the destination, unless traffic flowed.
-    var circuitBreaker: StoredCircuitBreaker?
+    var circuitBreaker: CircuitBreakerState<Timestamp>?
 
     /// A setting that is older says nothing about the link's level now.
     private static let memory: Duration = .seconds(120)
     /// Bounds for a damaged setting: a terabyte a second, and more transfers than a host runs.
     private static let maxBytes: Int64 = 1_000_000_000_000
     private static let maxTransfers: Int64 = 1024
+
+    static func settingKey(_ key: LinkKey) -> String { SettingKey.link(key.direction, key.name) }
+
+    /// The value of a link's setting, with what the next coordinator should know.
+    static func setting(_ report: LinkReport, _ memory: LinkHistory?) -> String {
+        // The next coordinator starts without held slots.
+        var members = report.members.filter { $0.name != "waits" }
+        if let memory {
+            members.append(.init("flows", .integer(Int64(memory.flows))))
+            // `limit` is the number that may run, which is 0 while the link is offline.
+            members.append(.init("measuredLimit", .integer(Int64(memory.limit))))
+        }
+        members.append(.init("writtenAt", .integer(Timestamp.now.milliseconds)))
+        return JSONValue.object(members).text
+    }
 
     /// Nil for a setting that does not describe a link.
     /// - Parameter watchedAt: when a coordinator watched the links last; nil where that is not known.
@@ -29,20 +45,21 @@ struct StoredLink {
             name.hasPrefix("*")
             ? LinkKey(.uplink(String(name.dropFirst())), direction)
             : LinkKey(Destination(unchecked: name), direction)
-        let isOffline = value["level"]?.string == LinkLevel.offline.name && value["forced"]?.bool != true
+        let report = LinkReport(destination: name, body: value)
+        let isOffline = report?.level == .offline && report?.isForced != true
         memory = LinkHistory(
-            reference: Double(min(max(value["reference"]?.integer ?? 0, 0), Self.maxBytes)),
+            reference: Double(min(max(report?.reference ?? 0, 0), Self.maxBytes)),
             flows: Int(min(max(value["flows"]?.integer ?? 1, 1), Self.maxTransfers)),
             limit: Int(min(max((value["measuredLimit"] ?? value["limit"])?.integer ?? 1, 1), Self.maxTransfers)),
-            offline: isOffline ? value["reason"]?.string ?? "offline when the last coordinator ended" : nil)
+            offline: isOffline ? report?.reason ?? LinkReason(.unmeasured) : nil)
         let writtenAt = Timestamp(milliseconds: value["writtenAt"]?.integer ?? 0)
-        if now - writtenAt < Self.memory, let name = value["level"]?.string {
-            memory.level = LinkLevel.allCases.first { $0.name == name }
-            memory.reason = value["reason"]?.string
+        if now - writtenAt < Self.memory, let report {
+            memory.level = report.level
+            memory.reason = report.reason
         }
-        circuitBreaker = value["circuitBreaker"].flatMap { StoredCircuitBreaker($0) }
-        guard isOffline, let since = value["since"]?.integer else { return }
+        circuitBreaker = report?.circuitBreaker
+        guard isOffline, let since = report?.since else { return }
         let unwatched = now - max(writtenAt, watchedAt ?? .zero) - LinkLog.maxSilence
-        offlineSince = min(Timestamp(milliseconds: since) + max(unwatched, .zero), now)
+        offlineSince = min(since + max(unwatched, .zero), now)
     }
 }

@@ -31,9 +31,9 @@ final class UnreachableCommands {
         let states = links.dispatch.dispatcher.links.controller.links
         for (key, since) in links.log.offlineSince where now - since > Self.maxOutage {
             guard let destination = key.destination else { continue }
-            let why = states[key]?.circuitBreaker.reason ?? "no reason known"
+            let reported = states[key]?.circuitBreaker.reason?.text.map { ": \($0)" } ?? ""
             isRunning = true
-            cancelCommands(to: destination, "\(destination) could not be reached for 7 days: \(why)", now: now)
+            cancelCommands(to: destination, "\(destination) could not be reached for 7 days\(reported)", now: now)
         }
     }
 

@@ -10,7 +10,7 @@ struct DestinationRoutes {
     }
     private(set) var followed: Set<Destination> = []
     private(set) var routes: [Destination: Route] = [:]
-    private(set) var lostUplinks: [String: String] = [:]
+    private(set) var lostUplinks: [String: LinkReason] = [:]
     /// The last main uplink that lived.
     private(set) var mainUplink: RouteTable.Hop?
     /// Hosts that are names, not addresses.

@@ -13,7 +13,7 @@ package final class RouteMonitor {
     ///     name.
     ///   - mainUplink: the interface and gateway of the main uplink, now or last.
     package typealias Changed = (
-        _ routes: [Destination: Route], _ lostUplinks: [String: String], _ mainUplink: RouteTable.Hop?
+        _ routes: [Destination: Route], _ lostUplinks: [String: LinkReason], _ mainUplink: RouteTable.Hop?
     ) -> Void
 
     /// Names are looked up again after this time.

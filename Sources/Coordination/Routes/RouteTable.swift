@@ -61,7 +61,7 @@ package struct RouteTable: Sendable, Equatable {
         if address.isLoopback { return .local }
         let candidates = entries.filter { address.matches($0.prefix, length: $0.length) }
         if candidates.contains(where: { $0.table == Self.localTable && $0.kind == .local }) { return .local }
-        var problem: String?
+        var problem: LinkReason?
         for entry in candidates.sorted(by: Self.goesBefore) where entry.table != Self.localTable {
             switch entry.kind {
             case .local: return .local
@@ -70,22 +70,20 @@ package struct RouteTable: Sendable, Equatable {
                 problem = problem ?? entry.hops.first.flatMap { trouble(with: $0) }
             case .blackhole, .unreachable, .prohibit:
                 guard entry.table == Self.mainTable else { continue }
-                return .missing(reason: problem ?? "a route of kind \(entry.kind) covers \(address)")
+                return .missing(problem ?? .route(.blockedRoute, address.description, kind: "\(entry.kind)"))
             }
         }
-        return .missing(reason: problem ?? "there is no route to \(address)")
+        return .missing(problem ?? .route(.noRoute, address.description))
     }
 
-    /// Uplinks that lead nowhere, each with a sentence: the main one, as the empty name, without a default
+    /// Uplinks that lead nowhere, each with its reason: the main one, as the empty name, without a default
     /// route that lives; others without a living interface.
-    package var lostUplinks: [String: String] {
-        var lost: [String: String] = [:]
+    package var lostUplinks: [String: LinkReason] {
+        var lost: [String: LinkReason] = [:]
         for interface in interfaces.values { lost[interface.name] = Self.trouble(with: interface) }
         if mainHop == nil {
             let dead = defaults.lazy.compactMap { $0.hops.first }.first
-            lost[""] =
-                dead.flatMap { trouble(with: $0) }.map { "\($0), by which the default route leads" }
-                ?? "there is no default route"
+            lost[""] = dead.flatMap { trouble(with: $0) } ?? .route(.noDefaultRoute)
         }
         return lost
     }
@@ -117,16 +115,16 @@ package struct RouteTable: Sendable, Equatable {
 
     private func living(_ entry: Entry) -> Hop? { entry.hops.first { trouble(with: $0) == nil } }
 
-    private func trouble(with hop: Hop) -> String? {
+    private func trouble(with hop: Hop) -> LinkReason? {
         if let interface = interfaces[hop.interface] {
-            return Self.trouble(with: interface) ?? (hop.isDead ? "the route by \(interface.name) is dead" : nil)
+            return Self.trouble(with: interface) ?? (hop.isDead ? .route(.deadRoute, interface.name) : nil)
         }
-        return hop.isDead ? "the route's interface is gone" : nil
+        return hop.isDead ? .route(.interfaceGone) : nil
     }
 
-    private static func trouble(with interface: Interface) -> String? {
-        if !interface.isUp { return "the interface \(interface.name) is down" }
-        return interface.hasCarrier ? nil : "the interface \(interface.name) has no carrier"
+    private static func trouble(with interface: Interface) -> LinkReason? {
+        if !interface.isUp { return .route(.interfaceDown, interface.name) }
+        return interface.hasCarrier ? nil : .route(.noCarrier, interface.name)
     }
 
     private static func goesBefore(_ left: Entry, _ right: Entry) -> Bool { left.rank < right.rank }

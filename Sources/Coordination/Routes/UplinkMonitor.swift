@@ -42,7 +42,7 @@ final class UplinkMonitor {
 
     func follow(removing destination: Destination) { routes?.follow(removing: destination) }
 
-    private func takeIn(_ routes: [Destination: Route], _ lost: [String: String], _ main: RouteTable.Hop?) {
+    private func takeIn(_ routes: [Destination: Route], _ lost: [String: LinkReason], _ main: RouteTable.Hop?) {
         let now = MonotonicTime.now
         for change in state.update(lost: lost, main: main) {
             switch change {

@@ -1,7 +1,7 @@
 internal import Commands
 internal import Console
-internal import Coordination
 internal import Host
+internal import NetworkControl
 internal import Store
 
 extension WaitExplainer {
@@ -10,14 +10,14 @@ extension WaitExplainer {
     func admission(_ command: Command) -> WaitReason? {
         let destination = command.destination
         guard instance.coordinator.isHeld,
-            let link = links.first(where: { $0.destination == destination.text && $0.direction == "up" }),
-            let wait = link.waits[command.qos.name], let rule = Admission.Rule(rawValue: wait.rule)
+            let link = links.first(where: { $0.destination == destination.text && $0.direction == .up }),
+            let wait = link.waits[command.qos]
         else { return nil }
         let held = wait.measured.map { "\($0) \($0 == 1 ? "slot" : "slots")" } ?? "slots"
         let limit = wait.limit ?? 0
         let others = "of middle and low quality of service"
         let (measured, threshold, remedy): (String, String, String)
-        switch rule {
+        switch wait.rule {
         case .maxConcurrency:
             (measured, threshold) = ("\(destination) holds \(held)", "fewer than \(limit), its “maxConcurrency”")
             remedy = "It begins when one of its commands ends"
@@ -64,6 +64,7 @@ extension WaitExplainer {
         // These have reasons of their own.
         case .pause, .heldOffline, .hours, .offline, .circuitBreaker, .level: return nil
         }
-        return WaitReason(wait.rule, measured, threshold: threshold, remedy: remedy)
+        return WaitReason(
+            wait.rule.rawValue, measured, threshold: threshold, remedy: remedy, values: wait.json)
     }
 }

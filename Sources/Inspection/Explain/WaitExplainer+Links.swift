@@ -13,29 +13,29 @@ extension WaitExplainer {
     func circuitBreaker(_ command: Command) -> WaitReason? {
         guard let circuitBreaker = own(command).lazy.compactMap(\.circuitBreaker).first else { return nil }
         let destination = command.destination
-        let since = circuitBreaker.since.map { " for \((now - $0).shortText) (since \($0))" } ?? ""
+        let since = " for \((now - circuitBreaker.since).shortText) (since \(circuitBreaker.since))"
         let next: String
         if !instance.coordinator.isHeld {
             next = "A probe goes as soon as a coordinator and a worker run"
         } else if let probe = circuitBreaker.nextProbe {
             next = probe > now ? "The next probe goes in \((probe - now).shortText)" : "The next probe is due now"
-        } else if circuitBreaker.state == "halfOpen" {
+        } else if circuitBreaker.isProbing {
             next = "A probe is under way"
         } else {
             next = "A probe goes when \(destination) is no longer held offline"
         }
         let repair =
-            circuitBreaker.cause == "credential"
+            circuitBreaker.cause == .credential
             ? "correct the credential for \(destination) in sluice.yaml, or what \(destination) grants it"
             : "remove the cause that \(destination) names"
         return WaitReason(
             "circuitBreaker", "the circuit breaker of \(destination) is open\(since): \(circuitBreaker.reason)",
             threshold: "a probe that \(destination) accepts",
             remedy: "\(next); when one is accepted, all commands go at once (now \(circuitBreaker.waitingText)). "
-                + "What a person can do: \(repair); no command has to be retried")
+                + "What a person can do: \(repair); no command has to be retried", values: circuitBreaker.json)
     }
 
-    private func own(_ command: Command) -> [LinkReading] {
+    private func own(_ command: Command) -> [LinkReport] {
         links.filter { $0.destination == command.destination.text }
     }
 
@@ -46,24 +46,24 @@ extension WaitExplainer {
         if let held = try instance.overrides()[destination], held.override.isOffline {
             return WaitReason(
                 "link", "\(destination) is held offline by a person since \(held.since)", threshold: "level auto",
-                remedy: "“sluice network set \(destination) --level auto” lifts it")
+                remedy: "“sluice network set \(destination) --level auto” lifts it",
+                values: .object([.init("rule", "override"), .init("since", .string(held.since.description))]))
         }
         let isRunning = [.queued, .sent].contains(command.status)
         let own = own(command)
         // An open circuit breaker has a reason of its own, and does not hold back a running command.
-        if own.contains(where: { $0.circuitBreaker != nil && $0.level != "offline" }) { return nil }
+        if own.contains(where: { $0.circuitBreaker != nil && $0.level != .offline }) { return nil }
         for link in own.isEmpty ? links.filter({ $0.destination == "*" }) : own {
-            guard let gate = link.gates[command.qos.name] else { continue }
-            // The coordinator sends one sentence, with the remedy at its end.
-            let parts = gate.split(separator: LinkReport.remedy, maxSplits: 1)
-            let remedy = parts.count == 2 ? String(parts[1]) : nil
-            let isThrottle = gate.contains(LinkReport.throttles)
-            let goes = isRunning || isThrottle ? "has all of the link" : "begins"
+            guard let wait = link.gates[command.qos] else { continue }
+            let remedy = wait.remedy.map { LinkText.clause($0, of: link.destination) }
+            let goes = isRunning || wait.isThrottle ? "has all of the link" : "begins"
             let probe = link.nextProbe.map { "; the next probe goes at \($0)" } ?? ""
+            let since = wait.since.map { ", since \($0)" } ?? ""
             var reason = WaitReason(
-                "link", String(parts.first ?? ""), threshold: remedy,
-                remedy: "It \(goes) when \(remedy == nil ? "the link lets it" : "that is so")\(probe)")
-            reason.isThrottle = isThrottle
+                "link", LinkText.clause(wait, of: command.qos) + since, threshold: remedy,
+                remedy: "It \(goes) when \(remedy == nil ? "the link lets it" : "that is so")\(probe)",
+                values: wait.json)
+            reason.isThrottle = wait.isThrottle
             return reason
         }
         return nil

@@ -1,6 +1,8 @@
 package import Commands
-package import Console
+internal import Console
+internal import Coordination
 internal import Host
+package import NetworkControl
 package import Store
 
 /// Finds the reasons why a command does not run, the nearest first. Reads the store and the locks, and
@@ -9,11 +11,11 @@ package struct WaitExplainer {
     let instance: Instance
     let now: Timestamp
     /// The links as the coordinator reports them, or as the last one left them.
-    let links: [LinkReading]
+    let links: [LinkReport]
 
     var store: any CommandStore { instance.store }
 
-    package init(instance: Instance, links: [LinkReading] = [], now: Timestamp = .now) {
+    package init(instance: Instance, links: [LinkReport] = [], now: Timestamp = .now) {
         self.instance = instance
         self.links = links
         self.now = now
@@ -95,7 +97,7 @@ package struct WaitExplainer {
             reasons.append(
                 WaitReason(
                     "pause", "\(pause.scope) paused since \(pause.since)", threshold: "no pause",
-                    remedy: "“\(pause.resume)” lifts it"))
+                    remedy: "“\(pause.resume)” lifts it", values: pause.json))
         }
         if let reason = circuitBreaker(command) { reasons.append(reason) }
         if command.notBefore > now { reasons.append(tooEarly(command)) }
@@ -136,12 +138,18 @@ package struct WaitExplainer {
                 "backoff",
                 "failure \(command.retries) of \(command.retryLimit + 1)\(reason); it waits until "
                     + command.notBefore.description,
-                threshold: "now, \(now), past it", remedy: "It runs again in \(left); “sluice retry \(command.id)” now")
+                threshold: "now, \(now), past it", remedy: "It runs again in \(left); “sluice retry \(command.id)” now",
+                values: .object([
+                    .init("retries", .integer(Int64(command.retries))),
+                    .init("retryLimit", .integer(Int64(command.retryLimit))),
+                    .init("notBefore", .string(command.notBefore.description)),
+                ]))
         }
         // The circuit breaker states the reason of a command that its destination refused.
         let reason = circuitBreaker(command) == nil ? command.reason.map { " (\($0))" } ?? "" : ""
         return WaitReason(
             "notBefore", "not before \(command.notBefore)\(reason)", threshold: "now, \(now), past it",
-            remedy: "It is due in \(left)")
+            remedy: "It is due in \(left)",
+            values: .object([.init("notBefore", .string(command.notBefore.description))]))
     }
 }

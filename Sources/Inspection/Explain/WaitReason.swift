@@ -13,14 +13,18 @@ package struct WaitReason: Equatable {
     package var threshold: String?
     /// The event that ends the wait.
     package var remedy: String
+    /// The same for programs: an object, empty where `name` says all.
+    package var values: JSONValue
     /// The command may start, and is only slowed down.
     var isThrottle = false
 
-    init(_ name: String, _ measured: String, threshold: String? = nil, remedy: String) {
+    init(_ name: String, _ measured: String, threshold: String? = nil, remedy: String, values: JSONValue = .object([]))
+    {
         self.name = name
         self.measured = measured
         self.threshold = threshold
         self.remedy = remedy
+        self.values = values
     }
 
     package var sentence: String {
@@ -32,6 +36,7 @@ package struct WaitReason: Equatable {
         .object([
             .init("gate", .string(name)), .init("value", .string(measured)),
             .init("threshold", threshold.map { .string($0) } ?? .null), .init("opens", .string(remedy)),
+            .init("values", values),
         ])
     }
 }

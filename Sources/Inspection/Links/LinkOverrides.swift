@@ -1,7 +1,7 @@
 package import Commands
 package import Console
 package import Coordination
-internal import NetworkControl
+package import NetworkControl
 
 /// The settings of links that a person has made. They win over the coordinator's report, which may be older.
 package struct LinkOverrides: Equatable {
@@ -13,7 +13,7 @@ package struct LinkOverrides: Equatable {
 
     /// The links that `visit` passes on, and those that only a setting names.
     /// - Parameter limit: of links shown; nil shows every link.
-    package func overview(limit: Int?, visit: ((LinkReading) -> Void) -> Void) -> LinkOverview {
+    package func overview(limit: Int?, visit: ((LinkReport) -> Void) -> Void) -> LinkOverview {
         var overview = LinkOverview(limit: limit)
         var unseen = settings
         visit { link in
@@ -25,7 +25,7 @@ package struct LinkOverrides: Equatable {
             overview.add(link)
         }
         for (destination, setting) in unseen {
-            var link = LinkReading(destination: destination, level: setting.override.isOffline ? "offline" : "unknown")
+            var link = LinkReport(destination: destination, level: setting.override.isOffline ? .offline : .unknown)
             link.isForced = setting.override.isOffline
             link.maxRate = setting.override.maxRate
             link.since = setting.since

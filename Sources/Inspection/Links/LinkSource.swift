@@ -1,5 +1,6 @@
 package import Console
 internal import Host
+package import NetworkControl
 internal import Sluice
 internal import Store
 internal import Synchronization
@@ -17,7 +18,7 @@ package struct LinkSource {
 
     /// Every link in its order. Returns after a few milliseconds; after a second where the coordinator does
     /// not answer.
-    package func readings() async throws -> [LinkReading] { try await overview(limit: nil).shown }
+    package func readings() async throws -> [LinkReport] { try await overview(limit: nil).shown }
 
     /// - Parameter limit: of links shown; nil shows every link.
     package func overview(limit: Int?) async throws -> LinkOverview {
@@ -38,7 +39,7 @@ package struct LinkSource {
 
     /// The snapshot that a new subscriber gets.
     /// - Returns: nil where the coordinator does not answer.
-    private func live() async throws -> LinkReadings? {
+    private func live() async throws -> LinkCollector? {
         let snapshot = Snapshot()
         let (events, continuation) = AsyncStream.makeStream(of: SluiceEvent.self)
         let feed = try EventFeed(directory: instance.directory, prefixes: ["link/", "bandwidth/", "counts"]) { frame in
@@ -47,7 +48,7 @@ package struct LinkSource {
             continuation.yield(event)
         }
         defer { feed.close() }
-        return await withTaskGroup(of: LinkReadings?.self) { group in
+        return await withTaskGroup(of: LinkCollector?.self) { group in
             group.addTask { await Self.readings(events) }
             group.addTask {
                 await Self.silence(of: snapshot)
@@ -59,8 +60,8 @@ package struct LinkSource {
     }
 
     /// Collects links up to the counts, which the coordinator sends behind all links of a snapshot.
-    private static func readings(_ events: AsyncStream<SluiceEvent>) async -> LinkReadings? {
-        var readings = LinkReadings()
+    private static func readings(_ events: AsyncStream<SluiceEvent>) async -> LinkCollector? {
+        var readings = LinkCollector()
         for await event in events {
             guard event.kind == "counts" else {
                 readings.take(kind: event.kind, destination: event.subject, body: event.body)

@@ -1,5 +1,5 @@
 internal import Commands
-package import Console
+package import NetworkControl
 internal import Store
 
 /// The links in the settings `link.<direction>.<destination>`. A link is parsed when it is visited: twenty
@@ -7,14 +7,14 @@ internal import Store
 package struct StoredLinks {
     let settings: [String: String]
 
-    package func visit(_ body: (LinkReading) -> Void) {
+    package func visit(_ body: (LinkReport) -> Void) {
         for (key, value) in settings {
             let name = key.dropFirst(SettingKey.linkPrefix.count)
-            guard let dot = name.firstIndex(of: "."), ["up", "down"].contains(name[..<dot]),
+            guard let dot = name.firstIndex(of: "."), let direction = Direction(rawValue: String(name[..<dot])),
                 let parsed = try? JSONValue(parsing: value.utf8),
-                var link = LinkReading(destination: name[name.index(after: dot)...], body: parsed)
+                var link = LinkReport(destination: name[name.index(after: dot)...], body: parsed)
             else { continue }
-            link.direction = String(name[..<dot])
+            link.direction = direction
             body(link)
         }
     }

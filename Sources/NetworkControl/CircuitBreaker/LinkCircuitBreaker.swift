@@ -47,13 +47,13 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
 
     /// A report of the kernel that a route is lost.
     private struct RouteLoss: Sendable, Equatable {
-        var reason: String
+        var reason: LinkReason
         var at: MonotonicTime
     }
 
     package private(set) var state = State.closed
-    /// Why it is open, in a sentence.
-    package private(set) var reason: String?
+    /// Why it is open.
+    package private(set) var reason: LinkReason?
     /// When it opened.
     package private(set) var since = MonotonicTime.zero
     /// Commands that failed for the link since the last answer.
@@ -92,7 +92,7 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
     package init() {}
 
     /// An open one, as another coordinator left it; the first probe goes at once.
-    package init(openFor reason: String, now: MonotonicTime) { open(reason, now: now, firstProbe: now) }
+    package init(openFor reason: LinkReason, now: MonotonicTime) { open(reason, now: now, firstProbe: now) }
 
     // MARK: Whether a command may go
 
@@ -153,11 +153,13 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
     }
 
     /// The command failed for the link.
-    /// - Parameter chance: in 0..<1, decides the jitter.
-    package mutating func failed(_ id: CommandID, reason: String, chance: Double, now: MonotonicTime) -> Event? {
+    /// - Parameters:
+    ///   - text: what it reported.
+    ///   - chance: in 0..<1, decides the jitter.
+    package mutating func failed(_ id: CommandID, text: String, chance: Double, now: MonotonicTime) -> Event? {
         guard isClosed else {
             // Without a route every probe fails, and says less about the cause than the kernel does.
-            if routeLostAt == nil { self.reason = reason }
+            if routeLostAt == nil { self.reason = .failures(text) }
             silentProbes.remove(id)
             if permit.giveBack(id) || state == .halfOpen { schedule(chance: chance, now: now) }
             state = .open
@@ -166,7 +168,7 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
         failed.insert(id)
         guard failed.count >= Self.failuresToOpen else { return nil }
         open(
-            "\(reason) (\(failed.count) commands, with no answer between)", now: now,
+            .failures(text, count: failed.count), now: now,
             firstProbe: now + Self.interval(age: .zero, chance: chance))
         return .opened
     }
@@ -195,14 +197,13 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
     ) -> Event? {
         guard isClosed, silence >= max(Self.minSilence, (srtt ?? .zero) * Self.silentRoundTrips) else { return nil }
         open(
-            "no byte was acknowledged for \(MeasureText.time(silence)) with transfers in flight", now: now,
-            firstProbe: now + Self.interval(age: .zero, chance: chance))
+            .silence(silence), now: now, firstProbe: now + Self.interval(age: .zero, chance: chance))
         return .opened
     }
 
     /// The kernel has no route, or the interface is down: no command waits for a timeout. Bytes that flow
     /// outweigh the report: where they contradicted the routing table before, it counts only after a silence.
-    package mutating func routeLost(_ reason: String, chance: Double, now: MonotonicTime) -> Event? {
+    package mutating func routeLost(_ reason: LinkReason, chance: Double, now: MonotonicTime) -> Event? {
         if contradictsRoutes {
             doubtedLoss = RouteLoss(reason: reason, at: now)
             return nil
@@ -254,7 +255,7 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
 
     // MARK: Transitions
 
-    private mutating func open(_ reason: String, now: MonotonicTime, firstProbe: MonotonicTime) {
+    private mutating func open(_ reason: LinkReason, now: MonotonicTime, firstProbe: MonotonicTime) {
         state = .open
         self.reason = reason
         since = now

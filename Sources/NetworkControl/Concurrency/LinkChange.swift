@@ -13,20 +13,16 @@ package enum LinkChange: Sendable, Equatable {
     case receiver(count: Int, transfers: Int)
 
     /// Nil for the capacity, which the level reports.
-    package var sentence: String? {
+    package var reason: LinkReason? {
         switch self {
-        case .capacity: nil
-        case .demand(let usual, let measured, let completionRate, let usualCompletionRate):
-            "transfers carry \(measured < usual ? "fewer" : "more") bytes each (\(MeasureText.rate(measured)), and "
-                + "\(MeasureText.rate(usual)) before; \(MeasureText.count(completionRate)) completions a second of each, and "
-                + "\(MeasureText.count(usualCompletionRate)) before)"
+        case .capacity: return nil
+        case .demand(let usual, let measured, _, _): return LinkReason(.demand, measured: measured, usual: usual)
         case .loss(let usual, let measured, let share):
-            "\(MeasureText.percent(share)) of the bytes are sent again (\(MeasureText.rate(measured)), and "
-                + "\(MeasureText.rate(usual)) before)"
-        case .steering(let usual, let measured):
-            "a rate that was set paces transfers (\(MeasureText.rate(measured)), and \(MeasureText.rate(usual)) before)"
-        case .receiver(let count, let transfers):
-            "the receiver pauses \(count) of \(transfers) transfers: their TCP windows are closed"
+            var reason = LinkReason(.loss, measured: measured, usual: usual)
+            reason.share = share
+            return reason
+        case .steering(let usual, let measured): return LinkReason(.maxRate, measured: measured, usual: usual)
+        case .receiver(let count, let transfers): return .receiver(count: count, of: transfers)
         }
     }
 }

@@ -37,7 +37,7 @@ extension NetworkController {
     }
 
     /// Commands are admitted by the link up, so the circuit breaker is shown there, once for a destination.
-    func circuitBreakerState(of key: LinkKey) -> CircuitBreakerState? {
+    func circuitBreakerState(of key: LinkKey) -> CircuitBreakerState<MonotonicTime>? {
         guard key.direction == .up, let destination = key.destination,
             let circuitBreaker = circuitBreakers[destination], let outage = circuitBreaker.outage
         else { return nil }

@@ -68,9 +68,7 @@ extension NetworkController {
             now: now, restarts: { restarts[$0, default: 0] })
         links[key] = link
         if !preemption.cuts.isEmpty {
-            order(
-                preemption.cuts, .cut, "high quality needs the link, and what these had under way would delay it", key,
-                now: now)
+            order(preemption.cuts, .cut, .contention(key), key, now: now)
         }
         let verbs = QualityOfService.allCases.map { qos -> PolicyVerb in
             var verb = row[qos]
@@ -123,9 +121,9 @@ extension NetworkController {
         let isForced = links[key]?.isForcedOffline == true
         for transfer in snapshot.transfers where links[key]?.circuitBreaker.isProbe(transfer.id) != true {
             if effective.verb(transfer.qos) == .cancel {
-                order([transfer.id], .cancel, reason(of: key, now: now), nil, now: now)
+                order([transfer.id], .cancel, cause(of: key), nil, now: now)
             } else if transfer.isIdempotent && (transfer.isResumable || isForced) {
-                order([transfer.id], .cut, reason(of: key, now: now), nil, now: now)
+                order([transfer.id], .cut, cause(of: key), nil, now: now)
             }
         }
         return LinkAllowance(level: .offline, limit: 0, lowLimit: 0, blocked: Set(QualityOfService.allCases))
@@ -144,7 +142,7 @@ extension NetworkController {
         guard !stopped.isEmpty else { return nil }
         allowance.blocked.formUnion(stopped)
         for transfer in snapshot.transfers where verbs[transfer.qos.rawValue] == .cancel {
-            order([transfer.id], .cancel, reason(of: effective.author(transfer.qos), now: now), nil, now: now)
+            order([transfer.id], .cancel, cause(of: effective.author(transfer.qos)), nil, now: now)
         }
         let preempted = stopped.filter { verbs[$0.rawValue] == .preempt }
         guard let lowest = preempted.max() else { return nil }
@@ -163,14 +161,10 @@ extension NetworkController {
         }
         victims.removeAll { !$0.isResumable && restarts[$0.id, default: 0] >= policy.preemption.maxRestarts }
         if !victims.isEmpty, mayCut(key, now: now) {
-            let reason = reason(of: effective.author(victims[0].qos), now: now)
-            order(victims.map(\.id), .cut, reason, key, now: now)
+            order(victims.map(\.id), .cut, cause(of: effective.author(victims[0].qos)), key, now: now)
         }
         return hasHigher ? spared : nil
     }
 
-    private func reason(of key: LinkKey, now: MonotonicTime) -> String {
-        guard let link = links[key] else { return key.name }
-        return "\(key.name) is \(link.level.name): \(link.explanation(now: now).reason)"
-    }
+    private func cause(of key: LinkKey) -> TransferOrder.Cause { .level(links[key]?.level ?? .unknown, key) }
 }

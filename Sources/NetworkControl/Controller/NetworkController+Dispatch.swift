@@ -126,10 +126,12 @@ extension NetworkController {
 
     /// Ends transfers of low QoS because a higher class needs their slots.
     /// - Parameter ids: of transfers that may be cut.
-    package mutating func preempt(_ ids: [CommandID], reason: String, now: MonotonicTime) -> NetworkDecisions? {
+    package mutating func preempt(_ ids: [CommandID], for cause: TransferOrder.Cause, now: MonotonicTime)
+        -> NetworkDecisions?
+    {
         let new = ids.filter { orders[$0] == nil && transfers[$0] != nil }
         guard !new.isEmpty else { return nil }
-        order(new, .cut, reason, nil, now: now)
+        order(new, .cut, cause, nil, now: now)
         return decide(now: now)
     }
 

@@ -49,10 +49,10 @@ extension NetworkController {
         }
     }
 
-    private mutating func unreachable(_ id: CommandID, _ key: LinkKey, _ reason: String, now: MonotonicTime) {
+    private mutating func unreachable(_ id: CommandID, _ key: LinkKey, _ text: String, now: MonotonicTime) {
         links[key]?.ended(id)
         links[key]?.intervalBuilder.failed += 1
-        _ = links[key]?.circuitBreaker.failed(id, reason: reason, chance: jitter.chance(), now: now)
+        _ = links[key]?.circuitBreaker.failed(id, text: text, chance: jitter.chance(), now: now)
     }
 
     /// Destinations that have answered, or taken bytes, for the first time or again, since the last call.
@@ -110,7 +110,7 @@ extension NetworkController {
     }
 
     /// A default route or its interface is gone: every link behind it is offline at once.
-    package mutating func uplinkLost(_ route: String, reason: String, now: MonotonicTime) {
+    package mutating func uplinkLost(_ route: String, reason: LinkReason, now: MonotonicTime) {
         lostUplinks[route] = reason
         for key in Self.ordered(Set(links.keys))
         where uplink(of: key)?.scope == .uplink(route) || key.scope == .uplink(route) {

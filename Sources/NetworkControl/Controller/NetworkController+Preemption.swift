@@ -51,10 +51,11 @@ extension NetworkController {
     /// Adds orders for the transfers that have none.
     /// - Parameter wave: the link whose wave of cuts this is; nil for an order outside of waves.
     mutating func order(
-        _ ids: [CommandID], _ verb: TransferOrder.Verb, _ reason: String, _ wave: LinkKey?, now: MonotonicTime
+        _ ids: [CommandID], _ verb: TransferOrder.Verb, _ cause: TransferOrder.Cause, _ wave: LinkKey?,
+        now: MonotonicTime
     ) {
         for id in ids where orders[id] == nil {
-            orders[id] = TransferOrder(id: id, verb: verb, reason: reason)
+            orders[id] = TransferOrder(id: id, verb: verb, cause: cause)
             if verb == .cut, transfers[id]?.sample.isResumable == false { restarts[id, default: 0] += 1 }
         }
         if let wave, !ids.isEmpty { lastCuts[wave] = now }

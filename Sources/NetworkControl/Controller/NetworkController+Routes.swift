@@ -25,7 +25,7 @@ extension NetworkController {
     }
 
     /// The kernel's reason why the route is missing; nil where there is one.
-    func missingRoute(_ key: LinkKey) -> String? {
+    func missingRoute(_ key: LinkKey) -> LinkReason? {
         switch key.scope {
         case .uplink(let name): return lostUplinks[name]
         case .destination(let destination):

@@ -46,7 +46,7 @@ package struct NetworkController: Sendable {
     var overrides: [Destination: LinkOverride] = [:]
     var routes: [Destination: Route] = [:]
     /// Uplinks without a route, and why, by name.
-    var lostUplinks: [String: String] = [:]
+    var lostUplinks: [String: LinkReason] = [:]
     /// Destinations that have answered, or taken bytes, for the first time or again.
     var proven: [Destination] = []
     /// Minutes after midnight, local time, for the hours of `background`. The caller sets it now and then.

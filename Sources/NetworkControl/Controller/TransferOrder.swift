@@ -9,7 +9,19 @@ package struct TransferOrder: Sendable, Equatable {
         case cancel
     }
 
+    /// Why a transfer is ended.
+    package enum Cause: Sendable, Equatable {
+        /// The policy at this level of a link.
+        case level(LinkLevel, LinkKey)
+        /// High quality needs the bandwidth of a link.
+        case contention(LinkKey)
+        /// High quality waits for a slot at the destination.
+        case slotForHigh
+        /// Middle quality has fewer than half of the slots.
+        case slotsForMiddle
+    }
+
     package var id: CommandID
     package var verb: Verb
-    package var reason: String
+    package var cause: Cause
 }

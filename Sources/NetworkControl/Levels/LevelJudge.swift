@@ -9,7 +9,8 @@ package import Host
 /// decides on `offline`, not this type.
 package struct LevelJudge: Sendable {
     package private(set) var level = LinkLevel.unknown
-    package private(set) var evidence = LevelEvidence.none
+    /// The measure and the threshold by which the level was judged.
+    package private(set) var reason = LinkReason(.unmeasured)
     /// When the level was entered.
     package private(set) var since: MonotonicTime
     private var thresholds: LevelThresholds
@@ -19,7 +20,7 @@ package struct LevelJudge: Sendable {
     /// How long it was silent between such evidence.
     private var silentFor = Duration.zero
     private var mildest = LinkLevel.offline
-    private var worseEvidence = LevelEvidence.none
+    private var worseReason = LinkReason(.unmeasured)
     private var betterFor = Duration.zero
     /// Share of executions that failed for the link: an average, half of it of the last 8.
     private var errors = 0.0
@@ -38,20 +39,15 @@ package struct LevelJudge: Sendable {
     package var maxQueueDelay: Duration { thresholds.degradedQueue }
 
     /// The condition that lifts the level; nil where it holds nothing back.
-    package var remedy: String? {
+    package var remedy: LinkRemedy? {
         guard level > .good else { return nil }
-        let time = MeasureText.time(thresholds.leaveAfter)
-        switch evidence {
-        case .goodput(_, let threshold, _):
-            return "\(MeasureText.rate(threshold * thresholds.leaveFactor)) for \(time)"
-        case .stalled(_, _, let threshold):
-            return "progress of all but less than \(MeasureText.percent(threshold)) for \(time)"
-        case .errors(_, let threshold):
-            return "fewer than \(MeasureText.percent(threshold / thresholds.leaveFactor)) of failures for \(time)"
-        case .roundTrip(_, let threshold), .queue(_, let threshold):
-            return "less than \(MeasureText.time(threshold / thresholds.leaveFactor)) for \(time)"
-        case .none, .slowServer, .receiver, .unloaded, .recalled: return "better measurements for \(time)"
+        var threshold = reason.threshold
+        switch reason.rule {
+        case .goodput: threshold = threshold.map { $0 * thresholds.leaveFactor }
+        case .errors, .roundTrip, .queue: threshold = threshold.map { $0 / thresholds.leaveFactor }
+        default: break
         }
+        return LinkRemedy(reason.rule, threshold: threshold, for: thresholds.leaveAfter)
     }
 
     /// Takes in an interval.
@@ -67,16 +63,16 @@ package struct LevelJudge: Sendable {
                 silentFor += interval.duration
                 worsen(now: now)
             }
-            if now - lastEvidence > thresholds.unknownAfter { become(.unknown, .none, now: now) }
+            if now - lastEvidence > thresholds.unknownAfter { become(.unknown, LinkReason(.unmeasured), now: now) }
             return
         }
         if now - lastEvidence > Self.maxGap { startOver() }
         lastEvidence = now
-        if level == .unknown && entering.level == .good { become(.good, entering.evidence, now: now) }
+        if level == .unknown && entering.level == .good { become(.good, entering.reason, now: now) }
         if entering.level > max(level, .good) {
             betterFor = .zero
             mildest = min(mildest, entering.level)
-            worseEvidence = entering.evidence
+            worseReason = entering.reason
             worseFor += interval.duration
             worsen(now: now)
             return
@@ -89,13 +85,13 @@ package struct LevelJudge: Sendable {
             interval, rate: rate, expected: expected, queueDelay: queueDelay, factor: thresholds.leaveFactor)
         guard let leaving, leaving.level < level else {
             betterFor = .zero
-            evidence = entering.level == level ? entering.evidence : leaving?.evidence ?? evidence
+            reason = entering.level == level ? entering.reason : leaving?.reason ?? reason
             return
         }
         if level == .good { return }
         betterFor += interval.duration
         if betterFor >= thresholds.leaveAfter, let better = LinkLevel(rawValue: level.rawValue - 1) {
-            become(better, leaving.evidence, now: now)
+            become(better, leaving.reason, now: now)
         }
     }
 
@@ -104,10 +100,10 @@ package struct LevelJudge: Sendable {
     package mutating func presume(_ interval: LinkInterval, now: MonotonicTime) {
         guard level == .unknown || now - lastEvidence > thresholds.unknownAfter else { return }
         if interval.rate > 0 {
-            become(.good, .unloaded(measured: interval.rate), now: now)
+            become(.good, LinkReason(.unloaded, measured: interval.rate), now: now)
             lastEvidence = now
         } else if interval.flowing == 0, level != .unknown {
-            become(.unknown, .none, now: now)
+            become(.unknown, LinkReason(.unmeasured), now: now)
         }
     }
 
@@ -115,26 +111,26 @@ package struct LevelJudge: Sendable {
     package mutating func reset(now: MonotonicTime) {
         errors = 0
         recentFailures = 0
-        become(.unknown, .none, now: now)
+        become(.unknown, LinkReason(.unmeasured), now: now)
     }
 
     /// Takes another coordinator's level until there is evidence.
-    package mutating func restore(_ level: LinkLevel, reason: String, now: MonotonicTime) {
+    package mutating func restore(_ level: LinkLevel, reason: LinkReason, now: MonotonicTime) {
         guard self.level == .unknown, level < .offline else { return }
-        become(level, .recalled(reason), now: now)
+        become(level, reason, now: now)
         lastEvidence = now
     }
 
-    private mutating func become(_ level: LinkLevel, _ evidence: LevelEvidence, now: MonotonicTime) {
+    private mutating func become(_ level: LinkLevel, _ reason: LinkReason, now: MonotonicTime) {
         if level != self.level { since = now }
         self.level = level
-        self.evidence = evidence
+        self.reason = reason
         startOver()
     }
 
     private mutating func worsen(now: MonotonicTime) {
         if worseFor + min(silentFor, worseFor) >= thresholds.enterAfter {
-            become(mildest, worseEvidence, now: now)
+            become(mildest, worseReason, now: now)
         }
     }
 
@@ -154,7 +150,7 @@ package struct LevelJudge: Sendable {
     /// The level that an interval is evidence for; nil where it says nothing.
     private func candidate(
         _ interval: LinkInterval, rate: Double, expected: Double?, queueDelay: Duration?, factor: Double
-    ) -> (level: LinkLevel, evidence: LevelEvidence)? {
+    ) -> (level: LinkLevel, reason: LinkReason)? {
         // A link that carries what it can is shared by too many transfers, or a server fails: that says
         // nothing of the link.
         let isFull = interval.flowing > 0 && rate >= expected.map { 0.8 * $0 } ?? .infinity
@@ -179,7 +175,7 @@ package struct LevelJudge: Sendable {
             )
         }
         let poor = Double(thresholds.poorRate)
-        if rate < poor * factor { return (.poor, .goodput(measured: rate, threshold: poor, reference: nil)) }
+        if rate < poor * factor { return (.poor, .goodput(measured: rate, threshold: poor, usual: nil)) }
         let expected = interval.isLossy(queueDelay: queueDelay) ? nil : expected
         let share = (expected ?? 0) * thresholds.degradedShare
         // Without a queue, the peers keep a few transfers slow and not the link; more transfers help.
@@ -188,14 +184,14 @@ package struct LevelJudge: Sendable {
         if rate < max(share, fixed) * factor {
             return (
                 .degraded,
-                .goodput(measured: rate, threshold: max(share, fixed), reference: share > fixed ? expected : nil)
+                .goodput(measured: rate, threshold: max(share, fixed), usual: share > fixed ? expected : nil)
             )
         }
         let queue = thresholds.degradedQueue
         if let queueDelay, let expected, queueDelay > queue / factor, rate < 0.8 * expected {
             return (.degraded, .queue(measured: queueDelay, threshold: queue))
         }
-        return (.good, .goodput(measured: rate, threshold: max(share, fixed), reference: expected))
+        return (.good, .goodput(measured: rate, threshold: max(share, fixed), usual: expected))
     }
 
     /// Transfers that each end within an interval: the link carries at least what they carried, so they are
@@ -203,25 +199,25 @@ package struct LevelJudge: Sendable {
     /// admits would never lift it.
     private func shortTransfers(
         _ interval: LinkInterval, expected: Double?, factor: Double
-    ) -> (level: LinkLevel, evidence: LevelEvidence)? {
+    ) -> (level: LinkLevel, reason: LinkReason)? {
         guard level > .good, interval.completed > 0 else { return nil }
         let usual = max((expected ?? 0) * thresholds.degradedShare, Double(thresholds.degradedRate))
         if interval.rate >= usual * factor {
-            return (.good, .goodput(measured: interval.rate, threshold: usual, reference: expected))
+            return (.good, .goodput(measured: interval.rate, threshold: usual, usual: expected))
         }
         let poor = Double(thresholds.poorRate)
         guard level == .poor, interval.rate >= poor * factor else { return nil }
-        return (.degraded, .goodput(measured: interval.rate, threshold: poor, reference: nil))
+        return (.degraded, .goodput(measured: interval.rate, threshold: poor, usual: nil))
     }
 
     /// A closed TCP window says nothing against the link. For the link it says only that window probes are
     /// answered.
-    private func paused(_ interval: LinkInterval) -> (level: LinkLevel, evidence: LevelEvidence)? {
+    private func paused(_ interval: LinkInterval) -> (level: LinkLevel, reason: LinkReason)? {
         interval.heldByReceiver > 0 && level <= .good ? (.good, .receiver(count: interval.heldByReceiver)) : nil
     }
 
     /// Small requests show the network only by their round trip; the first byte depends on the server.
-    private func latency(_ interval: LinkInterval, factor: Double) -> (level: LinkLevel, evidence: LevelEvidence)? {
+    private func latency(_ interval: LinkInterval, factor: Double) -> (level: LinkLevel, reason: LinkReason)? {
         guard let srtt = interval.srtt else { return nil }
         let poor = thresholds.poorRoundTrip
         let degraded = thresholds.degradedRoundTrip

@@ -18,5 +18,11 @@ package enum LinkLevel: Int, Sendable, CaseIterable, Comparable {
         }
     }
 
+    /// Reads ``name`` back.
+    package init?(name: some StringProtocol) {
+        guard let level = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = level
+    }
+
     package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }

@@ -187,39 +187,27 @@ package struct LinkController: Sendable {
         if let reason = history.offline, key.destination != nil {
             circuitBreaker = LinkCircuitBreaker(openFor: reason, now: now)
         }
-        if let level = history.level { judge.restore(level, reason: history.reason ?? "as it was", now: now) }
+        if let level = history.level {
+            judge.restore(level, reason: history.reason ?? LinkReason(.unmeasured), now: now)
+        }
     }
 
-    // MARK: Explanation
+    // MARK: Reasons
 
-    func explanation(now: MonotonicTime) -> LinkExplanation {
-        if isForcedOffline {
-            return LinkExplanation(
-                reason: "set offline by a person", remedy: "sluice network set \(key.name) --level auto",
-                since: forcedSince)
-        }
+    /// Why the level is what it is, since when, and what lifts it.
+    func explanation(now: MonotonicTime) -> (reason: LinkReason, since: MonotonicTime, remedy: LinkRemedy?) {
+        if isForcedOffline { return (LinkReason(.override), forcedSince, LinkRemedy(.override)) }
         if !circuitBreaker.isClosed {
-            let isProbing = circuitBreaker.nextProbe == nil
-            return LinkExplanation(
-                reason: circuitBreaker.reason ?? "offline",
-                remedy: "a probe that succeeds" + (isProbing ? "; one is under way" : ""), since: circuitBreaker.since)
+            return (circuitBreaker.reason ?? LinkReason(.unmeasured), circuitBreaker.since, LinkRemedy(.probe))
         }
-        if pausedByReceiver > 0, judge.level <= .good {
-            return LinkExplanation(
-                reason: LevelEvidence.receiver(count: pausedByReceiver).sentence, remedy: nil, since: judge.since)
-        }
-        if isFixed, judge.level == .unknown {
-            return LinkExplanation(
-                reason: "its number of transfers is fixed, whatever the goodput", remedy: nil, since: judge.since)
-        }
-        return LinkExplanation(
-            reason: judge.evidence.sentence + changeSentence(now: now), remedy: judge.remedy, since: judge.since)
+        if pausedByReceiver > 0, judge.level <= .good { return (.receiver(count: pausedByReceiver), judge.since, nil) }
+        if isFixed, judge.level == .unknown { return (LinkReason(.fixed), judge.since, nil) }
+        return (judge.reason, judge.since, judge.remedy)
     }
 
-    /// The cause for which it has carried another amount lately, where that is not the link itself.
-    private func changeSentence(now: MonotonicTime) -> String {
-        guard let (change, at) = concurrency.lastChange, now - at < Self.changeLifetime, let sentence = change.sentence
-        else { return "" }
-        return "; since \(MeasureText.time(now - at)) \(sentence)"
+    /// Why it has carried another amount lately, where that is not the link itself.
+    func recentChange(now: MonotonicTime) -> LinkReason? {
+        guard let (change, at) = concurrency.lastChange, now - at < Self.changeLifetime else { return nil }
+        return change.reason
     }
 }

@@ -6,12 +6,12 @@ package struct LinkHistory: Sendable, Equatable {
     package var flows: Int
     package var limit: Int
     /// Why the link is offline; nil where it is not.
-    package var offline: String?
+    package var offline: LinkReason?
     /// The level and its reason, where they are not old.
     package var level: LinkLevel?
-    package var reason: String?
+    package var reason: LinkReason?
 
-    package init(reference: Double, flows: Int, limit: Int, offline: String? = nil) {
+    package init(reference: Double, flows: Int, limit: Int, offline: LinkReason? = nil) {
         self.reference = reference
         self.flows = flows
         self.limit = limit

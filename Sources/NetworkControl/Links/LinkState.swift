@@ -1,6 +1,6 @@
 package import Host
 
-/// A link as people see it: `sluice network`, `watch`, `link/` events and `explain`.
+/// A link as the controller knows it, for a ``LinkReport``.
 package struct LinkState: Sendable, Equatable {
     package var key: LinkKey
     package var level: LinkLevel
@@ -18,21 +18,21 @@ package struct LinkState: Sendable, Equatable {
     package var srtt: Duration?
     /// The least round trip.
     package var baseRTT: Duration?
-    /// One plain sentence with the measure and the threshold.
-    package var reason: String
+    package var reason: LinkReason
+    /// Why it has carried another amount within the last minute, where that is not the link itself.
+    package var change: LinkReason?
     /// The condition that lifts the level; nil where nothing is held back.
-    package var remedy: String?
+    package var remedy: LinkRemedy?
     /// When the level was entered.
     package var since: MonotonicTime
     package var nextProbe: MonotonicTime?
     /// Of the destination, on the link up; nil while it is closed.
-    package var circuitBreaker: CircuitBreakerState?
+    package var circuitBreaker: CircuitBreakerState<MonotonicTime>?
 
-    init(key: LinkKey, level: LinkLevel, _ explanation: LinkExplanation) {
+    init(key: LinkKey, level: LinkLevel, reason: LinkReason, since: MonotonicTime) {
         self.key = key
         self.level = level
-        reason = explanation.reason
-        remedy = explanation.remedy
-        since = explanation.since
+        self.reason = reason
+        self.since = since
     }
 }

@@ -5,6 +5,6 @@ package enum Route: Sendable, Hashable {
     case uplink(String)
     /// Over loopback or into the file system: no network lies between, so concurrency starts at its limit.
     case local
-    /// There is no route. `reason` is what the kernel reported.
-    case missing(reason: String)
+    /// There is no route, according to the kernel.
+    case missing(LinkReason)
 }

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Inspection
+internal import NetworkControl
 
 struct NetworkShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -4,6 +4,7 @@ internal import Console
 internal import HTTPClient
 internal import Host
 internal import Inspection
+internal import NetworkControl
 internal import Operations
 internal import Store
 

@@ -14,7 +14,7 @@ final class WatchCollector: Sendable {
         /// Cumulative bytes of each (destination, direction, worker) as last reported.
         var links: [String: Int64] = [:]
         var progress: [CommandID: CommandProgress] = [:]
-        var board = LinkReadings()
+        var board = LinkCollector()
         var problems: [WatchState.Problem] = []
         /// Problems parsed in this second; of more than ``maxParsed``, the rest is only counted.
         var parsed = 0

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Commands
+internal import Coordination
 internal import Inspection
 internal import Sluice
 internal import Store
@@ -26,7 +27,8 @@ struct PauseCommand: ParsableCommand {
     func run() throws {
         let (directory, store) = try data.store()
         let entry = scope.entry(since: .now)
-        if let earlier = try PauseList(store: store).entries.first(where: { $0.key == entry.key }) {
+        let pauses = Pause.parse(try store.settings(prefix: SettingKey.pausePrefix))
+        if let earlier = pauses.first(where: { $0.key == entry.key }) {
             report(earlier, "was paused before, since \(earlier.since)")
             return
         }
@@ -35,7 +37,7 @@ struct PauseCommand: ParsableCommand {
         report(entry, "paused; “\(entry.resume)” lets it go on")
     }
 
-    private func report(_ entry: PauseList.Entry, _ what: String) {
+    private func report(_ entry: Pause, _ what: String) {
         Output.line(print.json ? entry.json.text : "\(entry.scope): \(what)")
     }
 }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Commands
+internal import Coordination
 internal import Inspection
 
 /// The commands that `pause` and `resume` name.
@@ -10,7 +11,7 @@ struct PauseScope: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("Only this origin, or the origin of this URL.", valueName: "url"))
     var destination: DestinationArgument?
 
-    func entry(since: Timestamp) -> PauseList.Entry {
-        PauseList.Entry(qos: qos, destination: destination?.destination, since: since.description)
+    func entry(since: Timestamp) -> Pause {
+        Pause(qos: qos, destination: destination?.destination, since: since.description)
     }
 }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Commands
+internal import Coordination
 internal import Inspection
 internal import Sluice
 internal import Store
@@ -24,7 +25,7 @@ struct ResumeCommand: ParsableCommand {
 
     func run() throws {
         let (directory, store) = try data.store()
-        let pauses = try PauseList(store: store).entries
+        let pauses = Pause.parse(try store.settings(prefix: SettingKey.pausePrefix))
         let wanted = scope.entry(since: .now)
         let isAll = scope.qos == nil && scope.destination == nil
         let lifted = isAll ? pauses : pauses.filter { $0.key == wanted.key }

@@ -36,8 +36,8 @@ import Testing
         Admission.verdict(Admission.Request(qos: qos, isFloor: isFloor, isContested: isContested), load, host)
     }
 
-    private func waits(_ rule: Admission.Rule, _ measured: Int? = nil, of limit: Int? = nil) -> Verdict {
-        .waits(Admission.Wait(rule, measured, of: limit))
+    private func waits(_ rule: AdmissionWait.Rule, _ measured: Int? = nil, of limit: Int? = nil) -> Verdict {
+        .waits(AdmissionWait(rule, measured, of: limit))
     }
 
     @Test(arguments: QualityOfService.allCases)

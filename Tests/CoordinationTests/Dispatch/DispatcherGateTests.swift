@@ -54,7 +54,8 @@ import Wire
     @Test func `an offline destination does not hide the work of others`() {
         var dispatcher = dispatcher(concurrency: 2)
         dispatcher.links.restore(
-            LinkHistory(reference: 0, flows: 1, limit: 4, offline: "refused"), of: LinkKey(host, .up), now: .zero)
+            LinkHistory(reference: 0, flows: 1, limit: 4, offline: .failures("refused")), of: LinkKey(host, .up),
+            now: .zero)
         dispatcher.insert((1...300).map { ready(Int64($0), to: host) } + [ready(900)])
         let offered = numbers(dispatcher.dispatch(at: at, now: .zero))
         #expect(offered.contains(900))
@@ -196,13 +197,13 @@ import Wire
 
     @Test func `pauses hold back a quality, a destination, or everything`() {
         var dispatcher = dispatcher(concurrency: 8)
-        dispatcher.pause(Pauses.parse([SettingKey.pause(qos: .background, destination: nil): "now"]))
+        dispatcher.pause(Pause.parse([SettingKey.pause(qos: .background, destination: nil): "now"]))
         dispatcher.insert([ready(1, .background), ready(2, .utility)])
         #expect(numbers(dispatcher.dispatch(at: at, now: .zero)) == [2])
-        dispatcher.pause(Pauses.parse([SettingKey.pause(qos: nil, destination: host): "now"]))
+        dispatcher.pause(Pause.parse([SettingKey.pause(qos: nil, destination: host): "now"]))
         dispatcher.insert([ready(3, to: host), ready(4)])
         #expect(Set(numbers(dispatcher.dispatch(at: at, now: .zero))) == [1, 4])
-        dispatcher.pause(Pauses.parse([SettingKey.pause(qos: nil, destination: nil): "now"]))
+        dispatcher.pause(Pause.parse([SettingKey.pause(qos: nil, destination: nil): "now"]))
         dispatcher.insert([ready(5), ready(6, to: host)])
         #expect(value(dispatcher.dispatch(at: at, now: .zero)).isEmpty)
         dispatcher.pause([])

@@ -1,5 +1,6 @@
 import Commands
 import Host
+import NetworkControl
 import Store
 import Testing
 
@@ -37,7 +38,7 @@ import Testing
         var asked = 0
         let refuse: (ReadyKey) -> Admission.Verdict = { _ in
             asked += 1
-            return .waits(Admission.Wait(.linkLimit))
+            return .waits(AdmissionWait(.linkLimit))
         }
         #expect(take(&queue, refuse) == nil && asked == 1000)
         #expect(take(&queue, refuse) == nil && asked == 1000)
@@ -51,7 +52,7 @@ import Testing
     @Test func `the oldest and the newest destinations that wait for a probe are asked in turn, each once`() {
         var queue = ReadyQueue(shardCount: 8)
         for number in 1...6 { _ = queue.insert(ready(Int64(number), to: host(number))) }
-        let refuse: (ReadyKey) -> Admission.Verdict = { _ in .waits(Admission.Wait(.probes)) }
+        let refuse: (ReadyKey) -> Admission.Verdict = { _ in .waits(AdmissionWait(.probes)) }
         for _ in 0..<5 {
             #expect(take(&queue, refuse) == nil)
             for number in 1...6 { queue.wake(host(number)) { _ in 0 } }
@@ -70,7 +71,7 @@ import Testing
         for number in 1...6 { _ = queue.insert(ready(Int64(number), to: host(number))) }
         let failing = Set((1...5).map { host($0) })
         let refuse: (ReadyKey) -> Admission.Verdict = {
-            .waits(Admission.Wait(failing.contains($0.destination) ? .probes : .untried))
+            .waits(AdmissionWait(failing.contains($0.destination) ? .probes : .untried))
         }
         #expect(take(&queue, refuse) == nil)
         queue.wakeForProbe(failing: 0, untried: 9)

@@ -119,7 +119,7 @@ import Wire
         var dispatcher = dispatcher(concurrency: 32)
         refuse(&dispatcher, ready(1, to: host), now: .zero)
         dispatcher.insert([ready(2, to: host), ready(3, to: host, type: "other")])
-        dispatcher.pause([(host, 0b11111)])
+        dispatcher.pause([Pause(qos: nil, destination: host, since: "now")])
         #expect(probe(&dispatcher, now: after(60)) == nil)
         dispatcher.pause([])
         dispatcher.insert([ready(2, to: host)])
@@ -158,9 +158,9 @@ import Wire
         let opened = Timestamp(milliseconds: 1_772_368_496_000)
         func setting() throws -> StoredLink {
             let state = try #require(dispatcher.links.controller.state(of: key, now: .zero))
-            let report = LinkReport(state, .init()) { opened + ($0 - .zero) }
+            let report = LinkReport(state) { opened + ($0 - .zero) }
             return try #require(
-                StoredLink(setting: LinkReport.settingKey(key), value: report.setting(nil), now: opened))
+                StoredLink(setting: StoredLink.settingKey(key), value: StoredLink.setting(report, nil), now: opened))
         }
         let stored = try #require(try setting().circuitBreaker)
         #expect(stored.cause == .destination && stored.reason == "the answer was 507" && stored.since == opened)
@@ -180,13 +180,15 @@ import Wire
         #"{"cause":"credential","since":"yesterday"}"#,
     ])
     func `a damaged setting has no circuit breaker`(_ value: String) throws {
-        #expect(StoredCircuitBreaker(try JSONValue(parsing: value.utf8)) == nil)
+        #expect(CircuitBreakerState(try JSONValue(parsing: value.utf8)) == nil)
     }
 
     @Test(arguments: [Int64.min, -1, 0, 1_772_368_496_000, .max])
     func `an opening time of any value is read`(_ since: Int64) throws {
         let value = try JSONValue(parsing: #"{"cause":"credential","since":\#(since)}"#.utf8)
-        let stored = try #require(StoredCircuitBreaker(value))
-        #expect((Duration.zero...Duration.nanoseconds(Int64.max / 2)).contains(stored.age(at: .now)))
+        let stored = try #require(CircuitBreakerState(value))
+        var admission = LinkAdmission()
+        admission.restore(stored, of: host, wall: .now, now: after(1))
+        #expect(admission.controller.circuitBreakers[host]?.isProbeDue(now: after(1)) == true)
     }
 }

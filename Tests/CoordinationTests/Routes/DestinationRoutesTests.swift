@@ -44,7 +44,7 @@ import Testing
         #expect(book.refresh() != nil)
         book.table = alone
         #expect(book.refresh() != nil)
-        #expect(book.lostUplinks[""] == "there is no default route")
+        #expect(book.lostUplinks[""] == LinkReason(.noDefaultRoute))
     }
 
     @Test func `another gateway of the default route is another main uplink, and a lost one stays the last`() throws {
@@ -77,7 +77,7 @@ import Testing
         #expect(book.routes[name] == .uplink(""))
         book.answered(["media.example.com": [blackhole]])
         #expect(book.refresh() != nil)
-        #expect(book.routes[name] == .missing(reason: "a route of kind blackhole covers 203.0.113.1"))
+        #expect(book.routes[name] == .missing(.route(.blockedRoute, "203.0.113.1", kind: "blackhole")))
     }
 
     @Test func `a destination stays with its uplink while that is lost`() {
@@ -88,14 +88,14 @@ import Testing
         book.table?.entries.removeAll { $0.length == 0 }
         #expect(book.refresh() != nil)
         #expect(book.routes == [number: .uplink(""), six: .uplink("v0")])
-        #expect(book.lostUplinks[""] == "there is no default route")
+        #expect(book.lostUplinks[""] == LinkReason(.noDefaultRoute))
         book.table = RecordedTables.table
         #expect(book.refresh() != nil)
         #expect(book.lostUplinks[""] == nil)
         // A default route of one family does not carry the other.
         book.table?.entries.removeAll { $0.length == 0 && !$0.prefix.isV6 }
         #expect(book.refresh() != nil)
-        #expect(book.routes[number] == .missing(reason: "there is no route to 8.8.8.8"))
+        #expect(book.routes[number] == .missing(.route(.noRoute, "8.8.8.8")))
     }
 
     @Test func `names are looked up elsewhere, each once at a time`() async throws {

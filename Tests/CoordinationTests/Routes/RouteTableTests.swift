@@ -50,7 +50,7 @@ import Testing
         ("8.8.8.8", .uplink("")), ("10.1.2.3", .uplink("")), ("2001:4860:4860::8888", .uplink("")),
         // Its own network has no carrier; the default route is tried.
         ("198.51.100.77", .uplink("")),
-        ("203.0.113.5", .missing(reason: "a route of kind blackhole covers 203.0.113.5")),
+        ("203.0.113.5", .missing(.route(.blockedRoute, "203.0.113.5", kind: "blackhole"))),
     ])
     func `the uplink of an address is found`(_ address: String, _ expected: Route) throws {
         #expect(try route(RecordedTables.table, address) == expected)
@@ -59,14 +59,14 @@ import Testing
     @Test func `an interface that is down or without carrier leads nowhere`() throws {
         var table = RecordedTables.table
         #expect(table.lostUplinks[""] == nil)
-        #expect(table.lostUplinks["v2"] == "the interface v2 has no carrier")
+        #expect(table.lostUplinks["v2"] == .route(.noCarrier, "v2"))
         let index = try v0(table)
         table.interfaces[index]?.hasCarrier = false
-        #expect(try route(table, "8.8.8.8") == .missing(reason: "the interface v0 has no carrier"))
+        #expect(try route(table, "8.8.8.8") == .missing(.route(.noCarrier, "v0")))
         #expect(
-            table.lostUplinks[""] == "the interface v0 has no carrier, by which the default route leads")
+            table.lostUplinks[""] == .route(.noCarrier, "v0"))
         table.interfaces[index]?.isUp = false
-        #expect(try route(table, "2001:4860:4860::8888") == .missing(reason: "the interface v0 is down"))
+        #expect(try route(table, "2001:4860:4860::8888") == .missing(.route(.interfaceDown, "v0")))
     }
 
     @Test func `another default route takes over when the first is dead`() throws {
@@ -86,10 +86,10 @@ import Testing
     @Test func `the main uplink is lost without a default route`() throws {
         var table = RecordedTables.table
         table.entries.removeAll { $0.length == 0 }
-        #expect(try route(table, "8.8.8.8") == .missing(reason: "there is no route to 8.8.8.8"))
+        #expect(try route(table, "8.8.8.8") == .missing(.route(.noRoute, "8.8.8.8")))
         #expect(try route(table, "192.0.2.77") == .uplink("v0"))
-        #expect(table.lostUplinks[""] == "there is no default route")
-        #expect(try route(RouteTable(), "2001:db8::1") == .missing(reason: "there is no route to 2001:db8::1"))
+        #expect(table.lostUplinks[""] == LinkReason(.noDefaultRoute))
+        #expect(try route(RouteTable(), "2001:db8::1") == .missing(.route(.noRoute, "2001:db8::1")))
     }
 
     @Test func `the longest prefix is preferred, then the lowest metric`() throws {

@@ -110,7 +110,7 @@ extension EndToEndTests {
 
         // MARK: Output
 
-        /// A link as a coordinator stores it.
+        /// A link as a coordinator stores it, and two as one of version 0.1.0 did.
         private func leave(_ installation: Installation) async throws {
             #expect(try await installation.sluice("submit", "noop").code == 0)
             let store = try installation.store()
@@ -118,10 +118,11 @@ extension EndToEndTests {
                 "link.up.http://a.example:80",
                 to: """
                     {"direction":"up","level":"poor","limit":2,"inFlight":1,"highInFlight":0,"goodput":20000,\
-                    "reference":1000000,"reason":"160 kbit/s, less than 256 kbit/s","remedy":"333 kbit/s for 3 s",\
-                    "since":1772368496000,"forced":false,"history":[1,2,3],"gates":{"utility":\
-                    "http://a.example:80 is poor: 160 kbit/s; utility has “preempt” there, since 2026-03-01T12:34:56.000Z; \
-                    what lifts it: 333 kbit/s for 3 s"}}
+                    "reference":1000000,"reason":{"rule":"goodput","measured":20000,"threshold":32000},\
+                    "remedy":{"rule":"goodput","threshold":41600,"seconds":3},"since":"2026-03-01T12:34:56.000Z",\
+                    "forced":false,"history":[1,2,3],"gates":{"utility":{"link":"http://a.example:80","level":"poor",\
+                    "verb":"preempt","reason":{"rule":"goodput","measured":20000,"threshold":32000},\
+                    "since":"2026-03-01T12:34:56.000Z","remedy":{"rule":"goodput","threshold":41600,"seconds":3}}}}
                     """)
             try store.set("link.up.*", to: #"{"level":"good","limit":64}"#)
             try store.set(
@@ -137,7 +138,7 @@ extension EndToEndTests {
                 #expect(links.map { $0["level"]?.string } == ["offline", "poor", "good"])
                 let table = try await installation.sluice("network").lines
                 #expect(table.count == 4 && table[0].hasPrefix("LINK"))
-                #expect(table[2].contains("lifted by 333 kbit/s for 3 s"), "\(table[2])")
+                #expect(table[2].contains("below 256 kbit/s; lifted by 333 kbit/s for 3.0 s"), "\(table[2])")
                 let status = try await installation.status()?["links"]?.elements
                 #expect(status?.compactMap { $0["level"]?.string } == ["offline", "poor", "good"])
             }
@@ -180,11 +181,13 @@ extension EndToEndTests {
                 let gates = try await installation.sluice("explain", "\(held.ids[0])", "--json").json()["gates"]?
                     .elements
                 let gate = gates?.first { $0["gate"]?.string == "link" }
-                #expect(gate?["threshold"]?.string == "333 kbit/s for 3 s")
+                #expect(gate?["threshold"]?.string == "333 kbit/s for 3.0 s")
                 #expect(
                     gate?["value"]?.string
-                        == "http://a.example:80 is poor: 160 kbit/s; utility has “preempt” there, since "
-                        + "2026-03-01T12:34:56.000Z")
+                        == "http://a.example:80 is poor: goodput 160 kbit/s is below 256 kbit/s; utility has “preempt” "
+                        + "there, since 2026-03-01T12:34:56.000Z")
+                #expect(gate?["values"]?["verb"]?.string == "preempt")
+                #expect(gate?["values"]?["reason"]?["measured"]?.integer == 20_000)
                 let free = try await installation.sluice("submit", "upload", "--payload", payload)
                 #expect(try await installation.sluice("explain", "\(free.ids[0])").output.contains("link:") == false)
             }

@@ -41,7 +41,7 @@ extension EndToEndTests {
                 try await until("the reason") {
                     let link = try await Self.link(installation, to: origin)
                     return link?["level"]?.string == "offline"
-                        && link?["reason"]?.string?.contains(cause.words) == true
+                        && link?["reason"]?["text"]?.string?.contains(cause.words) == true
                 }
                 let explained = try await installation.sluice("explain", "\(ids[0])").output
                 #expect(explained.contains("offline") && explained.contains(cause.words), "\(explained)")
@@ -63,7 +63,7 @@ extension EndToEndTests {
                     try await until("the reason") {
                         let link = try await Self.link(installation, to: destination.origin)
                         return link?["level"]?.string == "offline"
-                            && link?["reason"]?.string?.contains("no byte was acknowledged for") == true
+                            && link?["reason"]?["rule"] == "silence"
                     }
                     let explained = try await installation.sluice("explain", "\(id)").output
                     #expect(explained.contains("no byte was acknowledged for"), "\(explained)")

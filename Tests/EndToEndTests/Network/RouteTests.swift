@@ -76,7 +76,7 @@ extension EndToEndTests {
                 #expect(ContinuousClock.now - since < .seconds(1.5))
                 // Three failed connects may be as fast; the kernel's route explains more.
                 try await until("the report of the kernel") {
-                    try await link()?["reason"]?.string?.contains("there is no default route") ?? false
+                    try await link()?["reason"]?["rule"] == "noDefaultRoute"
                 }
 
                 switch loss {

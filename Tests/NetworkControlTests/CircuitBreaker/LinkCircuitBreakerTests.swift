@@ -10,7 +10,7 @@ import Testing
         -> LinkCircuitBreaker
         .Event?
     {
-        circuitBreaker.failed(id(number), reason: "connection refused", chance: 0.5, now: at(seconds))
+        circuitBreaker.failed(id(number), text: "connection refused", chance: 0.5, now: at(seconds))
     }
 
     private func open() -> LinkCircuitBreaker {
@@ -26,7 +26,7 @@ import Testing
         #expect(failed(&circuitBreaker, 1, at: 0) == nil)
         #expect(failed(&circuitBreaker, 2, at: pause) == nil && circuitBreaker.isFailing)
         #expect(failed(&circuitBreaker, 3, at: 2 * pause) == .opened)
-        #expect(circuitBreaker.reason == "connection refused (3 commands, with no answer between)")
+        #expect(circuitBreaker.reason == .failures("connection refused", count: 3))
         #expect(circuitBreaker.since == at(2 * pause))
     }
 
@@ -60,7 +60,7 @@ import Testing
             value(circuitBreaker.silent(for: .seconds(3) - .nanoseconds(1), srtt: nil, chance: 0, now: at(0))) == nil)
         #expect(value(circuitBreaker.silent(for: .seconds(7), srtt: .seconds(1), chance: 0, now: at(0))) == nil)
         #expect(value(circuitBreaker.silent(for: .seconds(8), srtt: .seconds(1), chance: 0, now: at(0))) == .opened)
-        #expect(circuitBreaker.reason == "no byte was acknowledged for 8.0 s with transfers in flight")
+        #expect(circuitBreaker.reason == .silence(.seconds(8)))
     }
 
     @Test func `an open circuit breaker lets exactly one probe out at a time`() {
@@ -100,7 +100,7 @@ import Testing
         circuitBreaker.offered(id(2), now: at(12))
         // The first probe still waits for its connect, and is not cut.
         #expect(circuitBreaker.isProbe(id(1)) && circuitBreaker.isProbe(id(2)))
-        #expect(circuitBreaker.failed(id(1), reason: "timed out", chance: 0.5, now: at(20)) == nil)
+        #expect(circuitBreaker.failed(id(1), text: "timed out", chance: 0.5, now: at(20)) == nil)
         #expect(!circuitBreaker.isProbe(id(1)) && circuitBreaker.isProbe(id(2)))
         _ = circuitBreaker.progressed(100, now: at(20))
         #expect(circuitBreaker.state == .halfOpen)
@@ -141,10 +141,10 @@ import Testing
                 circuitBreaker.offered(id(number), now: now)
                 last = now
                 switch random.number(in: 0..<4) {
-                case 0: _ = circuitBreaker.failed(id(number), reason: "refused", chance: random.fraction(), now: now)
+                case 0: _ = circuitBreaker.failed(id(number), text: "refused", chance: random.fraction(), now: now)
                 case 1:
                     now += .seconds(2)
-                    _ = circuitBreaker.failed(id(number), reason: "timed out", chance: random.fraction(), now: now)
+                    _ = circuitBreaker.failed(id(number), text: "timed out", chance: random.fraction(), now: now)
                 case 2: circuitBreaker.withdrawn(id(number), now: now)
                 default: break
                 }
@@ -178,8 +178,8 @@ import Testing
 
     @Test func `a route that the kernel reports lost opens the circuit breaker at once`() {
         var circuitBreaker = LinkCircuitBreaker()
-        #expect(value(circuitBreaker.routeLost("network is unreachable", chance: 0.5, now: at(0))) == .opened)
-        #expect(circuitBreaker.reason == "network is unreachable")
+        #expect(value(circuitBreaker.routeLost(.route(.noRoute, "a"), chance: 0.5, now: at(0))) == .opened)
+        #expect(circuitBreaker.reason == .route(.noRoute, "a"))
         #expect(!circuitBreaker.isProbeDue(now: at(0.1)))
         circuitBreaker.routeFound(now: at(0.1))
         #expect(circuitBreaker.isProbeDue(now: at(0.1)))
@@ -187,7 +187,7 @@ import Testing
 
     @Test func `a report about the time before the route was lost does not close the circuit breaker`() {
         var circuitBreaker = LinkCircuitBreaker()
-        _ = circuitBreaker.routeLost("there is no default route", chance: 0.5, now: at(0))
+        _ = circuitBreaker.routeLost(LinkReason(.noDefaultRoute), chance: 0.5, now: at(0))
         #expect(value(circuitBreaker.progressed(1_000_000, now: at(0.25))) == nil)
         #expect(value(circuitBreaker.answered(id(1), now: at(0.25))) == nil)
         #expect(circuitBreaker.state == .open)
@@ -197,13 +197,13 @@ import Testing
 
     @Test func `the reason that the kernel gives outlives the probes that fail without a route`() {
         var circuitBreaker = LinkCircuitBreaker()
-        _ = circuitBreaker.routeLost("there is no default route", chance: 0.5, now: at(0))
+        _ = circuitBreaker.routeLost(LinkReason(.noDefaultRoute), chance: 0.5, now: at(0))
         circuitBreaker.offered(id(1), now: at(2))
-        _ = circuitBreaker.failed(id(1), reason: "Network is unreachable", chance: 0.5, now: at(2))
-        #expect(circuitBreaker.reason == "there is no default route")
+        _ = circuitBreaker.failed(id(1), text: "Network is unreachable", chance: 0.5, now: at(2))
+        #expect(circuitBreaker.reason == LinkReason(.noDefaultRoute))
         circuitBreaker.routeFound(now: at(3))
         circuitBreaker.offered(id(1), now: at(3))
-        _ = circuitBreaker.failed(id(1), reason: "connection refused", chance: 0.5, now: at(4))
-        #expect(circuitBreaker.reason == "connection refused")
+        _ = circuitBreaker.failed(id(1), text: "connection refused", chance: 0.5, now: at(4))
+        #expect(circuitBreaker.reason == .failures("connection refused"))
     }
 }

@@ -22,7 +22,7 @@ import Testing
         #expect(rig.pace(decisions, .userInteractive) == nil && rig.pace(decisions, .userInitiated) == nil)
         // High quality has the little that is left, and transfers that can be resumed yield at once.
         #expect(Set(decisions.orders.map(\.id)) == [id(4), id(5)])
-        #expect(decisions.orders.allSatisfy { $0.reason.contains("high quality needs the link") })
+        #expect(decisions.orders.allSatisfy { $0.cause == .contention(key("a")) })
 
         decisions = rig.run(1.5, ["a": 0.2 * megabit])
         let poor = decisions.allowances[key("a")]
@@ -71,7 +71,7 @@ import Testing
         let decisions = rig.run(1.5, ["a": 1.9 * megabit])
         let order = decisions.orders.first { $0.id == id(5) }
         #expect(order?.verb == .cancel)
-        #expect(order?.reason.contains("goodput 1.9 Mbit/s is below") == true)
+        #expect(order?.cause == .level(.degraded, key("a")))
         #expect(decisions.allowances[key("a")]?.blocked == [.background])
         // The order stands until the transfer is gone from the reports.
         rig.transfers.removeLast()
@@ -133,7 +133,7 @@ import Testing
         rig.run(5, ["a": 100 * megabit])
         rig.run(6, ["a": 1.9 * megabit])
         let beside = rig.network.waitReason(of: .utility, to: key("a"), now: rig.now)
-        #expect(beside?.sentence.contains("utility has “throttle") == true, "\(String(describing: beside))")
+        #expect(beside?.isThrottle == true, "\(String(describing: beside))")
         rig.transfers.removeLast()
         rig.run(2, ["a": 1.9 * megabit])
         #expect(rig.network.level(of: key("a")) == .degraded)
@@ -145,10 +145,11 @@ import Testing
         rig.transfers = [sample(1, .userInitiated, remaining: 100_000_000), sample(2, .utility)]
         rig.run(10, ["a": 20 * megabit])
         let wait = rig.network.waitReason(of: .utility, to: key("a"), now: rig.now)
-        #expect(
-            wait?.sentence.contains("is good and full (20.0 Mbit/s of 20.0 Mbit/s; four fifths are full)") == true,
-            "\(String(describing: wait))")
-        #expect(wait?.remedy?.contains("no high quality for") == true)
+        #expect(wait?.reason.rule == .contended && wait?.level == .good)
+        let (measured, capacity) = (wait?.reason.measured ?? 0, wait?.reason.usual ?? 0)
+        #expect(abs(measured / (20 * megabit) - 1) < 0.01 && abs(capacity / (20 * megabit) - 1) < 0.01)
+        #expect(wait?.reason.threshold == 0.8 * capacity)
+        #expect(wait?.remedy == LinkRemedy(.contended, for: NetworkPolicy().preemption.idleAfter))
     }
 
     @Test func `one low transfer continues on a poor link without other transfers`() {
@@ -166,10 +167,10 @@ import Testing
         rig.run(5, ["a": 100 * megabit])
         rig.run(1.5, ["a": 0.2 * megabit])
         let wait = rig.network.waitReason(of: .utility, to: key("a"), now: rig.now)
-        #expect(
-            wait?.sentence
-                == "http://a:80 is poor: goodput 200 kbit/s is below 256 kbit/s; utility has “preempt” there")
-        #expect(wait?.remedy == "333 kbit/s for 3.0 s")
+        #expect(wait?.link == "http://a:80" && wait?.level == .poor && wait?.verb == .preempt)
+        #expect(wait?.reason.rule == .goodput && wait?.reason.threshold == 32_000 && wait?.reason.usual == nil)
+        #expect(abs((wait?.reason.measured ?? 0) / (0.2 * megabit) - 1) < 0.01)
+        #expect(wait?.remedy == LinkRemedy(.goodput, threshold: 41_600, for: .seconds(3)))
         #expect(wait?.since ?? at(0) > at(5))
         #expect(rig.network.waitReason(of: .userInitiated, to: key("a"), now: rig.now) == nil)
         let state = rig.network.state(of: key("a"), now: rig.now)
@@ -259,9 +260,7 @@ import Testing
         #expect(decisions?.pacing.filter { $0.qos.serviceClass == .low }.map(\.bytesPerSecond) == [0, 0])
         #expect(decisions?.allowances[key("a")]?.lowLimit == 0)
         #expect(
-            rig.network.waitReason(of: .utility, to: key("a"), now: rig.now)?.sentence.contains("high quality has it")
-                == true
-        )
+            rig.network.waitReason(of: .utility, to: key("a"), now: rig.now)?.reason.rule == .contended)
         // The next one finds that they have yielded.
         #expect(
             value(rig.network.announce(id(10), to: key("a"), qos: .userInitiated, bytes: 1, now: rig.now)) == nil)

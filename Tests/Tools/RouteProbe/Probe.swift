@@ -30,15 +30,18 @@ func say(_ sentence: String) {
     static let steps: [(name: String, change: [String], isReached: @Sendable (RouteReport) -> Bool)] = [
         (
             "default route gone", ["route del default"],
-            { $0.lost[""] == "there is no default route" && $0.routes[far] == .uplink("") }
+            { $0.lost[""] == LinkReason(.noDefaultRoute) && $0.routes[far] == .uplink("") }
         ),
         (
             "default route back", ["route add default via 192.0.2.1"],
             { $0.lost[""] == nil && $0.routes[far] == .uplink("") }
         ),
-        ("carrier gone", ["link set v1 down"], { $0.lost[""]?.contains("v0 has no carrier") == true }),
+        ("carrier gone", ["link set v1 down"], { $0.lost[""] == .route(.noCarrier, "v0") }),
         ("carrier back", ["link set v1 up"], { $0.lost[""] == nil && $0.routes[near] == .uplink("v0") }),
-        ("interface down", ["link set v0 down"], { $0.lost[""] != nil && $0.lost["v0"] == "the interface v0 is down" }),
+        (
+            "interface down", ["link set v0 down"],
+            { $0.lost[""] != nil && $0.lost["v0"] == .route(.interfaceDown, "v0") }
+        ),
         (
             "interface up", ["link set v0 up", "route add default via 192.0.2.1"],
             { $0.lost[""] == nil && $0.routes == [far: .uplink(""), near: .uplink("v0"), own: .local] }

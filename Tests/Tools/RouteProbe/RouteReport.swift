@@ -5,7 +5,7 @@ import NetworkControl
 /// A report of the watch.
 struct RouteReport: Sendable {
     var routes: [Destination: Route]
-    var lost: [String: String]
+    var lost: [String: LinkReason]
     var main: RouteTable.Hop?
     var at: Int64
 }

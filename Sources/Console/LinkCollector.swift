@@ -1,11 +1,12 @@
 package import Commands
+package import NetworkControl
 
 /// The links, collected from events: `link/` has every member of a link, `bandwidth/` its traffic in between.
 /// Pure.
-package struct LinkReadings: Sendable {
+package struct LinkCollector: Sendable {
     private struct Key: Hashable {
         var destination: String
-        var direction: String
+        var direction: Direction
     }
 
     /// The last report of one worker.
@@ -15,12 +16,12 @@ package struct LinkReadings: Sendable {
     }
 
     private struct Entry {
-        var link: LinkReading
+        var link: LinkReport
         /// The number of seconds in the history; in later seconds the traffic had the link's rate.
         var seconds: Int
 
         func history(until second: Int) -> [Double] {
-            LinkReadings.extended(link.history, by: second - seconds, rate: link.rate ?? 0)
+            LinkCollector.extended(link.history, by: second - seconds, rate: link.rate ?? 0)
         }
     }
 
@@ -35,10 +36,12 @@ package struct LinkReadings: Sendable {
     ///   - kind: `link` or `bandwidth`; others are ignored.
     ///   - destination: the rest of the topic.
     package mutating func take(kind: some StringProtocol, destination: some StringProtocol, body: JSONValue) {
-        let key = Key(destination: String(destination), direction: body["direction"]?.string ?? "up")
+        let key = Key(
+            destination: String(destination),
+            direction: body["direction"]?.string.flatMap { Direction(rawValue: $0) } ?? .up)
         switch kind {
         case "link":
-            guard let link = LinkReading(destination: destination, body: body) else { return }
+            guard let link = LinkReport(destination: destination, body: body) else { return }
             let known = links.updateValue(Entry(link: link, seconds: seconds), forKey: key)
             // Only a snapshot contains the history; it is continued here.
             if link.history.isEmpty, let known {
@@ -68,14 +71,14 @@ package struct LinkReadings: Sendable {
 
     /// Calls `body` with each link, in no order and without the end of its history. A link that only
     /// bandwidth events name has nothing but its traffic.
-    package func visit(_ body: (LinkReading) -> Void) {
+    package func visit(_ body: (LinkReport) -> Void) {
         for (key, entry) in links {
             var link = entry.link
             if link.rate == nil, let workers = shares[key] { Self.add(workers, to: &link) }
             body(link)
         }
         for (key, workers) in shares where links[key] == nil {
-            var link = LinkReading(destination: key.destination, level: "unknown")
+            var link = LinkReport(destination: key.destination, level: .unknown)
             link.direction = key.direction
             Self.add(workers, to: &link)
             body(link)
@@ -93,12 +96,12 @@ package struct LinkReadings: Sendable {
     // MARK: Parts
 
     private static func extended(_ history: [Double], by seconds: Int, rate: Int64) -> [Double] {
-        let maxCount = LinkReading.historyLength
+        let maxCount = LinkReport.historyLength
         let added = min(max(seconds, 0), maxCount)
         return history.suffix(maxCount - added) + Array(repeating: Double(max(rate, 0)), count: added)
     }
 
-    private static func add(_ workers: [Int64: Share], to link: inout LinkReading) {
+    private static func add(_ workers: [Int64: Share], to link: inout LinkReport) {
         link.rate = goodput(workers)
         link.inFlight = link.inFlight ?? workers.values.reduce(0) { $0 &+ $1.inFlight }
     }
