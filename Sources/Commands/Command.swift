@@ -1,46 +1,63 @@
-/// One durable unit of work, as the store has it. This page says what each field means.
+/// One durable unit of work, as the store has it.
+///
+/// Sizes are bytes, and times are the wall clock of the process that wrote the row. A default is the value of
+/// a new command.
 public struct Command: Sendable, Equatable {
-    /// Primary key. It is sent to the destination as the idempotency key.
+    /// The primary key. An `upload` over HTTP sends it as `Idempotency-Key`.
     public var id: CommandID
-    /// The operation that executes the command: `[a-z0-9.-]+`, at most 64 characters.
+    /// The type, which selects the operation that executes the command: `[a-z0-9.-]+`, 1 to 64 characters.
     public var type: String
+    /// How urgent the command is. The default is `default`.
     public var qos = QualityOfService.default
+    /// The status after the newest transition. The default is `new`.
     public var status = CommandStatus.new
+    /// The destination that the command talks to; ``Destination/none`` where it uses no network.
     public var destination: Destination
-    /// Whether the command may be executed again after an ambiguous end.
+    /// Whether the command may be executed again after an ambiguous end. The default is false.
     public var idempotent = false
-    /// The number of claims so far, never reset. It fences out earlier executions.
+    /// The number of claims so far, from 0. It is never reset, so it fences out earlier executions.
     public var claim = 0
-    /// A cancellation request, which takes effect when the execution ends or the command is released.
+    /// Whether a cancellation is requested. The request takes effect when the execution ends without success,
+    /// or when the command is released.
     public var cancelRequested = false
     /// Failures charged so far, 0…``retryLimit``.
     public var retries = 0
-    /// Failures charged before the command is given up.
+    /// The maximum of ``retries``, 0…``maxRetryLimit``. The next charged failure gives the command up.
+    /// The default is 5.
     public var retryLimit = Command.defaultRetryLimit
-    /// Deaths of workers charged so far; after ``crashLimit`` of them the command is given up.
+    /// Deaths of workers charged so far. The fifth gives the command up, unless it is in doubt or its
+    /// cancellation is requested.
     public var crashes = 0
-    /// The command was executing when a worker died, and it is not known yet whether it was the cause.
+    /// Whether the command was executing when a worker died, and may be the cause. The default is false.
     public var suspect = false
-    /// The command is not offered before this time; zero: at once.
+    /// The command is not offered before this time, for example before the end of its backoff. Zero, the
+    /// default: it may be offered at once.
     public var notBefore = Timestamp.zero
-    /// The command is cancelled at this time, even while it runs.
+    /// The command is cancelled at this time, even while it runs. Nil, the default: never.
     public var deadline: Timestamp?
-    /// Unique within (type, ordering key) for as long as ``uniqueFor`` says; compared by its bytes.
+    /// Unique among the commands of one type and ordering key, for the period of ``uniqueFor``. It has 1 to
+    /// 512 bytes of UTF-8, and is compared by its bytes. Nil, the default: the command has none.
     public var uniqueKey: String?
-    /// How long the command holds its unique key; meaningless without one. See ``holdsUniqueKey(at:)``.
+    /// How long the command holds its unique key, see ``holdsUniqueKey(at:)``. Without a key it has no
+    /// effect. The default is `kept`.
     public var uniqueFor = UniquePeriod.kept
+    /// Reserved for execution in the order of submission. No submit sets it yet, so it is nil.
     public var orderingKey: String?
-    /// The order of submission within the shard, from 1; assigned by the insert.
+    /// The position in the order of submission within the shard, from 1; 0 before the insert.
     public var turn: Int64 = 0
-    /// Bytes that the destination has durably acknowledged, as far as known. A hint that may go down.
+    /// Bytes that the destination has durably acknowledged, as far as known. It may go down, because an
+    /// operation asks the destination again. A success sets it to ``total``.
     public var offset: Int64 = 0
-    /// Bytes in all; 0 where not known.
+    /// Bytes in all; 0 where they are not known.
     public var total: Int64 = 0
-    /// The seat of the worker that claimed the command last.
+    /// The seat, 0…255, of the worker that claimed the command last; nil before the first claim.
     public var seat: Int?
-    /// Why the command has its status: the last error or cancellation, in a sentence.
+    /// The last error, release or cancellation, in a sentence. A claim does not change it, and a success
+    /// removes it. Nil where there is none.
     public var reason: String?
+    /// The time of the submit.
     public var createdAt: Timestamp
+    /// The time of the last transition, stored progress, or change of the quality of service.
     public var updatedAt: Timestamp
 
     /// Makes a command whose other fields have the values of a new one.
@@ -58,10 +75,11 @@ public struct Command: Sendable, Equatable {
     /// How long a command in `success` or `cancelled` is kept before it is pruned, unless configured
     /// otherwise.
     package static let defaultRetention: Duration = .seconds(7 * 86_400)
-    /// Bytes of JSON that a payload may have: 1 MiB.
+    /// The maximum size of a payload: 1 MiB (1,048,576 bytes). A submit refuses a larger one.
     public static let payloadLimit = 1 << 20
-    /// The default of ``retryLimit``.
+    /// The default of ``retryLimit``: 5. With the defaults of ``RetryPolicy`` these retries take 10 minutes,
+    /// 605 s ± 25 %.
     public static let defaultRetryLimit = 5
-    /// The maximum of ``retryLimit``.
+    /// The maximum of ``retryLimit``: 1,000.
     public static let maxRetryLimit = 1_000
 }

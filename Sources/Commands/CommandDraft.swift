@@ -1,24 +1,35 @@
 /// A command that is about to be submitted: the fields that the producer chooses.
+///
+/// A draft is not checked while it is made. The submit refuses a value out of the ranges below, and does not
+/// parse the payload.
 public struct CommandDraft: Sendable, Equatable {
+    /// The type, which selects the operation that executes the command: `[a-z0-9.-]+`, 1 to 64 characters.
     public var type: String
-    /// JSON for the operation, at most 1 MiB.
+    /// JSON for the operation, at most 1 MiB (``Command/payloadLimit``). It is stored byte for byte.
     public var payload: [UInt8]
+    /// The destination that network control applies to; ``Destination/none`` where the command uses no
+    /// network.
     public var destination: Destination
+    /// How urgent the command is.
     public var qos: QualityOfService
+    /// Whether the command may be executed again after an ambiguous end.
     public var idempotent: Bool
-    /// Failures charged before the command is given up, 0…``Command/maxRetryLimit``.
+    /// The maximum number of charged failures that are retried, 0…``Command/maxRetryLimit``. The next one
+    /// gives the command up. The default is 5.
     public var retryLimit = Command.defaultRetryLimit
-    /// The command is not offered before this time; zero: at once.
+    /// The command is not offered before this time, from 1970 on. Zero, the default: it may be offered at
+    /// once.
     public var notBefore = Timestamp.zero
-    /// The command is cancelled at this time, even while it runs.
+    /// The command is cancelled at this time, even while it runs. Nil, the default: never.
     public var deadline: Timestamp?
-    /// 1 to 512 bytes. While a command holds this key, an equal draft of the same type makes no second
-    /// command, and a draft with another payload or destination is refused.
+    /// 1 to 512 bytes of UTF-8, compared by its bytes. While a command holds this key, a draft of the same
+    /// type, payload and destination makes no second command. With another payload or destination it is
+    /// refused. Nil, the default: the command has no key.
     public var uniqueKey: String?
-    /// How long the command will hold the key. A draft that finds an existing command does not change that
-    /// command's period.
+    /// How long the command will hold the key; a duration has at least 1 ms. A draft that finds an existing
+    /// command does not change that command's period. The default is `kept`.
     public var uniqueFor = UniquePeriod.kept
-    /// Bytes in all; 0 where not known.
+    /// Bytes in all, from 0. Zero, the default: they are not known.
     public var total: Int64 = 0
     /// Bytes that are compared instead of the payload where two drafts have the same unique key: for a
     /// payload that names something made anew at each submit. Nil: the payload is compared.
@@ -26,8 +37,10 @@ public struct CommandDraft: Sendable, Equatable {
 
     /// Makes a draft whose other fields have their defaults.
     /// - Parameters:
-    ///   - type: of the operation: 1 to 64 of a-z, 0-9, “.” and “-”.
+    ///   - type: the type of the operation: 1 to 64 of a-z, 0-9, “.” and “-”.
     ///   - payload: JSON for the operation, at most 1 MiB.
+    ///   - destination: ``Destination/none`` where the command uses no network.
+    ///   - qos: how urgent the command is. The default is `default`.
     ///   - idempotent: whether the command may be executed again after an ambiguous end.
     public init(
         type: String, payload: [UInt8], destination: Destination, qos: QualityOfService = .default, idempotent: Bool
@@ -39,7 +52,7 @@ public struct CommandDraft: Sendable, Equatable {
         self.idempotent = idempotent
     }
 
-    /// Whether `type` has the form of a command type.
+    /// Whether `type` has the form of a command type: 1 to 64 of a-z, 0-9, “.” and “-”.
     public static func isType(_ type: String) -> Bool {
         !type.isEmpty && type.utf8.count <= 64
             && type.utf8.allSatisfy {

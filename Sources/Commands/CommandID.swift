@@ -1,5 +1,7 @@
-/// The id of a command: a UUID of version 7 (RFC 9562). Such ids sort by the time they were made, so that
-/// inserts go to the end of a B-tree. The last byte names the shard, see ``shard(of:)``.
+/// The id of a command: a UUID of version 7 (RFC 9562, section 5.7).
+///
+/// Such ids sort by the time they were made, so that inserts go to the end of a B-tree. The last byte names
+/// the shard, see ``shard(of:)``. An id that was read from text may have any version.
 public struct CommandID: Hashable, Sendable {
     /// Bytes 0–7, big-endian: 48 bits of Unix milliseconds, the version, 12 random bits.
     public let high: UInt64
@@ -13,8 +15,10 @@ public struct CommandID: Hashable, Sendable {
 
     /// Draws a new id.
     /// - Parameters:
-    ///   - now: the time that the id carries.
-    ///   - shardByte: the last byte; random when nil. Commands of one unique key share it, and so a shard.
+    ///   - now: the time that the id carries. The default is the wall clock. A time before 1970 counts as
+    ///     1970.
+    ///   - shardByte: the last byte. Nil, the default: random. Commands of one unique key share it, and so a
+    ///     shard.
     public init(now: Timestamp = .now, shardByte: UInt8? = nil) {
         var random = SystemRandomNumberGenerator()
         self.init(now: now, shardByte: shardByte, using: &random)
@@ -29,7 +33,8 @@ public struct CommandID: Hashable, Sendable {
         self.init(high: high, low: low)
     }
 
-    /// Reads the 36 characters `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`, either case; nil for anything else.
+    /// Reads the 36 characters `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` in either case (RFC 9562, section 4).
+    /// - Returns: nil for anything else. The version and the variant are not checked.
     public init?(_ text: some StringProtocol) {
         var words: (UInt64, UInt64) = (0, 0)
         var digits = 0
@@ -69,11 +74,12 @@ public struct CommandID: Hashable, Sendable {
         }
     }
 
-    /// The shard that holds this command: last byte mod `count`.
-    /// - Parameter count: shards of the store, a power of two from 1 to 256.
+    /// The number of the shard that holds this command: the last byte mod `count`, from 0.
+    /// - Parameter count: the shards of the store, a power of two from 1 to 256. It is not checked.
     public func shard(of count: Int) -> Int { Int(low & 0xFF) & (count - 1) }
 
-    /// When the id was made, by the clock of the machine that made it.
+    /// When the id was made, in whole milliseconds by the clock of the machine that made it. Only an id of
+    /// version 7 has this time.
     public var madeAt: Timestamp { Timestamp(milliseconds: Int64(high >> 16)) }
 
     private static func nibble(_ character: UInt8) -> UInt64? {
@@ -87,7 +93,8 @@ public struct CommandID: Hashable, Sendable {
 }
 
 extension CommandID {
-    /// Hashes only the last eight bytes, which are random.
+    /// Hashes only the last eight bytes, which are random but for the variant and, with a unique key, the
+    /// last byte.
     public func hash(into hasher: inout Hasher) { hasher.combine(low) }
 
     /// One multiplication is enough to scatter bits that are random already. With the standard hash a worker
@@ -99,10 +106,12 @@ extension CommandID {
 }
 
 extension CommandID: Comparable {
+    /// Compares the 16 bytes, and so first the time at which the ids were made.
     public static func < (left: Self, right: Self) -> Bool { (left.high, left.low) < (right.high, right.low) }
 }
 
 extension CommandID: CustomStringConvertible {
+    /// The 36 characters in lower case, with four dashes (RFC 9562, section 4).
     public var description: String {
         String(unsafeUninitializedCapacity: 36) { buffer in
             write(into: buffer)
@@ -137,6 +146,8 @@ extension CommandID: CustomStringConvertible {
 }
 
 extension CommandID: Codable {
+    /// Decodes the text of ``description``, in either case.
+    /// - Throws: `DecodingError.dataCorrupted` for a text that is not a UUID.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
@@ -146,6 +157,7 @@ extension CommandID: Codable {
         self = id
     }
 
+    /// Encodes ``description`` as a string.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)

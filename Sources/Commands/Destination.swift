@@ -1,5 +1,7 @@
 /// Scheme, host and port that a command talks to: the unit of network control. Empty for a command that uses
 /// no network.
+///
+/// In place of an optional destination write `Destination.none` in full, because `.none` there means nil.
 public struct Destination: Hashable, Sendable {
     /// `scheme://host:port` in lower case, always with a port; `file://localhost` and a mount point for
     /// files; or empty.
@@ -7,7 +9,7 @@ public struct Destination: Hashable, Sendable {
 
     package init(unchecked text: String) { self.text = text }
 
-    /// The destination of a command that uses no network, as `noop` is.
+    /// The destination of a command that uses no network, such as a `noop`. Its text is empty.
     public static let none = Destination(unchecked: "")
 
     /// Local files of the root file system, and `file:` URLs whose file system is not known.
@@ -31,16 +33,19 @@ public struct Destination: Hashable, Sendable {
     /// is ``file``.
     /// - Parameters:
     ///   - scheme: `https`, for example, without a colon.
-    ///   - host: a name or an address; an IPv6 address may lack its brackets.
+    ///   - host: a name or an address. An IPv6 address without brackets gets them (RFC 3986, section 3.2.2).
     ///   - port: 1…65535, also where it is the default of the scheme.
     public init(scheme: String, host: String, port: Int) {
         let host = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
         self.init(unchecked: "\(scheme.lowercased())://\(host.lowercased()):\(port)")
     }
 
-    /// Reads an origin or a URL and takes scheme, host and port of it. The port may be missing for http and
-    /// https. `file://localhost` keeps its path, which is a mount point; any other `file:` URL is ``file``.
-    /// - Returns: nil where the scheme, the host or the port is missing.
+    /// Reads an origin or a URL, and takes scheme, host and port of it.
+    ///
+    /// A missing port is 80 for http and 443 for https (RFC 9110, sections 4.2.1 and 4.2.2).
+    /// `file://localhost` keeps its path, which is a mount point; any other `file:` URL is ``file``.
+    /// - Returns: nil where the scheme, the host or the port is missing or malformed. A host is ASCII, and a
+    ///   port is 1…65535.
     public init?(_ text: some StringProtocol) {
         let text = String(text)
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text[..<colon].utf8.allSatisfy({ $0 < 0x80 })
@@ -93,6 +98,7 @@ public struct Destination: Hashable, Sendable {
 }
 
 extension Destination: CustomStringConvertible {
+    /// The ``text``, or `none` where it is empty.
     public var description: String { text.isEmpty ? "none" : text }
 }
 

@@ -1,13 +1,19 @@
-/// How urgent a command is, with the names of Foundation. Lower raw values run first; the store has the raw
-/// values.
+/// How urgent a command is, with the names of Foundation.
+///
+/// Lower raw values run first. The store has the raw values, and `Codable` uses them.
 public enum QualityOfService: Int, Sendable, CaseIterable, Codable {
+    /// The most urgent, of the class `high`.
     case userInteractive = 0
+    /// Of the class `high`.
     case userInitiated = 1
+    /// Of the class `middle`. A command that does not state its quality of service has this one.
     case `default` = 2
+    /// Of the class `low`.
     case utility = 3
+    /// The least urgent, of the class `low`.
     case background = 4
 
-    /// The word in events, output and options.
+    /// The word in events, output and options: the name of the case.
     public var name: String {
         switch self {
         case .userInteractive: "userInteractive"
@@ -18,14 +24,17 @@ public enum QualityOfService: Int, Sendable, CaseIterable, Codable {
         }
     }
 
-    /// The quality of service with that name; nil for any other word.
+    /// The quality of service with that ``name``, in the same case; nil for any other word.
     public init?(name: String) {
         guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = match
     }
 
-    /// A class always goes before the next. Within a class, waiting raises a command: a minute counts as one
-    /// step, unless the policy says otherwise.
+    /// The class of the quality of service.
+    ///
+    /// A class goes before the next. The floor is an exception: a class that has waited behind others for 5/6
+    /// of `network.longestStandstill`, 50 s by default, starts one command at its destination. Within a
+    /// class, waiting raises a command by one step for each `network.agingStep`, 60 s by default.
     public var serviceClass: ServiceClass {
         switch self {
         case .userInteractive, .userInitiated: .high
@@ -49,5 +58,6 @@ extension QualityOfService: Comparable {
 }
 
 extension QualityOfService: CustomStringConvertible {
+    /// The same as ``name``.
     public var description: String { name }
 }

@@ -1,5 +1,6 @@
 /// The command that a submit made or found.
 public struct Submission: Sendable, Equatable {
+    /// The id of the new command, or of the existing one.
     public var id: CommandID
     /// Whether an equal command held the unique key. Then `id` is the id of that command, and nothing was
     /// inserted.

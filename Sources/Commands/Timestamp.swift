@@ -4,27 +4,33 @@
     internal import Darwin
 #endif
 
-/// A point of wall-clock time in Unix milliseconds. Prints as RFC 3339 in UTC with milliseconds.
+/// A point of wall-clock time in Unix milliseconds. It prints as RFC 3339 in UTC with milliseconds.
 public struct Timestamp: Hashable, Sendable {
+    /// Milliseconds since 1970-01-01T00:00:00Z without leap seconds; negative before that.
     public var milliseconds: Int64
 
+    /// Makes a time from Unix milliseconds.
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    /// The wall clock, now.
+    /// The wall clock (`CLOCK_REALTIME`) in whole milliseconds. It may jump when the clock is set.
     public static var now: Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 
-    /// The `notBefore` of a command that may run at once.
+    /// 1970-01-01T00:00:00Z: the `notBefore` of a command that may run at once.
     public static let zero = Timestamp(milliseconds: 0)
 
+    /// The time that is later by `duration`, or earlier by a negative one. A part below a millisecond is
+    /// dropped, and the sum is clamped to the range of `Int64`.
     public static func + (time: Timestamp, duration: Duration) -> Timestamp {
         let (sum, overflow) = time.milliseconds.addingReportingOverflow(duration.milliseconds)
         return Timestamp(milliseconds: overflow ? (duration > .zero ? .max : .min) : sum)
     }
 
+    /// The time from `right` to `left`; negative where `left` is earlier. It is clamped to the range of
+    /// `Int64` milliseconds.
     public static func - (left: Timestamp, right: Timestamp) -> Duration {
         let (difference, overflow) = left.milliseconds.subtractingReportingOverflow(right.milliseconds)
         return .milliseconds(overflow ? (left > right ? .max : .min) : difference)
@@ -32,12 +38,13 @@ public struct Timestamp: Hashable, Sendable {
 }
 
 extension Timestamp: Comparable {
+    /// Earlier is less.
     public static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
 }
 
 extension Timestamp: CustomStringConvertible {
-    /// `2026-03-01T12:34:56.789Z`. The civil date follows Howard Hinnant, “chrono-Compatible Low-Level Date
-    /// Algorithms”.
+    /// The time in RFC 3339, 24 characters: `2026-03-01T12:34:56.789Z`. Years are clamped to 0…9999. The
+    /// civil date follows Howard Hinnant, “chrono-Compatible Low-Level Date Algorithms”.
     public var description: String { String(unsafeUninitializedCapacity: 24) { write(into: $0) } }
 
     /// Writes the 24 characters at the start of `buffer` and returns their number.

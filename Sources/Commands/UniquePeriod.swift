@@ -6,10 +6,12 @@
 public enum UniquePeriod: Sendable, Hashable {
     /// As long as the command is kept: after a success until it is pruned, by default 7 days after its end.
     case kept
-    /// Until the command has ended, so that the same key can be submitted again after each success.
+    /// Until the command has ended other than in doubt, so that the same key can be submitted again after
+    /// each success.
     case running
-    /// For this long from the submit on: at least 1 ms, in whole milliseconds. `notBefore`, retries and a
-    /// success do not change the end. A command that waits or runs for longer does not keep another one out.
+    /// For this long from the submit on: at least 1 ms. A part below a millisecond is dropped. `notBefore`,
+    /// retries and a success do not change the end. A command that waits or runs for longer does not keep
+    /// another one out.
     case duration(Duration)
 
     /// Whether a command that moves to `status` gives its key up.
@@ -39,8 +41,8 @@ public enum UniquePeriod: Sendable, Hashable {
 }
 
 extension UniquePeriod: CustomStringConvertible {
-    /// `kept`, `running`, or the duration in its largest whole unit: `10m`, `1d`, `1500ms`. The command line
-    /// reads it back.
+    /// `kept`, `running`, or the duration in its largest whole unit of d, h, m, s and ms: `10m`, `1d`,
+    /// `1500ms`. The command line reads it back.
     public var description: String {
         switch self {
         case .kept: return "kept"
@@ -57,7 +59,8 @@ extension UniquePeriod: CustomStringConvertible {
 }
 
 extension Command {
-    /// Whether the command holds its unique key at `now`; false without a key.
+    /// Whether the command holds its unique key; false without a key.
+    /// - Parameter now: the wall clock. At the end of a duration the command no longer holds it.
     public func holdsUniqueKey(at now: Timestamp) -> Bool {
         uniqueKey != nil && !uniqueFor.isGivenUp(in: status) && !uniqueFor.hasLapsed(since: createdAt, at: now)
     }

@@ -4,12 +4,13 @@ internal import Store
 extension SluiceClient {
     /// Makes a command durable, and sends the coordinator a hint. When this returns, the command is on disk.
     /// - Parameters:
-    ///   - draft: the command, as ``draft(_:payload:options:)`` makes it.
+    ///   - draft: the command, as ``draft(_:payload:options:)`` makes it. Its payload is not checked again.
     ///   - allowUnknownType: accept a type that no worker has ever been able to run. The default is false.
     /// - Returns: the id of the command; where an equal command holds its unique key, the id of that one. See
     ///   ``submitOrFind(_:allowUnknownType:)``.
-    /// - Throws: ``SluiceError``; `conflict` where a command with another payload or destination holds the
-    ///   unique key.
+    /// - Throws: ``SluiceError``: `invalid` for an unknown type, or for a value out of the ranges of
+    ///   ``CommandDraft``; `conflict` where a command with another payload or destination holds the unique
+    ///   key.
     @discardableResult
     public func submit(_ draft: CommandDraft, allowUnknownType: Bool = false) async throws -> CommandID {
         try await submitOrFind(draft, allowUnknownType: allowUnknownType).id
@@ -17,12 +18,11 @@ extension SluiceClient {
 
     /// Checks a payload, makes its command durable, and sends the coordinator a hint.
     /// - Parameters:
-    ///   - type: of the command: `upload`, `noop`, or a type of your own.
+    ///   - type: the type of the command: `upload`, `noop`, or a type of your own.
     ///   - payload: JSON for the operation, at most 1 MiB.
-    ///   - options: quality of service, deadline, unique key and others.
+    ///   - options: quality of service, deadline, unique key and others. The default is their defaults.
     /// - Returns: as ``submit(_:allowUnknownType:)``.
-    /// - Throws: ``SluiceError``; `invalid` where the payload does not fit its operation, `conflict` as
-    ///   ``submit(_:allowUnknownType:)``.
+    /// - Throws: ``SluiceError``, as ``draft(_:payload:options:)`` and ``submit(_:allowUnknownType:)``.
     @discardableResult
     public func submit(
         _ type: String, payload: JSONValue, options: SubmitOptions = SubmitOptions()
@@ -30,15 +30,17 @@ extension SluiceClient {
         try await submitOrFind(type, payload: payload, options: options).id
     }
 
-    /// As ``submit(_:allowUnknownType:)``, with whether the command is new, or existed already under the
+    /// As ``submit(_:allowUnknownType:)``, and says whether the command is new, or existed already under the
     /// draft's unique key.
+    /// - Throws: ``SluiceError``, as ``submit(_:allowUnknownType:)``.
     public func submitOrFind(_ draft: CommandDraft, allowUnknownType: Bool = false) async throws -> Submission {
         let results = await batcher.submit([draft], allowUnknownTypes: allowUnknownType)
         return try results[0].mapError(SluiceError.init).get()
     }
 
-    /// As ``submit(_:payload:options:)``, with whether the command is new, or existed already under the
+    /// As ``submit(_:payload:options:)``, and says whether the command is new, or existed already under the
     /// unique key.
+    /// - Throws: ``SluiceError``, as ``submit(_:payload:options:)``.
     public func submitOrFind(
         _ type: String, payload: JSONValue, options: SubmitOptions = SubmitOptions()
     ) async throws -> Submission {
@@ -49,17 +51,24 @@ extension SluiceClient {
         return try await submitOrFind(draft, allowUnknownType: options.allowUnknownType)
     }
 
-    /// Makes many commands durable, up to 4,096 in a transaction.
-    /// - Returns: one result for each draft, in order. A refused draft does not keep the others from being
-    ///   accepted, and a transaction that fails does not keep the next ones from being tried.
+    /// Makes many commands durable, 4,096 drafts at a time, each part with one transaction for each shard.
+    ///
+    /// A refused draft does not keep the others from being accepted. A transaction that fails does not keep
+    /// the next ones from being tried.
+    /// - Parameters:
+    ///   - drafts: any number of drafts. Their payloads are not checked.
+    ///   - allowUnknownTypes: accept types that no worker has ever been able to run. The default is false.
+    /// - Returns: one result for each draft, in order. A failure is as ``submit(_:allowUnknownType:)``
+    ///   throws.
     public func submit(
         bulk drafts: [CommandDraft], allowUnknownTypes: Bool = false
     ) async -> [Result<CommandID, SluiceError>] {
         await submitOrFind(bulk: drafts, allowUnknownTypes: allowUnknownTypes).map { $0.map(\.id) }
     }
 
-    /// As ``submit(bulk:allowUnknownTypes:)``, with whether each command is new, or existed already under its
-    /// unique key. Equal drafts of one call make one command, which exists already for the second draft.
+    /// As ``submit(bulk:allowUnknownTypes:)``, and says whether each command is new, or existed already under
+    /// its unique key. Equal drafts with one unique key make one command, which exists already for the second
+    /// draft.
     public func submitOrFind(
         bulk drafts: [CommandDraft], allowUnknownTypes: Bool = false
     ) async -> [Result<Submission, SluiceError>] {
@@ -75,11 +84,18 @@ extension SluiceClient {
         return results
     }
 
-    /// Checks a payload against its operation and makes a draft, without submitting it. Blocks where the
-    /// operation reads the attributes of a file, as `upload` does; a relative path starts at the working
-    /// directory.
+    /// Checks a payload against its operation and makes a draft, without submitting it.
+    ///
+    /// It blocks where the operation reads the attributes of a file, as `upload` does. The payload of a type
+    /// without a known operation is not checked.
+    /// - Parameters:
+    ///   - type: the type of the command: `upload`, `noop`, or a type of your own.
+    ///   - payload: JSON for the operation, at most 1 MiB. A relative path in an `upload` starts at the
+    ///     working directory.
+    ///   - options: quality of service, deadline, unique key and others. The default is their defaults.
     /// - Throws: ``SluiceError``: `invalid` for a key or value that its operation or the options do not
-    ///   allow, `source`, `usage` or `tryAgain` for a file or URL that cannot be used.
+    ///   allow; `source` or `tryAgain` for a file that cannot be used; `usage` for a malformed URL or an
+    ///   unknown scheme.
     public func draft(
         _ type: String, payload: JSONValue, options: SubmitOptions = SubmitOptions()
     ) throws(SluiceError) -> CommandDraft {

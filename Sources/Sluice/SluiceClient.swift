@@ -10,6 +10,10 @@ internal import ZeroMQ
 /// It needs only the data directory: commands that are submitted while nothing runs are durable, and are
 /// executed later. Any number of tasks may use one client; the more of them submit at the same time, the more
 /// commands share a commit.
+///
+/// A write waits at most 10 s for the writes of other processes. Every function that uses the store fails
+/// with ``SluiceError`` where it cannot: `tryAgain`, `noStore`, `foreignStore`, `notPermitted`, `corrupt`,
+/// `cannotWrite` or `failed`. The documentation of a function names further codes.
 public final class SluiceClient: Sendable {
     package let store: any CommandStore
     package let directory: DataDirectory
@@ -28,17 +32,21 @@ public final class SluiceClient: Sendable {
         case closed
     }
 
-    /// Opens the store of a data directory.
+    /// Opens the store of a data directory. It blocks, for up to 10 s while another process is making the
+    /// store.
     ///
     /// - Parameters:
-    ///   - path: the data directory, `./sluice-data` for the command line.
-    ///   - operations: operations of your own, in addition to `upload` and `noop`, which check the payloads
-    ///     of their types and read the destination.
+    ///   - path: the data directory, `./sluice-data` for the command line. A relative path starts at the
+    ///     working directory.
+    ///   - operations: operations of your own, in addition to `upload` and `noop`. They check the payloads of
+    ///     their types and read the destination. The default is none.
     ///   - create: make the directory and its store where there is none. The default is true.
     /// - Precondition: no two operations have the same type, and every type has the form `[a-z0-9.-]+`, at
     ///   most 64 characters. An operation of type `upload` or `noop` replaces the built-in one.
     /// - Throws: ``SluiceError``: `noStore` without a store where `create` is false, `notPermitted` where the
-    ///   directory belongs to another user or is open to others, `tryAgain` where no descriptors are left.
+    ///   directory belongs to another user or is open to others, `cannotWrite` where a new store cannot be
+    ///   written, `tryAgain` where no descriptors are left. A damaged shard is an error of the first use, not
+    ///   of this call.
     public convenience init(
         data path: String, operations: [any CommandOperation] = [], create: Bool = true
     ) throws(SluiceError) {
@@ -92,31 +100,38 @@ public final class SluiceClient: Sendable {
         try await read { store throws(StoreError) in try store.timeline(id) }
     }
 
-    /// The payload of a command, as JSON, as its operation's `inspect` returned it; nil where there is no
-    /// command with that id.
+    /// The stored payload of a command, as JSON: the bytes of the submit, unless its operation's `inspect`
+    /// replaced them. Nil where there is no command with that id.
     /// - Throws: ``SluiceError`` where the store cannot be read.
     public func payload(_ id: CommandID) async throws -> [UInt8]? {
         try await read { store throws(StoreError) in try store.payload(id) }
     }
 
-    /// The result of a command, as JSON; nil before its end, or where its operation returned none. The result
-    /// of an `upload` over HTTP is `{"status": 201, "headers": {…}, "body": "…"}` with up to 64 KiB of the
-    /// response body.
+    /// The result of a command, as JSON. Nil before a success, where its operation returned none, and where
+    /// there is no command with that id.
+    ///
+    /// The result of an `upload` over HTTP is `{"status": 201, "headers": {…}, "body": "…"}` with up to 64
+    /// KiB of the response body.
     /// - Throws: ``SluiceError`` where the store cannot be read.
     public func result(_ id: CommandID) async throws -> [UInt8]? {
         try await read { store throws(StoreError) in try store.result(id) }
     }
 
-    /// The number of commands in each status, with an entry for all nine.
-    /// - Throws: ``SluiceError`` where the store cannot be read.
+    /// The number of commands in each status, with an entry for all nine. A damaged or missing shard counts
+    /// as empty.
+    /// - Throws: ``SluiceError`` where no shard can be read, or one is unavailable for another reason.
     public func counts() async throws -> [CommandStatus: Int] {
         let counts = try await read { store throws(StoreError) in try store.counts() }
         return Dictionary(uniqueKeysWithValues: CommandStatus.allCases.map { ($0, counts[$0]) })
     }
 
-    /// Returns when the command has ended: in success, cancelled, tooManyTimes or inDoubt. Without a
-    /// coordinator it keeps waiting.
-    /// - Throws: ``SluiceError``; `CancellationError` when the task or the client ends first.
+    /// Returns when the command has ended: in `success`, `cancelled`, `tooManyTimes` or `inDoubt`.
+    ///
+    /// An event of the coordinator ends the wait at once. The store is also read every second, because an
+    /// event may be lost. There is no timeout: without a coordinator the call keeps waiting.
+    /// - Throws: ``SluiceError``: `noSuchCommand` where there is no command with that id, `tryAgain` or
+    ///   `failed` where the thread for events cannot be started. `CancellationError` when the task or the
+    ///   client ends first.
     public func wait(for id: CommandID) async throws -> CommandOutcome {
         guard let subscriber = try subscription() else { throw CancellationError() }
         return try await subscriber.wait(for: id)
@@ -126,9 +141,11 @@ public final class SluiceClient: Sendable {
     /// monitor subscribes (``SluiceEvent/isSnapshot``); live events may come before it.
     ///
     /// The stream continues when the coordinator restarts, and ends when the client is closed. A reader that
-    /// is 65,536 events behind loses the oldest.
-    /// - Parameter prefix: of the topic: `status/`, `progress/`, `status/<uuid>`; empty for every event.
-    /// - Throws: ``SluiceError``: `tryAgain` where no sockets or descriptors are left.
+    /// is 65,536 events behind loses the oldest. A stream that ends at once has found no socket or
+    /// descriptor, or a closed client.
+    /// - Parameter prefix: the bytes that the topic begins with: `status/`, `progress/`, or `status/<uuid>`
+    ///   in lower case. Empty, the default: every event.
+    /// - Throws: ``SluiceError``: `tryAgain` or `failed` where the thread for events cannot be started.
     public func events(prefix: String = "") throws -> AsyncStream<SluiceEvent> {
         try subscription()?.events(prefix: prefix) ?? AsyncStream { $0.finish() }
     }
@@ -174,10 +191,16 @@ public final class SluiceClient: Sendable {
 
     // MARK: Changing
 
-    /// Cancels a command: at once, or, where a worker executes it, by a cancellation request to that worker.
-    /// - Parameter reason: a sentence for the timeline. The default is “cancelled by a person”.
+    /// Cancels a command: at once, or by a cancellation request where a worker has claimed it.
+    ///
+    /// A claimed command that succeeds before the request reaches its worker stays a success. A second
+    /// request for it changes nothing.
+    /// - Parameters:
+    ///   - id: the command.
+    ///   - reason: a sentence for the timeline. The default is “cancelled by a person”.
     /// - Returns: true where the command is cancelled; false where the request is recorded.
-    /// - Throws: ``SluiceError``: `noSuchCommand`; `notAllowed` where the command had ended before.
+    /// - Throws: ``SluiceError``: `noSuchCommand`; `notAllowed` where the command is `success`, `cancelled`
+    ///   or `tooManyTimes`.
     @discardableResult
     public func cancel(_ id: CommandID, reason: String = "cancelled by a person") async throws -> Bool {
         let outcome = try await read { store throws(StoreError) in
@@ -197,8 +220,11 @@ public final class SluiceClient: Sendable {
         }
     }
 
-    /// Runs a command again: at once where it waits for its backoff, from the start where it was cancelled or
-    /// given up. Its retries are counted from 0, and a deadline that has passed is removed.
+    /// Makes a command `new` that waits for its backoff, was cancelled, or was given up.
+    ///
+    /// Retries and crashes are counted from 0 again, and a deadline that has passed is removed. The offset
+    /// and the checkpoint stay, so an operation may resume. The command takes back a unique key whose period
+    /// has not lapsed.
     /// - Throws: ``SluiceError``: `noSuchCommand`; `notAllowed` where its status is not `error`, `cancelled`
     ///   or `tooManyTimes`; `conflict` where another command holds its unique key now.
     public func retry(_ id: CommandID) async throws {
@@ -206,7 +232,9 @@ public final class SluiceClient: Sendable {
     }
 
     /// Settles a command that is in doubt.
-    /// - Parameter status: `success`, `new` (run it again) or `cancelled`.
+    /// - Parameters:
+    ///   - id: the command.
+    ///   - status: `success` where it was delivered, `new` to run it again, or `cancelled`.
     /// - Throws: ``SluiceError``: `noSuchCommand`; `notAllowed` where the command is not in doubt, or for
     ///   another status.
     public func resolve(_ id: CommandID, as status: CommandStatus) async throws {
@@ -235,8 +263,10 @@ public final class SluiceClient: Sendable {
 
     // MARK: The end
 
-    /// Sends waiting hints (for at most 100 ms), and ends streams and waits. Accepted submissions stay
-    /// accepted.
+    /// Ends streams and waits, and sends waiting hints for at most 100 ms. A second call does nothing.
+    ///
+    /// Commands that were submitted stay on disk. The client may still read, submit and change commands, but
+    /// sends no more hints. The coordinator then finds new work by its sweep, which runs every 5 s.
     public func close() async {
         await batcher.close()
         let last = subscriber.withLock { subscriber in

@@ -3,6 +3,7 @@ internal import ZeroMQ
 
 /// An error of the library: a code for programs, and a sentence for people.
 public struct SluiceError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The kind of an error, for decisions of a program.
     public enum Code: Sendable, Equatable {
         /// There is no store in the directory, or a part of it is missing.
         case noStore
@@ -10,7 +11,9 @@ public struct SluiceError: Error, Sendable, Equatable, CustomStringConvertible {
         case foreignStore
         /// The directory has another owner or an open mode, or the operating system refused.
         case notPermitted
-        /// Another process has locked the store for too long, or descriptors are exhausted. Try again.
+        /// The same call may succeed later. Another process has locked the store for 10 s, descriptors or
+        /// memory are exhausted, or a process keeps the WAL of a shard above 512 MiB. Or a source cannot be
+        /// opened now.
         case tryAgain
         /// The file system is full, or a write failed.
         case cannotWrite
@@ -19,13 +22,13 @@ public struct SluiceError: Error, Sendable, Equatable, CustomStringConvertible {
         /// A command with another payload or destination holds the unique key: `id` is that command, and the
         /// message says for how long it holds the key.
         case conflict
-        /// A value that the contract does not allow: payload, type, limit.
+        /// A value that is not allowed: payload, type, limit, concurrency.
         case invalid
         /// A payload names a source that is missing, unreadable or not a regular file.
         case source
         /// A payload contains a malformed URL or an unknown scheme.
         case usage
-        /// There is no command of that id.
+        /// There is no command with that id.
         case noSuchCommand
         /// The status of the command does not allow the change.
         case notAllowed
@@ -33,17 +36,25 @@ public struct SluiceError: Error, Sendable, Equatable, CustomStringConvertible {
         case failed
     }
 
+    /// The kind of the error. Decide by it and not by the message, whose words may change.
     public var code: Code
+    /// A sentence that says what happened, to what, and mostly what to do.
     public var message: String
-    /// The command that the error is about; nil for other errors.
+    /// The command that the error is about; nil where it is about no command.
     public var id: CommandID?
 
+    /// Makes an error.
+    /// - Parameters:
+    ///   - code: the code for programs.
+    ///   - message: the sentence for people.
+    ///   - id: the command that the error is about. The default is nil.
     public init(_ code: Code, _ message: String, id: CommandID? = nil) {
         self.code = code
         self.message = message
         self.id = id
     }
 
+    /// The ``message``.
     public var description: String { message }
 }
 

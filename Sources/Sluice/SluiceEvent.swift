@@ -1,15 +1,18 @@
 internal import Wire
 
-/// An event of the coordinator for monitors: a topic and a JSON object. See PROTOCOL.md, "Events for
-/// monitors".
+/// An event of the coordinator for monitors: a topic and a JSON object. See PROTOCOL.md, “Events for
+/// monitors”.
+///
+/// An event is a hint, and may be lost. The store has the truth.
 public struct SluiceEvent: Sendable, Equatable {
-    /// `status/<uuid>`, `progress/<uuid>`, `bandwidth/<destination>`, `link/<destination>`, `worker/<seat>`,
-    /// `counts`, `gap/<shard>`.
+    /// The topic: `status/<uuid>`, `progress/<uuid>`, `bandwidth/<destination>`, `link/<destination>`,
+    /// `link/*` for an uplink, `worker/<seat>`, `counts` or `gap/<shard>`.
     public var topic: String
-    /// An object whose members depend on the topic: PROTOCOL.md lists them. In a snapshot, `snapshot` is
-    /// true.
+    /// An object whose members depend on the topic. PROTOCOL.md lists them with their units. In a snapshot,
+    /// `snapshot` is true.
     public var body: JSONValue
 
+    /// Makes an event, for example for a test. Nothing is checked.
     public init(topic: String, body: JSONValue) {
         self.topic = topic
         self.body = body
@@ -21,22 +24,24 @@ public struct SluiceEvent: Sendable, Equatable {
         self.init(topic: topic, body: body)
     }
 
-    /// The part of the topic before the slash: `status`, `progress`, …
+    /// The part of the topic before the slash, or all of it: `status`, `progress`, `bandwidth`, `link`,
+    /// `worker`, `counts` or `gap`.
     public var kind: Substring { topic.prefix { $0 != "/" } }
 
-    /// The part of the topic after the slash; empty where there is none.
+    /// The part of the topic after the first slash; empty where there is none.
     public var subject: Substring { topic.drop { $0 != "/" }.dropFirst() }
 
     /// The command of a `status` or `progress` event; nil for other events.
     public var id: CommandID? { CommandID(subject) }
 
-    /// The status in a `status` event; nil for other events.
+    /// The status in a `status` event; nil for other events, and for a status that this version does not
+    /// know.
     public var status: CommandStatus? {
         guard kind == "status", let name = body["status"]?.string else { return nil }
         return CommandStatus(name: name)
     }
 
     /// Whether the event is part of a snapshot of the present state. Whenever a monitor subscribes, every
-    /// monitor gets one.
+    /// monitor gets a snapshot.
     public var isSnapshot: Bool { body["snapshot"]?.bool == true }
 }

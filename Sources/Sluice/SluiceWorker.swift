@@ -16,18 +16,19 @@ public struct SluiceWorker: Sendable {
     /// limit are errors of a write. Standard input, output and error become /dev/null where they were closed.
     ///
     /// - Parameters:
-    ///   - path: the data directory.
+    ///   - path: the data directory. A relative path starts at the working directory.
     ///   - operations: one for each type that the worker executes. It executes no other type, not even
     ///     `upload` and `noop`.
     ///   - concurrency: the maximum number of operations of middle and low quality of service, 1 to 1024;
     ///     high quality of service has as many slots again. The default is 16.
     ///   - grace: how long operations of middle and high quality of service may run on when the worker stops;
     ///     those of low quality of service stop at once. The default is 25 s.
-    ///   - logger: the logger of the worker.
+    ///   - logger: the logger of the worker. The default has the label `sluice.worker`.
     /// - Precondition: no two operations have the same type, and every type has the form `[a-z0-9.-]+`, at
     ///   most 64 characters.
     /// - Throws: ``SluiceError``: `invalid` for a concurrency out of bounds, `noStore` where there is no
-    ///   store yet, `notPermitted` where the directory belongs to another user or is open to others.
+    ///   store yet, `notPermitted` where the directory belongs to another user or is open to others,
+    ///   `tryAgain` where another process has been making the store for 10 s.
     public init(
         data path: String, operations: [any CommandOperation], concurrency: Int = 16, grace: Duration = .seconds(25),
         logger: Logger = Logger(label: "sluice.worker")
@@ -54,11 +55,12 @@ public struct SluiceWorker: Sendable {
         self.logger = logger
     }
 
-    /// Executes commands until SIGTERM or SIGINT, or until its task is cancelled. Then it drains and returns:
-    /// commands of low quality of service are released at once, the others get the grace. It handles both
-    /// signals for the whole process.
-    /// - Throws: an error whose description is a sentence, where no seat is free, or where the store or the
-    ///   sockets cannot be used.
+    /// Executes commands until SIGTERM or SIGINT, or until its task is cancelled. Then it drains and returns.
+    ///
+    /// A drain releases commands of low quality of service at once, and lets the others run on for the grace.
+    /// The worker handles both signals for the whole process.
+    /// - Throws: an error whose description is a sentence, where none of the 256 seats is free, or where the
+    ///   store or the sockets cannot be used. It is not a ``SluiceError``.
     public func run() async throws {
         let group = ServiceGroup(
             configuration: .init(

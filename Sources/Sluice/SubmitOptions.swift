@@ -1,29 +1,35 @@
 /// The fields of a command that a producer may set, in addition to its type and payload.
 public struct SubmitOptions: Sendable, Equatable {
-    /// The default is `default`.
+    /// How urgent the command is. The default is `default`.
     public var qos: QualityOfService = .default
-    /// Whether it may be executed again after an ambiguous end. Nil: as its operation says, and false for a
-    /// type without a known operation.
+    /// Whether the command may be executed again after an ambiguous end. Nil, the default: as its operation
+    /// says, and false for a type without a known operation.
     public var idempotent: Bool?
-    /// Charged failures after which it is given up, 0…``maxRetryLimit``. The default is 10.
+    /// The maximum number of charged failures that are retried, 0…``maxRetryLimit``. The next one gives the
+    /// command up. The default is 5 (``Command/defaultRetryLimit``).
     public var retryLimit = Command.defaultRetryLimit
-    /// The earliest start; zero, the default, is at once.
+    /// The command is not offered before this time, from 1970 on. Zero, the default: it may be offered at
+    /// once.
     public var notBefore: Timestamp = .zero
-    /// The command is cancelled at this time, also while it runs. Nil, the default: never.
+    /// The command is cancelled at this time, even while it runs. Nil, the default: never.
     public var deadline: Timestamp?
-    /// While a command holds this key, a second submit with the same key and payload returns that command's
-    /// id.
+    /// 1 to 512 bytes of UTF-8, compared by its bytes. While a command of the same type holds this key, a
+    /// submit of the same payload and destination returns that command's id. With another payload or
+    /// destination it is refused (`conflict`). Nil, the default: the command has no key.
     public var uniqueKey: String?
-    /// How long the command holds ``uniqueKey``; without a key it has no effect. The default is `kept`.
+    /// How long the command holds ``uniqueKey``; a duration has at least 1 ms. Without a key it has no
+    /// effect. The default is `kept`.
     public var uniqueFor = UniquePeriod.kept
-    /// The destination of the command. Nil: the one that its operation reads in the payload.
+    /// The destination of the command. Nil, the default: the one that its operation reads in the payload, and
+    /// none for a type without a known operation. `Destination.none` needs its full name here.
     public var destination: Destination?
-    /// Accept a type that no worker has ever been able to run.
+    /// Whether to accept a type that no worker has ever been able to run. The default is false.
     public var allowUnknownType = false
 
+    /// Makes options with their defaults.
     public init() {}
 
-    /// The maximum of ``retryLimit``.
+    /// The maximum of ``retryLimit``: 1,000.
     public static let maxRetryLimit = Command.maxRetryLimit
 }
 

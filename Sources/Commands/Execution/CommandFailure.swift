@@ -1,37 +1,48 @@
-/// Why an execution failed, and what is at fault. Operations throw it.
+/// The failure of an execution: what is at fault, why, and whether the command may have been delivered. An
+/// operation throws it.
 public struct CommandFailure: Error, Sendable, Equatable {
+    /// The part that is at fault. It decides whether the failure is charged to the command.
+    ///
+    /// The examples are those of `upload` over HTTP. Their status codes are from RFC 9110, section 15, RFC
+    /// 4918, section 11, RFC 6585 and RFC 8470.
+    ///
+    /// For a command without a destination `link`, `credential` and `destination` are charged like `command`,
+    /// because no link delays its next execution.
     public enum Fault: Int, Sendable {
-        /// Counts towards the retry limit: 408, 425, 429, most 5xx, 503 while the destination answers other
+        /// Charged, and retried after a backoff (``RetryPolicy``): 408, 421, 425, 429, most 5xx, another 4xx
+        /// with `Retry-After`, a redirect to another host, and 503 while the destination answers other
         /// commands.
         case command = 0
-        /// Not charged: DNS, refused, unreachable, a timeout of connect or TLS, a stall, any other 503. For a
-        /// command without a destination it is charged like `command`.
+        /// Not charged: a name that is not resolved, a refused or unreachable address, a timeout of connect
+        /// or TLS, a stall, 511, or any other 503.
         case link = 1
-        /// No retry can succeed: other 4xx, a changed source, an invalid payload.
+        /// No retry can succeed: another 4xx without `Retry-After`, a redirect within the host, a changed
+        /// source, or an invalid payload. The command is given up.
         case final = 2
-        /// Not charged; the credential is probably wrong: 401. Retried after a minute. For a command without
-        /// a destination it is charged like `command`.
+        /// Not charged. The destination refuses the credential: 401. Retried after 60 s at the earliest.
         case credential = 3
-        /// The connection was cut during a request. The worker decides: `command` where other commands
-        /// succeed at the destination, else `link`.
+        /// The connection was cut during a request. The worker replaces this fault: by `command` where other
+        /// commands succeed at the destination, else by `link`.
         case reset = 4
-        /// Not charged; the destination itself is at fault: certificate, demanded client certificate, captive
-        /// portal, 507. Retried after a minute. For a command without a destination it is charged like
-        /// `command`.
+        /// Not charged. The destination or its proxy refuses every command: a certificate, a demanded client
+        /// certificate, a captive portal, 407 of a proxy, or 507. Retried after 60 s at the earliest.
         case destination = 5
     }
 
+    /// The part that is at fault, which decides whether the failure is charged.
     public var fault: Fault
-    /// A sentence that says what happened, to what, and what to do.
+    /// A sentence that says what happened, to what, and what to do. It becomes the command's reason.
     public var reason: String
     /// Whether the command may have been delivered: a byte may have left and no final response came, or a 502
-    /// or 504 came.
+    /// or 504 came. The default is false.
     public var ambiguous: Bool
-    /// The minimum wait that the destination asked for.
+    /// The minimum wait before the next execution, as the destination asked for it (`Retry-After`, RFC 9110,
+    /// section 10.2.3). Nil, the default: the wait follows from the fault.
     public var retryAfter: Duration?
-    /// Whether the destination asks for fewer concurrent requests: 429 or 503.
+    /// Whether the destination asks for fewer concurrent requests: 429 or 503. The default is false.
     public var isPushback = false
-    /// Whether a response of the destination reported the failure, so that the destination can be reached.
+    /// Whether the destination itself reported the failure, by a response or a certificate, so that it can be
+    /// reached. The default is false.
     public var isAnswer = false
 
     /// Makes a failure; ``isPushback`` and ``isAnswer`` are false.
@@ -39,9 +50,10 @@ public struct CommandFailure: Error, Sendable, Equatable {
     ///   - fault: what is at fault, which decides whether the failure is charged.
     ///   - reason: a sentence that says what happened, to what, and what to do. It becomes the command's
     ///     reason.
-    ///   - ambiguous: whether the command may have been delivered. Then a command that is not idempotent goes
-    ///     to `inDoubt`.
-    ///   - retryAfter: the minimum wait; nil: as the fault implies.
+    ///   - ambiguous: whether the command may have been delivered. Then a command that is `sent` and not
+    ///     idempotent goes to `inDoubt`. The default is false.
+    ///   - retryAfter: the minimum wait before the next execution. Nil, the default: it follows from the
+    ///     fault.
     public init(_ fault: Fault, reason: String, ambiguous: Bool = false, retryAfter: Duration? = nil) {
         self.fault = fault
         self.reason = reason

@@ -1,11 +1,13 @@
-/// How an execution ended, as the worker saw it. ``Settlement`` decides what that means for the command.
+/// The end of an execution, as the worker saw it. The next status of the command follows from it.
 public enum ExecutionResult: Sendable, Equatable {
-    /// The destination accepted. `result` is JSON: HTTP status, chosen headers, up to 64 KiB of body.
+    /// The operation returned. `result` is what it returned, as JSON; nil for none.
     case success(result: [UInt8]?)
+    /// The operation failed. The fault is never `reset` here, because the worker has replaced it.
     case failure(CommandFailure)
-    /// The execution was stopped early, by preemption or a drain. Nothing is charged.
+    /// The execution was stopped early, for example by preemption or a drain. Nothing is charged. `reason` is
+    /// a sentence, and `ambiguous` says whether the command may have been delivered.
     case released(reason: String, ambiguous: Bool)
     /// The worker stopped the execution because of a cancellation request: of a person, a deadline or a
-    /// policy.
+    /// policy. `reason` is a sentence.
     case cancelled(reason: String)
 }

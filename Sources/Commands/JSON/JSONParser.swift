@@ -1,16 +1,22 @@
-/// Why and where a text is not JSON.
+/// Why and where a text is not JSON (RFC 8259).
 public struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Bytes from the start of the text, from 0.
+    /// The offset of the problem: bytes from the start of the text, from 0.
     public var position: Int
+    /// The problem in words, without its position.
     public var problem: String
 
+    /// The problem and its position, counted from 1: `expected “:” after a name at byte 8`.
     public var description: String { "\(problem) at byte \(position + 1)" }
 }
 
 extension JSONValue {
-    /// Reads one JSON text. Only white space may surround it.
-    /// - Throws: ``JSONError`` for malformed text, invalid UTF-8, a name that occurs twice in one object, or
-    ///   nesting deeper than 64.
+    /// Reads one JSON text (RFC 8259). Only white space may surround it.
+    ///
+    /// A number without fraction and exponent is an `integer` where it fits into 64 bits. Every other number
+    /// is rounded to a `Double`.
+    /// - Parameter bytes: the text in UTF-8, without a byte order mark.
+    /// - Throws: ``JSONError`` for malformed text, invalid UTF-8, a name that occurs twice in one object, a
+    ///   number beyond `Double`, or a value inside more than 64 arrays and objects.
     public init(parsing bytes: some Collection<UInt8>) throws(JSONError) {
         let parsed = bytes.withContiguousStorageIfAvailable { buffer in
             Result { () throws(JSONError) in try JSONValue(buffer: buffer) }

@@ -1,29 +1,43 @@
 /// A JSON text (RFC 8259) in memory. Objects keep the order of their members.
 ///
 /// Strings and names are compared by their bytes: two that differ only in their Unicode form are not equal.
+/// An `integer` never equals a `number`: 1 is not equal to 1.0.
 ///
-/// The decoder of Foundation needs 5–10 µs for a line of bulk submit, and the whole budget of a line is 10
-/// µs.
+/// The decoder of Foundation needs 5–10 µs for a line of bulk submit. The whole budget of a line is 10 µs,
+/// which is the target of 100,000 lines a second in PERFORMANCE.md.
 public enum JSONValue: Sendable, Hashable {
+    /// The literal `null`.
     case null
+    /// The literal `true` or `false`.
     case bool(Bool)
+    /// A number without fraction and exponent that fits into 64 bits.
     case integer(Int64)
+    /// Any other number. One that is not finite is written as `null`, because JSON has none.
     case number(Double)
+    /// A string, without its quotes and escapes.
     case string(String)
+    /// The elements in their order.
     case array([JSONValue])
+    /// The members in their order. The parser refuses a name that occurs twice; an object that is made in
+    /// code is not checked.
     case object([Member])
 
+    /// A name and a value in an object.
     public struct Member: Sendable, Hashable {
+        /// The name, without its quotes and escapes.
         public var name: String
+        /// The value that the name has in its object.
         public var value: JSONValue
 
+        /// Makes a member.
         public init(_ name: String, _ value: JSONValue) {
             self.name = name
             self.value = value
         }
     }
 
-    /// The value of the first member with that name; nil where there is none, or this is not an object.
+    /// The value of the first member with that name, which is compared by its bytes. Nil where there is none,
+    /// or where this is not an object.
     public subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name.hasSameBytes(as: name) }?.value
@@ -62,7 +76,8 @@ public enum JSONValue: Sendable, Hashable {
     /// The elements of an array; nil for any other kind.
     public var elements: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
 
-    /// The kind of the value, in words for an error message.
+    /// The kind of the value, in words for an error message: `null`, `a boolean`, `a number`, `a string`, `an
+    /// array` or `an object`.
     public var kind: String {
         switch self {
         case .null: "null"
@@ -76,6 +91,7 @@ public enum JSONValue: Sendable, Hashable {
 }
 
 extension JSONValue {
+    /// Compares strings and names by their bytes, and members in their order.
     public static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -91,6 +107,7 @@ extension JSONValue {
 }
 
 extension JSONValue.Member {
+    /// Compares the names by their bytes.
     public static func == (left: JSONValue.Member, right: JSONValue.Member) -> Bool {
         left.name.hasSameBytes(as: right.name) && left.value == right.value
     }
@@ -99,10 +116,16 @@ extension JSONValue.Member {
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByNilLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
+    /// Makes a string.
     public init(stringLiteral value: String) { self = .string(value) }
+    /// Makes an integer of 64 bits.
     public init(integerLiteral value: Int64) { self = .integer(value) }
+    /// Makes `true` or `false`.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
+    /// Makes `null`.
     public init(nilLiteral: ()) { self = .null }
+    /// Makes an array.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    /// Makes an object with the members in the order of the literal. A name that occurs twice is not refused.
     public init(dictionaryLiteral members: (String, JSONValue)...) { self = .object(members.map { Member($0, $1) }) }
 }

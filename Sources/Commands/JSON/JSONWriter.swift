@@ -1,8 +1,15 @@
-/// Appends JSON to a buffer of bytes. It writes events, each of which may cost a microsecond.
+/// Appends compact JSON (RFC 8259) to a buffer of bytes. It writes events, each of which may cost a
+/// microsecond.
+///
+/// The writer sets commas and colons. It does not check that each name has a value, that names are unique, or
+/// that each bracket is closed.
 public struct JSONWriter: Sendable {
+    /// The text so far, in UTF-8.
     public private(set) var bytes: [UInt8] = []
     private var needsComma = false
 
+    /// Makes a writer with an empty buffer.
+    /// - Parameter capacity: bytes for which memory is reserved. The default is 256.
     public init(capacity: Int = 256) { bytes.reserveCapacity(capacity) }
 
     /// Empties the buffer and keeps its memory.
@@ -19,12 +26,17 @@ public struct JSONWriter: Sendable {
     package mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
     package mutating func raw(_ id: CommandID) { append(id) }
 
+    /// Opens an object: as an element, or as the value of the name that was written last.
     public mutating func beginObject() { open("{") }
+    /// Closes the object that was opened last.
     public mutating func endObject() { close("}") }
+    /// Opens an array: as an element, or as the value of the name that was written last.
     public mutating func beginArray() { open("[") }
+    /// Closes the array that was opened last.
     public mutating func endArray() { close("]") }
 
-    /// Writes the name of a member, which must be ASCII without quotes.
+    /// Writes the name of a member; its value is the next call.
+    /// - Parameter name: ASCII without quotes, backslashes and control characters. It is not checked.
     public mutating func name(_ name: StaticString) {
         let comma = needsComma
         bytes.append(addingCapacity: name.utf8CodeUnitCount + 4) { bytes in
@@ -37,33 +49,40 @@ public struct JSONWriter: Sendable {
         needsComma = false
     }
 
+    /// Writes a member with a string. The name is as in ``name(_:)``.
     public mutating func member(_ name: StaticString, _ value: String) {
         self.name(name)
         self.value(value)
     }
 
+    /// Writes a member with a string, or with `null` for nil.
     public mutating func member(_ name: StaticString, _ value: String?) {
         self.name(name)
         if let value { self.value(value) } else { null() }
     }
 
+    /// Writes a member with an integer.
     public mutating func member(_ name: StaticString, _ value: Int64) {
         self.name(name)
         self.value(value)
     }
 
+    /// Writes a member with an integer.
     public mutating func member(_ name: StaticString, _ value: Int) { member(name, Int64(value)) }
 
+    /// Writes a member with `true` or `false`.
     public mutating func member(_ name: StaticString, _ value: Bool) {
         self.name(name)
         self.value(value)
     }
 
+    /// Writes a member with an id as a string of 36 characters, in lower case.
     public mutating func member(_ name: StaticString, _ value: CommandID) {
         self.name(name)
         quote { $0.append(value) }
     }
 
+    /// Writes a member with a time as a string: RFC 3339 in UTC, with milliseconds.
     public mutating func member(_ name: StaticString, _ value: Timestamp) {
         self.name(name)
         quote { writer in
@@ -74,23 +93,27 @@ public struct JSONWriter: Sendable {
         }
     }
 
+    /// Writes a member with a value of any kind. A number that is not finite becomes `null`.
     public mutating func member(_ name: StaticString, _ value: JSONValue) {
         self.name(name)
         self.value(value)
     }
 
+    /// Writes `null`.
     public mutating func null() {
         separate()
         raw("null" as StaticString)
         needsComma = true
     }
 
+    /// Writes `true` or `false`.
     public mutating func value(_ value: Bool) {
         separate()
         raw(value ? "true" as StaticString : "false")
         needsComma = true
     }
 
+    /// Writes an integer in decimal.
     public mutating func value(_ value: Int64) {
         separate()
         // The longest number has 19 digits and a sign.
@@ -111,10 +134,13 @@ public struct JSONWriter: Sendable {
         needsComma = true
     }
 
+    /// Writes a string. Quotes, backslashes and control characters are escaped (RFC 8259, section 7); all
+    /// other characters stay as they are.
     public mutating func value(_ value: String) {
         quote { $0.escape(value) }
     }
 
+    /// Writes a value of any kind. A number that is not finite becomes `null`.
     public mutating func value(_ value: JSONValue) {
         switch value {
         case .null: null()
@@ -204,13 +230,13 @@ public struct JSONWriter: Sendable {
 }
 
 extension JSONValue {
-    /// The compact text.
+    /// The compact text in UTF-8, without white space. A number that is not finite becomes `null`.
     public var bytes: [UInt8] {
         var writer = JSONWriter()
         writer.value(self)
         return writer.bytes
     }
 
-    /// The compact text as a string.
+    /// The text of ``bytes`` as a string.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 }

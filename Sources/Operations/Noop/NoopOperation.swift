@@ -2,19 +2,30 @@ public import Commands
 public import Work
 
 /// Does nothing for a time: `{"milliseconds": 0}`. It serves to measure the cost of the queue itself.
+///
+/// `milliseconds` is 0 to 86,400,000, a day. The default is 0.
 public struct NoopOperation: CommandOperation {
+    /// The type `noop`.
     public let type = CommandType.noop
 
     /// A day. Longer delays are for `notBefore`.
     static let maxMilliseconds: Int64 = 86_400_000
 
+    /// Makes the operation. It has no settings.
     public init() {}
 
+    /// Checks the payload: an object with no member but `milliseconds`. The command is idempotent, and has no
+    /// destination.
+    /// - Throws: ``PayloadError`` with the problem `data` for any other payload.
     public func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadAttributes {
         _ = try Self.milliseconds(payload)
         return PayloadAttributes(destination: .none, idempotent: true)
     }
 
+    /// Waits for the time of the payload.
+    /// - Returns: nil: a noop has no result.
+    /// - Throws: ``CommandFailure`` with the fault `final` for a payload that cannot be read;
+    ///   `CancellationError` when it was stopped.
     public func execute(_ execution: CommandExecution) async throws -> [UInt8]? {
         let milliseconds: Int64
         do {
