@@ -76,11 +76,11 @@ final class LinkMonitor {
         guard let state = state(of: key, controller, now: now) else { return }
         environment.logger.notice(
             "A link is \(state.level.name).",
-            metadata: [
-                "link": "\(key.name)", "direction": "\(key.direction.rawValue)", "reason": "\(state.reason.json.text)",
-            ])
+            metadata: state.reason.metadata.merging([
+                "link": "\(key.name)", "direction": "\(key.direction.rawValue)",
+            ]) { $1 })
         if state.level == .offline, !state.isForced {
-            log.offlineSince[key] = log.offlineSince[key] ?? wallTime(of: state.since, now: now)
+            log.offlineSince[key] = log.offlineSince[key] ?? Self.clock()(state.since)
         } else {
             log.offlineSince[key] = nil
         }
@@ -132,7 +132,7 @@ final class LinkMonitor {
     func report(
         of state: LinkState, _ controller: NetworkController, withHistory: Bool = false, now: MonotonicTime
     ) -> LinkReport {
-        let clock = { self.wallTime(of: $0, now: now) }
+        let clock = Self.clock()
         var report = LinkReport(state, clock: clock)
         report.maxRate = controller.maxRate(of: state.key)
         for qos in QualityOfService.allCases {
@@ -165,7 +165,16 @@ final class LinkMonitor {
         events.hub.link(report(of: state, controller, now: now), at: .now)
     }
 
-    private func wallTime(of instant: MonotonicTime, now: MonotonicTime) -> Timestamp {
-        Timestamp.now + (instant - now)
+    /// The wall-clock time of instants.
+    private static func clock() -> (MonotonicTime) -> Timestamp {
+        let (wall, now) = (Timestamp.now, MonotonicTime.now)
+        return { wall + ($0 - now) }
+    }
+}
+
+extension LinkReason {
+    /// Its members for a log line.
+    fileprivate var metadata: Logger.Metadata {
+        Dictionary((json.members ?? []).map { ($0.name, "\($0.value.string ?? $0.value.text)") }) { first, _ in first }
     }
 }
