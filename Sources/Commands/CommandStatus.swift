@@ -1,28 +1,33 @@
-/// The status of a command. The raw values are part of the contract: they are in the store and in queries of
-/// other programs.
+/// The status of a command.
+///
+/// The raw values are part of the contract: they are in the store and in queries of other programs. The
+/// values 8 and 9 have no status. `Codable` uses the raw value.
 public enum CommandStatus: Int, Sendable, CaseIterable, Codable {
-    /// Durable, and waits for its turn.
+    /// Durable, and ready or waiting for its time.
     case new = 0
-    /// Claimed by a worker.
+    /// Claimed by a worker. Nothing has been sent.
     case queued = 1
-    /// Bytes may have left.
+    /// A first byte may have left.
     case sent = 2
     /// An execution failed; the command waits for its backoff.
     case error = 3
     /// Executed successfully.
     case success = 4
-    /// Ended by a person, a deadline, a failed parent, or a `cancel` policy of the network; or its
-    /// destination could not be reached for 7 days.
+    /// Ended by a person, a deadline, or a `cancel` policy of the network; or its destination could not be
+    /// reached for 7 days.
     case cancelled = 5
-    /// Waits for commands that it depends on.
+    /// Waits for commands that it depends on. Reserved: no submit makes such a command yet.
     case blocked = 6
     /// The command is not idempotent, and it is not known whether it was delivered. It waits for a person.
     case inDoubt = 7
     /// A dead letter: its retries or crashes are used up, or no retry can repair its failure.
     case tooManyTimes = 10
 
-    /// The word in events, output and options.
-    public var name: String {
+    /// The word in events, output and options: the name of the case.
+    public var name: String { memberName.description }
+
+    /// ``name`` as a literal, for writers of JSON.
+    package var memberName: StaticString {
         switch self {
         case .new: "new"
         case .queued: "queued"
@@ -36,13 +41,13 @@ public enum CommandStatus: Int, Sendable, CaseIterable, Codable {
         }
     }
 
-    /// The status with that name; nil for any other word.
+    /// The status with that ``name``, in the same case; nil for any other word.
     public init?(name: String) {
         guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = match
     }
 
-    /// Whether a command may move from this status to `next`. This is the table of legal transitions; the
+    /// Whether a command may move from this status to `next`. This is the table of legal transitions. The
     /// store refuses all others.
     public func mayBecome(_ next: CommandStatus) -> Bool {
         switch self {
@@ -58,7 +63,8 @@ public enum CommandStatus: Int, Sendable, CaseIterable, Codable {
         }
     }
 
-    /// Whether the command has ended: only a person can change its status again.
+    /// Whether the command has ended: `success`, `cancelled`, `tooManyTimes` or `inDoubt`. Only a person can
+    /// change its status again, and `success` stays.
     public var isFinal: Bool {
         switch self {
         case .success, .cancelled, .tooManyTimes, .inDoubt: true
@@ -66,10 +72,11 @@ public enum CommandStatus: Int, Sendable, CaseIterable, Codable {
         }
     }
 
-    /// Whether a worker has claimed the command.
+    /// Whether a worker has claimed the command: `queued` or `sent`.
     public var isClaimed: Bool { self == .queued || self == .sent }
 }
 
 extension CommandStatus: CustomStringConvertible {
+    /// The same as ``name``.
     public var description: String { name }
 }

@@ -23,7 +23,7 @@ actor EventSubscriber {
     private var lastNumber = 0
     private var isClosed = false
 
-    private static let pollInterval: Int64 = 1_000_000_000
+    private static let pollInterval: Duration = .seconds(1)
     /// Events that wait for a listener; the oldest are dropped first.
     private static let buffered = 65_536
     private static let maxFramesEachRound = 1000
@@ -103,10 +103,8 @@ actor EventSubscriber {
         if waiters.isEmpty {
             // One prefix for all waiters: the events of other commands are dropped before they are parsed.
             _ = subscribe(Self.statusPrefix)
-            loop.tick = { [weak self] now in
-                self?.assumeIsolated { $0.poll(now.nanoseconds).map { MonotonicTime(nanoseconds: $0) } }
-            }
-            nextPoll = 0
+            loop.tick = { [weak self] now in self?.assumeIsolated { $0.poll(now) } }
+            nextPoll = nil
         }
         waiters[id, default: [:]][number] = continuation
         settleIfEnded(id)
@@ -155,12 +153,13 @@ actor EventSubscriber {
         }
     }
 
-    private var nextPoll: Int64 = 0
+    private var nextPoll: MonotonicTime?
 
     /// - Returns: the time of the next poll; nil without waiters.
-    private func poll(_ now: Int64) -> Int64? {
-        if nextPoll == 0 { nextPoll = now + Self.pollInterval }
-        guard now >= nextPoll else { return nextPoll }
+    private func poll(_ now: MonotonicTime) -> MonotonicTime? {
+        let due = nextPoll ?? now + Self.pollInterval
+        nextPoll = due
+        guard now >= due else { return due }
         for id in Array(waiters.keys) { settleIfEnded(id) }
         nextPoll = now + Self.pollInterval
         return waiters.isEmpty ? nil : nextPoll

@@ -16,7 +16,7 @@ import Testing
         other = try PollLoop(name: "test-other")
     }
 
-    private func stop() async {
+    func stop() async {
         loop.stop()
         other.stop()
         await loop.stopped()

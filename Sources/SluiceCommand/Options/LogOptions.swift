@@ -38,12 +38,7 @@ struct LogOptions: ParsableArguments {
 
     func logger(_ label: String) -> Logger {
         let format = logFormat ?? (Diagnostics.isTerminal ? .text : .json)
-        var logger = Logger(label: label) { label in
-            switch format {
-            case .text: TextLogHandler(label: label)
-            case .json: JSONLogHandler(label: label)
-            }
-        }
+        var logger = Logger(label: label) { StandardErrorLogHandler(label: $0, format: format) }
         logger.logLevel = logLevel.level
         return logger
     }

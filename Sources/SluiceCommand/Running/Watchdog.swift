@@ -16,15 +16,15 @@ actor Watchdog {
     private var epoch: Int64 = 0
     /// Frames of lower epochs are from coordinators that have died.
     private var minEpoch: Int64 = 1
-    /// Nanoseconds since the last frame in which this process itself was awake.
-    private var silence: Int64 = 0
-    private var lastTick: Int64 = 0
+    /// The time since the last frame in which this process itself was awake.
+    private var silence = Duration.zero
+    private var lastTick: MonotonicTime?
     private var hasBeenReady = false
 
-    private static let tick: Int64 = 250_000_000
-    private static let timeout: Int64 = 5_000_000_000
+    private static let tick: Duration = .milliseconds(250)
+    private static let timeout: Duration = .seconds(5)
     /// A starting coordinator may have to read a long WAL.
-    private static let startTimeout: Int64 = 60_000_000_000
+    private static let startTimeout: Duration = .seconds(60)
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -72,19 +72,19 @@ actor Watchdog {
         socket = consume made
         loop.tick = { [weak self] now in
             guard let self else { return nil }
-            if assumeIsolated({ $0.isSilent(now.nanoseconds) }) {
+            if assumeIsolated({ $0.isSilent(now) }) {
                 // First the kill: the reader of the log may hang as well.
                 onSilence()
                 logger.error("The coordinator has been silent for too long; it is killed and started again.")
             }
-            return MonotonicTime(nanoseconds: now.nanoseconds + Self.tick)
+            return now + Self.tick
         }
     }
 
     private func expectNext() {
         minEpoch = max(minEpoch, epoch + 1)
         epoch = 0
-        silence = 0
+        silence = .zero
     }
 
     private func receive(_ onReady: () -> Void) {
@@ -93,7 +93,7 @@ actor Watchdog {
                 head.epoch >= minEpoch
             else { continue }
             epoch = head.epoch
-            silence = 0
+            silence = .zero
             if !hasBeenReady {
                 hasBeenReady = true
                 onReady()
@@ -101,12 +101,12 @@ actor Watchdog {
         }
     }
 
-    private func isSilent(_ now: Int64) -> Bool {
+    private func isSilent(_ now: MonotonicTime) -> Bool {
         // While this process itself was stopped, it could not hear the coordinator.
-        if lastTick > 0 { silence += min(now - lastTick, 2 * Self.tick) }
+        if let lastTick { silence += min(now - lastTick, Self.tick * 2) }
         lastTick = now
         guard silence >= (epoch == 0 ? Self.startTimeout : Self.timeout) else { return false }
-        silence = 0
+        silence = .zero
         return true
     }
 }

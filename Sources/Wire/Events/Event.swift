@@ -125,20 +125,3 @@ package enum Event {
         writer.endObject()
     }
 }
-
-extension CommandStatus {
-    /// ``name`` as a literal, for writers of JSON.
-    package var memberName: StaticString {
-        switch self {
-        case .new: "new"
-        case .queued: "queued"
-        case .sent: "sent"
-        case .error: "error"
-        case .success: "success"
-        case .cancelled: "cancelled"
-        case .blocked: "blocked"
-        case .inDoubt: "inDoubt"
-        case .tooManyTimes: "tooManyTimes"
-        }
-    }
-}

@@ -5,25 +5,7 @@ import Testing
 @testable import ZeroMQ
 
 /// Where sockets bind and connect.
-@Suite struct SocketEndpointTests {
-    let context: Context
-    let loop: PollLoop
-    let other: PollLoop
-    let directory = Directory()
-
-    init() throws {
-        context = try Context()
-        loop = try PollLoop(name: "test")
-        other = try PollLoop(name: "test-other")
-    }
-
-    private func stop() async {
-        loop.stop()
-        other.stop()
-        await loop.stopped()
-        await other.stopped()
-    }
-
+extension SocketTests {
     @Test func `a path of 107 bytes binds and one of 108 is refused with its length`() async throws {
         let room = Endpoint.maximumPathLength - directory.path.utf8.count - 1
         let fits = directory.endpoint(String(repeating: "x", count: room))
