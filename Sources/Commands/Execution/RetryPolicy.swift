@@ -25,6 +25,8 @@ public struct RetryPolicy: Sendable {
         var seconds = base.seconds
         for _ in 0..<min(max(retries, 0), 32) { seconds = min(seconds * factor, maxDelay.seconds) }
         seconds = min(seconds * (1 + jitter * (2 * chance - 1)), maxDelay.seconds)
-        return max(.milliseconds(Int64(seconds * 1000)), retryAfter ?? .zero)
+        // A policy of another program may have any values; a century is longer than any wait.
+        let bounded = seconds >= 0 ? min(seconds, 3e9) : 0
+        return max(.milliseconds(Int64(bounded * 1000)), retryAfter ?? .zero)
     }
 }

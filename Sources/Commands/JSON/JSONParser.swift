@@ -89,9 +89,11 @@ private struct JSONParser {
     }
 
     mutating func value(depth: Int) throws(JSONError) -> JSONValue {
-        guard depth <= Self.maxDepth else { throw error("nested deeper than \(Self.maxDepth)") }
         skipSpace()
         guard let first = next else { throw error("the text ends where a value should stand") }
+        if first == UInt8(ascii: "{") || first == UInt8(ascii: "["), depth >= Self.maxDepth {
+            throw error("nested deeper than \(Self.maxDepth)")
+        }
         switch first {
         case UInt8(ascii: "{"): return try object(depth: depth)
         case UInt8(ascii: "["): return try array(depth: depth)

@@ -30,4 +30,13 @@ struct RetryPolicyTests {
     @Test func `a negative number of retries counts as none`() {
         #expect(RetryPolicy().delay(retries: .min, retryAfter: nil, chance: 0.5) == .seconds(5))
     }
+
+    @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300, -1e300])
+    func `a policy of any values has a delay`(value: Double) {
+        var policy = RetryPolicy()
+        (policy.factor, policy.jitter, policy.maxDelay) = (value, value, .seconds(Int64.max))
+        for retries in [0, 1, 40] {
+            #expect(policy.delay(retries: retries, retryAfter: nil, chance: 0.1) >= .zero)
+        }
+    }
 }
