@@ -2,7 +2,8 @@
 package enum CommandType {
     package static let noop = "noop"
     package static let upload = "upload"
+    package static let request = "request"
 
     /// All of them: what a new store accepts before any worker has registered.
-    package static let builtIn: Set<String> = [noop, upload]
+    package static let builtIn: Set<String> = [noop, request, upload]
 }

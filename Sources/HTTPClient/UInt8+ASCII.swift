@@ -7,5 +7,5 @@ extension UInt8 {
     /// `unreserved` of RFC 3986, section 2.3.
     package var isUnreserved: Bool { isLetter || isDigit || "-._~".utf8.contains(self) }
     /// `tchar` of RFC 9110, section 5.6.2.
-    var isTokenCharacter: Bool { isLetter || isDigit || "!#$%&'*+-.^_`|~".utf8.contains(self) }
+    package var isTokenCharacter: Bool { isLetter || isDigit || "!#$%&'*+-.^_`|~".utf8.contains(self) }
 }

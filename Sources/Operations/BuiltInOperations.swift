@@ -13,11 +13,15 @@ package enum BuiltInOperations {
         _ configuration: OperationsConfiguration = OperationsConfiguration(), and own: [any CommandOperation] = [],
         submission: UploadOperation.Submission = UploadOperation.Submission()
     ) -> OperationRegistry {
+        let transport = HTTPTransport(configuration: configuration.http)
+        let evidence = DestinationEvidence()
         let builtIn: [any CommandOperation] = [
             NoopOperation(),
+            RequestOperation(transport: transport, credentials: configuration.credentials, evidence: evidence),
             UploadOperation(
-                configuration: configuration.http, credentials: configuration.credentials,
-                resumes: configuration.resumes, submission: submission),
+                transport: transport, lockRetryDelays: configuration.http.lockRetryDelays,
+                credentials: configuration.credentials, resumes: configuration.resumes, submission: submission,
+                evidence: evidence),
         ]
         return OperationRegistry(own + builtIn.filter { operation in !own.contains { $0.type == operation.type } })
     }

@@ -29,7 +29,8 @@ package enum HTTPHeaderRedaction {
                 switch (member.name, member.value) {
                 case ("headers", .object(let headers)):
                     return JSONValue.Member("headers", .object(headers.map(shown(header:))))
-                case ("to", .string(let url)): return JSONValue.Member("to", .string(shown(url: url)))
+                case ("to", .string(let url)), ("url", .string(let url)):
+                    return JSONValue.Member(member.name, .string(shown(url: url)))
                 default: return member
                 }
             })

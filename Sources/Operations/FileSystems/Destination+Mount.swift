@@ -10,7 +10,7 @@ extension Destination {
     /// The destination of a URL. A path in a `file:` URL stands for the file system that holds it.
     package init?(url text: String) {
         guard let destination = Destination(text) else { return nil }
-        let url = destination.isFile ? try? UploadURL(text) : nil
+        let url = destination.isFile ? try? ResourceURL(text) : nil
         self = url.map { .file(at: $0.filePath) } ?? destination
     }
 }

@@ -13,27 +13,41 @@ enum HTTPResult {
     /// The header fields that are stored.
     static let keptHeaders = [
         "etag", "location", "content-location", "content-type", "last-modified", "server", "date", "x-request-id",
-        "repr-digest",
+        "repr-digest", "link", "retry-after", "content-range", "age", "cache-control", "expires", "vary",
     ]
     /// The maximum characters of a stored header value.
     static let headerLimit = 2048
 
-    static func json(_ record: HTTPRecord, removal: SourceRemovalResult?) -> [UInt8] {
+    /// The parts of a result beside the response.
+    struct Extras: Sendable {
+        /// Names of header fields in lower case, beside ``keptHeaders``. Those that hold secrets are not kept.
+        var keepHeaders: [String] = []
+        /// The last URL, where a redirect was followed.
+        var url: String?
+        /// A DELETE found that an earlier execution had deleted the resource.
+        var alreadyGone = false
+        var removal: SourceRemovalResult?
+    }
+
+    static func json(_ record: HTTPRecord, _ extras: Extras) -> [UInt8] {
         var writer = JSONWriter(capacity: 512)
         writer.beginObject()
         if let head = record.head {
             writer.member("status", Int(head.status.code))
-            writer.member("headers", headers(head.headers))
+            writer.member("headers", headers(head.headers, extras.keepHeaders))
             body(record, &writer)
         }
-        removal?.write(to: &writer)
+        if let url = extras.url { writer.member("url", url) }
+        if extras.alreadyGone { writer.member("alreadyGone", true) }
+        extras.removal?.write(to: &writer)
         writer.endObject()
         return writer.bytes
     }
 
-    private static func headers(_ headers: HTTPHeaders) -> JSONValue {
-        .object(
-            keptHeaders.compactMap { name in
+    private static func headers(_ headers: HTTPHeaders, _ more: [String]) -> JSONValue {
+        let more = more.filter { !keptHeaders.contains($0) && !HTTPHeaderRedaction.isSecret($0) }
+        return .object(
+            (keptHeaders + more).compactMap { name in
                 guard let value = headers.first(name: name) else { return nil }
                 return JSONValue.Member(name, .string(String(value.prefix(headerLimit))))
             })

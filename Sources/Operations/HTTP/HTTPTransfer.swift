@@ -1,5 +1,6 @@
 internal import Commands
 internal import HTTPClient
+internal import Host
 internal import NIOCore
 internal import NIOHTTP1
 internal import Work
@@ -38,6 +39,7 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
     /// The number of transfers on a connection.
     let active: NIOLoopBoundBox<Int>
     let loop: any EventLoop
+    private let reading: ResponseReading?
     private let completion: @Sendable (HTTPRecord) -> Void
     var record = HTTPRecord()
     var connection: HTTPConnection?
@@ -53,6 +55,11 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
     var isReading = false
     var isFinished = false
     var bucket = TokenBucket()
+    /// The reader is behind, or the pace permits no more bytes.
+    private var isReadingPaused = false
+    private var isReaderBehind = false
+    private var isBeingRead = false
+    private var isReaderDone = false
     var paceTimer: Scheduled<Void>?
 
     private var measures = TransferMeter.Connection()
@@ -64,11 +71,12 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
 
     /// - Parameters:
     ///   - range: the bytes of the file that are the body.
+    ///   - reading: of the body of a successful response; nil: it is stored in the record.
     ///   - active: the number of transfers on a connection. They share the memory for chunks.
     ///   - completion: is called once, on the loop.
     init(
-        execution: CommandExecution, body: Body, range: Range<Int64>, active: NIOLoopBoundBox<Int>, loop: any EventLoop,
-        completion: @escaping @Sendable (HTTPRecord) -> Void
+        execution: CommandExecution, body: Body, range: Range<Int64>, reading: ResponseReading?,
+        active: NIOLoopBoundBox<Int>, loop: any EventLoop, completion: @escaping @Sendable (HTTPRecord) -> Void
     ) {
         self.execution = execution
         start = range.lowerBound
@@ -76,6 +84,7 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
         offset = range.lowerBound
         self.active = active
         self.loop = loop
+        self.reading = reading
         self.completion = completion
         switch body {
         case .none: source = nil
@@ -90,7 +99,7 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
     }
 
     var isHeldBack: Bool {
-        !record.sentAll && (isReading || paceTimer != nil || execution.pace.bytesPerSecond == 0)
+        isReadingPaused || !record.sentAll && (isReading || paceTimer != nil || execution.pace.bytesPerSecond == 0)
     }
 
     var isRepeatable: Bool { execution.command.idempotent }
@@ -111,6 +120,7 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
                 guard let self else { return }
                 self.connection?.limitRate(execution.pace.bytesPerSecond)
                 writeBody()
+                resumeReading()
             }
         }
     }
@@ -154,13 +164,58 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
 
     func received(head: HTTPResponseHead) {
         record.head = head
+        if let reading, (200..<300).contains(head.status.code) { start(reading, head) }
         guard let requestEnded else { return }
         measures.firstByte = Self.wait(since: requestEnded)
         execution.observed(measures)
     }
 
+    private func start(_ reading: ResponseReading, _ head: HTTPResponseHead) {
+        isBeingRead = true
+        reading.body.whenTaken = { [weak self] in
+            self?.isReaderBehind = false
+            self?.resumeReading()
+        }
+        reading.start(head) { [weak self] in
+            guard let self, !isFinished else { return }
+            isReaderDone = true
+            connection?.stop()
+        }
+    }
+
+    /// Hands bytes to the reader, and pauses where it is behind or the pace permits no more.
+    private func read(_ bytes: ByteBuffer, _ reading: ResponseReading) -> ReadDecision {
+        execution.received(bytes.readableBytes)
+        if execution.pace.bytesPerSecond != nil { bucket.take(bytes.readableBytes) }
+        isReaderBehind = reading.body.add(bytes)
+        isReadingPaused = isReaderBehind || !mayRead()
+        return isReadingPaused ? .pause : .more
+    }
+
+    private func resumeReading() {
+        guard isReadingPaused, !isReaderBehind, mayRead() else { return }
+        isReadingPaused = false
+        connection?.resumeReading()
+    }
+
+    /// Whether the pace permits more bytes. If not, ``resumeReading()`` is called when it does.
+    private func mayRead() -> Bool {
+        guard let rate = execution.pace.bytesPerSecond else { return true }
+        if rate > 0, bucket.available(rate: rate, now: .now) > 0 { return true }
+        execution.waitedForPace()
+        paceTimer?.cancel()
+        paceTimer = bucket.wait(for: 1, rate: rate).map { wait in
+            loop.scheduleTask(in: .nanoseconds(wait.nanoseconds)) {
+                self.paceTimer = nil
+                self.resumeReading()
+            }
+        }
+        return false
+    }
+
     func received(body bytes: ByteBuffer) -> ReadDecision {
         record.bodyBytes += bytes.readableBytes
+        if isBeingRead, let reading { return read(bytes, reading) }
         let room = Self.bodyLimit - record.body.readableBytes
         if room > 0, let kept = bytes.getSlice(at: bytes.readerIndex, length: min(room, bytes.readableBytes)) {
             record.body.writeImmutableBuffer(kept)
@@ -177,7 +232,7 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
         record.wasUnderWay = acknowledged > 0
         switch end.error {
         case nil: record.isComplete = true
-        case .stopped? where record.hasEnough: break
+        case .stopped? where record.hasEnough || isReaderDone: break
         case let error?: record.error = record.error ?? error
         }
         if case .headTooLarge(let status?)? = end.error, record.head == nil {
@@ -189,6 +244,7 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
         // A response to the whole request is more recent than the kernel's last counters.
         if record.head != nil, record.sentAll { acknowledge(offset - start) }
         (connection, ready) = (nil, nil)
+        reading?.body.finish(record.isComplete ? nil : end.error ?? .closed)
         completion(record)
     }
 }

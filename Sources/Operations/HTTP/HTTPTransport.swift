@@ -19,20 +19,17 @@ final class HTTPTransport: RequestTransport {
         client = HTTPClient(configuration: configuration.client)
     }
 
-    /// Sends one request and waits for its end. Cancelling the task resets the connection.
-    /// - Parameter range: the bytes of the file that are the body.
     func send(
-        _ method: HTTPMethod, _ url: UploadURL, headers: HTTPHeaders, body: HTTPTransfer.Body, range: Range<Int64>,
-        _ options: RequestOptions, for execution: CommandExecution
+        _ parts: RequestSender.Parts, _ fields: HTTPHeaders, _ options: RequestOptions, for execution: CommandExecution
     ) async -> HTTPRecord {
         var record = HTTPRecord()
+        let (method, url) = (parts.method, parts.url)
         guard let origin = HTTPOrigin(url.destination) else {
             record.error = HTTPError.local("\(url.displayText) is not a URL of HTTP")
             return record
         }
         var request = HTTPRequest(
-            method, origin, target: url.path + url.query, headers: headers,
-            bodyLength: range.upperBound - range.lowerBound)
+            method, origin, target: url.path + url.query, headers: fields, bodyLength: Int64(parts.range.count))
         request.options.maxIdle =
             options.usesNewConnection
             ? .zero
@@ -41,12 +38,12 @@ final class HTTPTransport: RequestTransport {
             request.bodyLength >= Self.minExpectedBody
             && (options.expectsContinue || configuration.expectContinue.contains(url.destination))
         request.options.responseTimeout = configuration.responseTimeout
-        if [.GET, .HEAD, .OPTIONS].contains(method) { request.options.bodyTimeout = nil }
-        return await send(request, body, range, execution)
+        if parts.reader != nil || [.GET, .HEAD, .OPTIONS].contains(method) { request.options.bodyTimeout = nil }
+        return await send(request, parts, execution)
     }
 
     private func send(
-        _ request: HTTPRequest, _ body: HTTPTransfer.Body, _ range: Range<Int64>, _ execution: CommandExecution
+        _ request: HTTPRequest, _ parts: RequestSender.Parts, _ execution: CommandExecution
     ) async -> HTTPRecord {
         let loop = client.loop
         let active = self.active.withLock { active in
@@ -54,11 +51,13 @@ final class HTTPTransport: RequestTransport {
             active = box
             return box
         }
+        let reading = parts.reader.map { ResponseReading(loop: loop, reader: $0) }
         let pending = Mutex<HTTPCall?>(nil)
         var record = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let transfer = HTTPTransfer(
-                    execution: execution, body: body, range: range, active: active, loop: loop
+                    execution: execution, body: parts.body, range: parts.range, reading: reading, active: active,
+                    loop: loop
                 ) { continuation.resume(returning: $0) }
                 let call = client.call(request, transfer)
                 pending.withLock { $0 = call }
@@ -69,6 +68,7 @@ final class HTTPTransport: RequestTransport {
         } onCancel: {
             pending.withLock { $0 }?.cancel()
         }
+        if let error = await reading?.ended() { record.error = error }
         if record.error as? HTTPError == .stopped, Task.isCancelled { record.error = CancellationError() }
         return record
     }

@@ -4,10 +4,10 @@ internal import Work
 
 /// Sends requests to destinations.
 protocol RequestTransport: Sendable {
-    /// Sends one request and waits for its end. Cancelling the task resets the connection.
-    /// - Parameter range: the bytes of the file that are the body.
+    /// Sends one request and waits for its end, and for the end of its reader. Cancelling the task resets the
+    /// connection.
+    /// - Parameter fields: the header of the request.
     func send(
-        _ method: HTTPMethod, _ url: UploadURL, headers: HTTPHeaders, body: HTTPTransfer.Body, range: Range<Int64>,
-        _ options: RequestOptions, for execution: CommandExecution
+        _ parts: RequestSender.Parts, _ fields: HTTPHeaders, _ options: RequestOptions, for execution: CommandExecution
     ) async -> HTTPRecord
 }

@@ -1,20 +1,20 @@
-extension UploadURL {
+extension ResourceURL {
     /// The URL that a `Location` in an answer from this URL refers to (RFC 3986, section 5.2).
     /// - Returns: nil where it is not a valid URL for an upload.
-    func resolving(_ reference: String) -> UploadURL? {
+    func resolving(_ reference: String) -> ResourceURL? {
         let reference = String(reference.prefix { $0 != "#" })
         if let colon = reference.firstIndex(of: ":"), !reference[..<colon].contains(where: { "/?".contains($0) }) {
-            return try? UploadURL(reference)
+            return try? ResourceURL(reference)
         }
-        if reference.hasPrefix("//") { return try? UploadURL("\(scheme.rawValue):\(reference)") }
+        if reference.hasPrefix("//") { return try? ResourceURL("\(scheme.rawValue):\(reference)") }
         if reference.isEmpty { return self }
         let path = path.isEmpty ? "/" : path
-        if reference.hasPrefix("?") { return try? UploadURL(origin + path + reference) }
+        if reference.hasPrefix("?") { return try? ResourceURL(origin + path + reference) }
         let end = reference.firstIndex(of: "?") ?? reference.endIndex
         let target = reference[..<end]
         let directory = path[...(path.lastIndex(of: "/") ?? path.startIndex)]
         let merged = String(target.hasPrefix("/") ? target : directory + target)
-        return try? UploadURL(origin + Self.withoutDots(merged) + reference[end...])
+        return try? ResourceURL(origin + Self.withoutDots(merged) + reference[end...])
     }
 
     /// Removes dot segments (section 5.2.4).

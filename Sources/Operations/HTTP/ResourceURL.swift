@@ -2,11 +2,14 @@ internal import Commands
 internal import HTTPClient
 internal import Work
 
-/// The target of an upload: a URL with the scheme `http`, `https` or `file` (RFC 3986).
-struct UploadURL: Sendable, Equatable {
+/// The target of a request: a URL with the scheme `http`, `https` or `file` (RFC 3986).
+struct ResourceURL: Sendable, Equatable {
     enum Scheme: String, Sendable {
         case http, https, file
     }
+
+    /// Bytes of a URL at most.
+    static let maxBytes = 8 << 10
 
     let scheme: Scheme
     /// The part before the path: `https://media.example.com:8443`.
@@ -23,6 +26,7 @@ struct UploadURL: Sendable, Equatable {
             PayloadError(.usage, "“\(Self.shown(text))” is not a usable URL: \(why)")
         }
 
+        guard text.utf8.count <= Self.maxBytes else { throw refuse("it has more than \(Self.maxBytes) bytes") }
         guard let colon = text.firstIndex(of: ":"), Self.isScheme(text[..<colon]) else {
             throw refuse("it must start with http://, https:// or file://")
         }
@@ -79,7 +83,7 @@ struct UploadURL: Sendable, Equatable {
     var isDirectory: Bool { path.hasSuffix("/") }
 
     /// Appends a name. Every byte except the unreserved ones is percent-encoded.
-    func appending(name: some StringProtocol) -> UploadURL {
+    func appending(name: some StringProtocol) -> ResourceURL {
         var copy = self
         for byte in name.utf8 {
             if byte.isUnreserved {

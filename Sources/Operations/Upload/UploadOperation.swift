@@ -18,11 +18,11 @@ package struct UploadOperation: CommandOperation {
     let lockRetryDelays: [Duration]
     let credentials: CredentialStore
     let resumes: ResumeRules
-    let timing: UploadTiming
+    var timing = UploadTiming()
     private let submission: Submission
     private let tusSupport = TusSupportCache()
     let chunks = ChunkSizes()
-    let evidence = DestinationEvidence()
+    let evidence: DestinationEvidence
 
     /// How the process that calls ``inspect(_:)`` submits.
     package struct Submission: Sendable {
@@ -44,20 +44,21 @@ package struct UploadOperation: CommandOperation {
     ) {
         self.init(
             transport: HTTPTransport(configuration: configuration), lockRetryDelays: configuration.lockRetryDelays,
-            credentials: credentials, resumes: resumes, timing: timing, submission: submission)
+            credentials: credentials, resumes: resumes, submission: submission)
+        self.timing = timing
     }
 
     init(
         transport: any RequestTransport, lockRetryDelays: [Duration], credentials: CredentialStore,
-        resumes: ResumeRules,
-        timing: UploadTiming, submission: Submission = Submission()
+        resumes: ResumeRules = ResumeRules(), submission: Submission = Submission(),
+        evidence: DestinationEvidence = DestinationEvidence()
     ) {
         self.submission = submission
+        self.evidence = evidence
         self.transport = transport
         self.lockRetryDelays = lockRetryDelays
         self.credentials = credentials
         self.resumes = resumes
-        self.timing = timing
     }
 
     // MARK: Submit
@@ -92,15 +93,10 @@ package struct UploadOperation: CommandOperation {
             do {
                 return try await FileCopy(upload: upload, execution: execution).run()
             } catch is CancellationError {
-                throw Self.stopped("the copy to \(upload.to.displayText)")
+                throw CommandFailure.stopped("the copy to \(upload.to.displayText)")
             }
         case .http, .https: return try await send(upload, execution)
         }
-    }
-
-    /// The failure of an execution that was stopped before it delivered anything. It is not ambiguous.
-    static func stopped(_ what: String) -> CommandFailure {
-        CommandFailure(.link, reason: "\(what) was stopped before it began")
     }
 
     static func payload(of execution: CommandExecution) throws(CommandFailure) -> UploadPayload {
@@ -124,7 +120,7 @@ package struct UploadOperation: CommandOperation {
             if let result = try await confirmDelivery(upload, execution) { return result }
             throw missing.failure
         } catch is CancellationError {
-            throw Self.stopped("the upload to \(upload.to.displayText)")
+            throw CommandFailure.stopped("the upload to \(upload.to.displayText)")
         }
         var requests = UploadRequests(
             upload: upload, execution: execution, credential: opened.credential, transport: transport,

@@ -92,7 +92,7 @@ struct PutCommand: AsyncParsableCommand {
         if files.count > 1, !to.endsWithBytes(of: "/"), transferProtocol != .tus {
             throw ValidationError("With several files, --to must end in a slash: each file's name is appended.")
         }
-        _ = try headers()
+        _ = try HeaderArgument.members(header)
     }
 
     func run() async throws {
@@ -168,22 +168,8 @@ struct PutCommand: AsyncParsableCommand {
         ]
         if let method { members.append(.init("method", .string(method.rawValue))) }
         if let transferProtocol { members.append(.init("protocol", .string(transferProtocol.rawValue))) }
-        let headers = try headers()
+        let headers = try HeaderArgument.members(header)
         if !headers.isEmpty { members.append(.init("headers", .object(headers))) }
         return .object(members)
-    }
-
-    private func headers() throws -> [JSONValue.Member] {
-        try header.map { text in
-            guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon > text.startIndex,
-                !text[..<colon].unicodeScalars.contains(where: \.properties.isWhitespace)
-            else {
-                let start = HTTPHeaderRedaction.start(ofMalformed: text).map { ", which '\($0) …' is not" } ?? ""
-                throw ValidationError(
-                    "--header must be a name, a colon and a value, as in 'X-Tag: nightly'\(start).")
-            }
-            let value = text.utf8[colon...].dropFirst().drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-            return .init(String(text[..<colon]), .string(String(Substring(value))))
-        }
     }
 }

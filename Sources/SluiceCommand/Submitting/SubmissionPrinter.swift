@@ -7,6 +7,8 @@ internal import Store
 struct SubmissionPrinter {
     let client: SluiceClient
     let asJSON: Bool
+    /// Prints nothing about new commands, because their results will be printed.
+    var isQuiet = false
     /// The key of the labels in JSON: `file`; nil for labels that the caller knows.
     var labelName: String?
     /// Called with the index of each draft that has made no command: it was refused, or came after a refusal,
@@ -54,6 +56,7 @@ struct SubmissionPrinter {
     }
 
     private func show(_ submission: Submission, label: String) {
+        if isQuiet { return }
         let id = submission.id.description
         guard asJSON else {
             Output.line(id)

@@ -24,7 +24,9 @@ struct SubmitCommand: AsyncParsableCommand {
 
             The payload of “noop” may have “milliseconds” (its duration). That of “upload” has “file” and “to”, and may \
             have “method”, “headers”, “protocol” and “removeSource”, as the options of “sluice put”, “name” (the file's \
-            name at the destination) and “mode” (octal permissions of a copy to a file: URL).
+            name at the destination) and “mode” (octal permissions of a copy to a file: URL). That of “request” has “url”, and \
+            may have “method”, “headers”, one of “body”, “json”, “bodyBase64” and “bodyFile”, “accept”, “redirects”, \
+            “keepHeaders” and “timeout”, as the options of “sluice request”.
 
             EXAMPLES
               sluice submit noop
@@ -41,7 +43,7 @@ struct SubmitCommand: AsyncParsableCommand {
     @OptionGroup var fields: SubmitFields
 
     @Argument(
-        help: ArgumentHelp("The type: noop, upload, or one of your own workers'.", valueName: "type"),
+        help: ArgumentHelp("The type: noop, request, upload, or one of your own workers'.", valueName: "type"),
         completion: .list(CommandType.builtIn.sorted()))
     var type: String
 

@@ -23,7 +23,7 @@ struct ContentRangeRequests: Sendable {
     let source: SourceFile
 
     var size: Int64 { source.identity.size }
-    var url: UploadURL { requests.upload.to }
+    var url: ResourceURL { requests.upload.to }
 
     /// Queries which dialect the destination supports.
     /// - Throws: ``CommandFailure`` where the destination refuses the query or is unavailable.

@@ -6,14 +6,14 @@ internal import Work
 /// The request that shows whether a destination holds every byte of an upload.
 enum DeliveryQuery: Sendable {
     /// HEAD of the target of a PUT, or of the `Location` in the answer to a POST.
-    case head(UploadURL)
+    case head(ResourceURL)
     /// HEAD of the tus upload.
     case tus(TusLocation)
     /// An empty PUT with `Content-Range: bytes */SIZE` to a session.
     case session
 
     /// The query for a resumable upload.
-    init(_ resumePoint: UploadCheckpoint.ResumePoint?, target: UploadURL) {
+    init(_ resumePoint: UploadCheckpoint.ResumePoint?, target: ResourceURL) {
         self =
             switch resumePoint {
             case .tus(let location)? where location.url.destination == target.destination: .tus(location)
@@ -51,7 +51,7 @@ enum DeliveryQuery: Sendable {
     }
 
     /// Sends HEAD without compression, which would change the length.
-    static func head(_ url: UploadURL, _ requests: UploadRequests) async -> HTTPRecord {
+    static func head(_ url: ResourceURL, _ requests: UploadRequests) async -> HTTPRecord {
         await requests.send(
             .HEAD, url, [("Accept-Encoding", "identity")],
             withholding: ContentRangeRequests.conditions.union(["content-type", "range", "if-range"]))
@@ -60,7 +60,7 @@ enum DeliveryQuery: Sendable {
     // MARK: Answers
 
     private static func queryTarget(
-        _ url: UploadURL, _ requests: UploadRequests, _ size: Int64, _ digest: @Sendable () async throws -> String?
+        _ url: ResourceURL, _ requests: UploadRequests, _ size: Int64, _ digest: @Sendable () async throws -> String?
     ) async -> DeliveryEvidence {
         let record = await head(url, requests)
         if let failure = requests.transientFailure(record, of: .HEAD, url) { return .unavailable(failure) }

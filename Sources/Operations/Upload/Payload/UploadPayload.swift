@@ -1,5 +1,4 @@
 internal import Commands
-internal import Glibc
 internal import HTTPClient
 internal import Work
 
@@ -41,15 +40,10 @@ struct UploadPayload: Sendable, Equatable {
     /// Files below this size are sent without a query: sending one again costs no more than the query.
     static let smallFile: Int64 = 1 << 20
 
-    struct Header: Sendable, Equatable {
-        var name: String
-        var value: String
-    }
-
     var file: String
-    var to: UploadURL
+    var to: ResourceURL
     var method: Method = .put
-    var headers: [Header] = []
+    var headers: [HTTPField] = []
     /// Nil: not chosen yet.
     var transferProtocol: TransferProtocol?
     var name: String?
@@ -63,12 +57,12 @@ struct UploadPayload: Sendable, Equatable {
             throw PayloadError(.data, "the payload of an upload must be an object, not \(value.kind)")
         }
         var file: String?
-        var to: UploadURL?
+        var to: ResourceURL?
         var methodIsNamed = false
         for member in members {
             switch member.name {
             case "file": file = try Self.text(member)
-            case "to": to = try UploadURL(try Self.text(member))
+            case "to": to = try ResourceURL(try Self.text(member))
             case "method":
                 let name = try Self.text(member)
                 guard let method = Method(rawValue: name.uppercased()) else {
@@ -76,7 +70,7 @@ struct UploadPayload: Sendable, Equatable {
                 }
                 self.method = method
                 methodIsNamed = true
-            case "headers": headers = try Self.headers(member.value)
+            case "headers": headers = try PayloadReader.headers(member)
             case "protocol":
                 let name = try Self.text(member)
                 guard let known = TransferProtocol(rawValue: name) else {
@@ -168,23 +162,7 @@ struct UploadPayload: Sendable, Equatable {
     }
 
     /// Makes the path absolute, relative to the working directory of this process.
-    /// - Throws: ``PayloadError`` of the kind `source` where that directory is gone, or its path is not valid
-    ///   UTF-8.
-    mutating func resolveFile() throws(PayloadError) {
-        guard !file.beginsWithBytes(of: "/") else { return }
-        guard let directory = getcwd(nil, 0) else {
-            throw PayloadError(.source, "\(file) cannot be found: the working directory is gone")
-        }
-        defer { free(directory) }
-        guard let path = String(validatingCString: directory) else {
-            let shown = String(shellQuoting: UnsafeRawBufferPointer(start: directory, count: strlen(directory)))
-            throw PayloadError(
-                .source,
-                "\(file) cannot be named: the working directory \(shown) is not valid UTF-8; rename it, or reach it by "
-                    + "another name")
-        }
-        file = (path.endsWithBytes(of: "/") ? path : path + "/") + file
-    }
+    mutating func resolveFile() throws(PayloadError) { file = try file.absolutePath() }
 
     private static func text(ofMode mode: UInt32) -> String {
         let digits = String(mode, radix: 8)
@@ -202,27 +180,5 @@ struct UploadPayload: Sendable, Equatable {
             throw PayloadError(.data, "“\(member.name)” must be a string, not \(member.value.kind)")
         }
         return text
-    }
-
-    private static func headers(_ value: JSONValue) throws(PayloadError) -> [Header] {
-        guard let members = value.members else {
-            throw PayloadError(.data, "“headers” must be an object, not \(value.kind)")
-        }
-        var headers: [Header] = []
-        var names: Set<String> = []
-        for member in members {
-            guard let text = member.value.string else {
-                throw PayloadError(
-                    .data, "the header “\(member.name)” in “headers” must be a string, not \(member.value.kind)")
-            }
-            if let objection = HTTPHeaderRules.objection(to: member.name, value: text) {
-                throw PayloadError(.data, objection)
-            }
-            guard names.insert(member.name.lowercased()).inserted else {
-                throw PayloadError(.data, "the header “\(member.name)” occurs twice; join its values with a comma")
-            }
-            headers.append(Header(name: member.name, value: text))
-        }
-        return headers
     }
 }

@@ -29,7 +29,7 @@ struct UploadCheckpoint: Equatable {
         guard let bytes, let value = try? JSONValue(parsing: bytes), let described = value["source"],
             let identity = try? SourceIdentity(described), identity.difference(from: source) == nil
         else { return nil }
-        if let text = value["tus"]?.string, let url = try? UploadURL(text) {
+        if let text = value["tus"]?.string, let url = try? ResourceURL(text) {
             let cookies = value["cookies"]?.elements ?? []
             resumePoint = .tus(TusLocation(url: url, cookies: cookies.compactMap(UploadCookie.init)))
         } else if let name = value["contentRange"]?.string, let kind = ContentRangeKind(rawValue: name) {

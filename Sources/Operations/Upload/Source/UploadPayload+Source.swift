@@ -5,20 +5,12 @@ extension UploadPayload {
     /// Opens the source and compares it with its state at submit. Blocks.
     /// - Throws: a ``CommandFailure``, final where the source has changed; or ``MissingSource``.
     func openSource() throws -> SourceFile {
-        let opened: SourceFile
-        do {
-            opened = try SourceFile(path: file)
+        do throws(CommandFailure) {
+            return try SourceFile(unchanged: file, source)
         } catch {
-            // The error may pass, and the source may be unchanged.
-            if error.problem == .passing { throw CommandFailure(.command, reason: error.message) }
-            let failure = CommandFailure(.final, reason: "source changed since it was submitted: \(error)")
-            if removeSource { throw MissingSource(failure: failure) }
-            throw failure
+            if removeSource, error.fault == .final { throw MissingSource(failure: error) }
+            throw error
         }
-        if let source, let difference = opened.identity.difference(from: source) {
-            throw SourceFile.changed(file, "since it was submitted: \(difference)")
-        }
-        return opened
     }
 
     /// Records the permissions of a copy to a `file:` URL if they differ from the source's: as with cp, those
@@ -26,5 +18,22 @@ extension UploadPayload {
     mutating func recordMode(of source: SourceFile, umask: UInt32) {
         guard to.scheme == .file, mode == nil, source.permissions & umask != 0 else { return }
         mode = source.permissions & ~umask
+    }
+}
+
+extension SourceFile {
+    /// Opens a source and compares it with its state at submit. Blocks.
+    /// - Throws: a ``CommandFailure``, final where the source has changed or is gone.
+    convenience init(unchanged path: String, _ recorded: SourceIdentity?) throws(CommandFailure) {
+        do {
+            try self.init(path: path)
+        } catch {
+            // The error may pass, and the source may be unchanged.
+            if error.problem == .passing { throw CommandFailure(.command, reason: error.message) }
+            throw CommandFailure(.final, reason: "source changed since it was submitted: \(error)")
+        }
+        if let recorded, let difference = identity.difference(from: recorded) {
+            throw Self.changed(path, "since it was submitted: \(difference)")
+        }
     }
 }

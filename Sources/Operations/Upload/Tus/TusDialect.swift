@@ -138,7 +138,7 @@ struct TusDialect: UploadDialect {
 
     // MARK: Answers
 
-    private func wrongVersion(_ record: HTTPRecord, _ url: UploadURL) -> CommandFailure? {
+    private func wrongVersion(_ record: HTTPRecord, _ url: ResourceURL) -> CommandFailure? {
         guard record.status == 412 else { return nil }
         let versions = record.header("tus-version").map { "tus \($0.prefix(80))" } ?? "another version of tus"
         return Self.refusal(
@@ -151,7 +151,7 @@ struct TusDialect: UploadDialect {
 
     /// - Parameter limit: `Tus-Max-Size` of the endpoint, in bytes.
     /// - Returns: nil where the size is within the limit.
-    static func tooLarge(_ size: Int64, limit: Int64, _ url: UploadURL) -> CommandFailure? {
+    static func tooLarge(_ size: Int64, limit: Int64, _ url: ResourceURL) -> CommandFailure? {
         guard size > limit else { return nil }
         return refusal(
             "the file has \(size) bytes, and \(url.displayText) takes uploads of at most \(limit) bytes (Tus-Max-Size)"
@@ -159,7 +159,7 @@ struct TusDialect: UploadDialect {
     }
 
     static func locked(
-        _ requests: UploadRequests, _ record: HTTPRecord, _ method: HTTPMethod, _ url: UploadURL
+        _ requests: UploadRequests, _ record: HTTPRecord, _ method: HTTPMethod, _ url: ResourceURL
     ) -> any Error {
         guard let failure = requests.failure(record, of: method, url) as? CommandFailure else {
             return CancellationError()

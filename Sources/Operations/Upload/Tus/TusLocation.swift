@@ -1,6 +1,6 @@
 /// The URL of a tus upload, and the cookies that came with its creation.
 struct TusLocation: Sendable, Equatable {
-    var url: UploadURL
+    var url: ResourceURL
     var cookies: [UploadCookie] = []
 
     /// The headers of requests to the upload.

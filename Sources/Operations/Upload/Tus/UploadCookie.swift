@@ -15,7 +15,7 @@ struct UploadCookie: Sendable, Equatable {
 
     /// Reads a `Set-Cookie` field (RFC 6265, section 5.2) of an answer from `url`.
     /// - Returns: nil for a cookie of another host, a deleted cookie, or one that cannot be sent.
-    init?(setCookie field: String, from url: UploadURL) {
+    init?(setCookie field: String, from url: ResourceURL) {
         let parts = field.split(separator: ";", omittingEmptySubsequences: false).map { $0.trimmed }
         guard let first = parts.first, let mark = first.firstIndex(of: "="), mark > first.startIndex,
             first.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
@@ -50,7 +50,7 @@ struct UploadCookie: Sendable, Equatable {
     var json: JSONValue { .array([.string(pair), .string(path)]) }
 
     /// The cookies of an answer: the last of each name, within ``maxCount`` and ``maxBytes``.
-    static func cookies(in record: HTTPRecord, from url: UploadURL) -> [UploadCookie] {
+    static func cookies(in record: HTTPRecord, from url: ResourceURL) -> [UploadCookie] {
         var cookies: [UploadCookie] = []
         for cookie in record.fields("set-cookie").compactMap({ UploadCookie(setCookie: $0, from: url) }) {
             cookies.removeAll { $0.name == cookie.name && $0.path == cookie.path }
@@ -72,7 +72,7 @@ struct UploadCookie: Sendable, Equatable {
     private var name: Substring { pair.prefix { $0 != "=" } }
 
     /// The host without brackets and port, in lower case.
-    private static func host(of url: UploadURL) -> String {
+    private static func host(of url: ResourceURL) -> String {
         let authority = url.origin.drop { $0 != ":" }.dropFirst(3)
         let host =
             authority.hasPrefix("[") ? authority.prefix { $0 != "]" }.dropFirst() : authority.prefix { $0 != ":" }

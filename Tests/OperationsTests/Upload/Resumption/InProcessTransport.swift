@@ -11,23 +11,22 @@ struct InProcessTransport: RequestTransport {
     let destination: RandomDestination
 
     func send(
-        _ method: HTTPMethod, _ url: UploadURL, headers: HTTPHeaders, body: HTTPTransfer.Body, range: Range<Int64>,
-        _ options: RequestOptions, for execution: CommandExecution
+        _ parts: RequestSender.Parts, _ fields: HTTPHeaders, _ options: RequestOptions, for execution: CommandExecution
     ) async -> HTTPRecord {
         var record = HTTPRecord()
         let bytes: [UInt8]
         do {
-            bytes = try Self.read(body, range.lowerBound, range.upperBound)
+            bytes = try Self.read(parts.body, parts.range.lowerBound, parts.range.upperBound)
         } catch {
             record.error = error
             return record
         }
-        var fields: [String: String] = [:]
-        for header in headers { fields[header.name.lowercased()] = header.value }
+        var names: [String: String] = [:]
+        for field in fields { names[field.name.lowercased()] = field.value }
         record.mayHaveSent = true
         record.sentAll = true
         let reply = destination.handle(
-            .init(method: method.rawValue, path: url.path, headers: fields, body: bytes))
+            .init(method: parts.method.rawValue, path: parts.url.path, headers: names, body: bytes))
         switch reply {
         case .cut:
             record.error = HTTPError.broken(code: 104)

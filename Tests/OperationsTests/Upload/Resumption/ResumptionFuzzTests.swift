@@ -106,9 +106,9 @@ private final class Checkpoint: Sendable {
         var timing = UploadTiming()
         timing.vanishedRecheckDelay = .zero
         (timing.acceptedRecheckDelays, timing.contradictionRecheckDelays) = ([.zero], [.zero])
-        let operation = UploadOperation(
-            transport: transport, lockRetryDelays: [.zero], credentials: CredentialStore(), resumes: ResumeRules(),
-            timing: timing)
+        var operation = UploadOperation(
+            transport: transport, lockRetryDelays: [.zero], credentials: CredentialStore())
+        operation.timing = timing
         let path = drawn.method == "tus" ? "/tus" : "/in/a"
         let attributes = try operation.inspect([
             "file": .string(file), "to": .string(origin + path), "removeSource": .bool(drawn.removes),

@@ -43,7 +43,7 @@ import Work
         ("a=b; Secure", "a=b", "/"),
     ])
     func `a cookie for the host is kept`(_ field: String, _ pair: String, _ path: String) throws {
-        let url = try UploadURL("https://media.example.com/files")
+        let url = try ResourceURL("https://media.example.com/files")
         let cookie = try #require(UploadCookie(setCookie: field, from: url))
         #expect(cookie.pair == pair && cookie.path == path)
         #expect(UploadCookie(cookie.json) == cookie)
@@ -53,11 +53,11 @@ import Work
         "", "=b", "a", "a=b; Domain=evil.test", "a=b; Domain=ample.com", "a=b; Max-Age=0", "a=\u{1}", "a=ü",
     ])
     func `any other cookie is ignored`(_ field: String) throws {
-        #expect(UploadCookie(setCookie: field, from: try UploadURL("https://media.example.com/files")) == nil)
+        #expect(UploadCookie(setCookie: field, from: try ResourceURL("https://media.example.com/files")) == nil)
     }
 
     @Test func `a secure cookie of a plain connection is not kept`() throws {
-        #expect(UploadCookie(setCookie: "a=b; Secure", from: try UploadURL("http://h/")) == nil)
+        #expect(UploadCookie(setCookie: "a=b; Secure", from: try ResourceURL("http://h/")) == nil)
     }
 
     @Test(arguments: [
@@ -65,7 +65,7 @@ import Work
         ("/files", "/filesystem", false), ("/files/1", "/files/2", false),
     ])
     func `a cookie is sent to its path and the paths below`(_ path: String, _ request: String, _ goes: Bool) throws {
-        let cookie = try #require(UploadCookie(setCookie: "a=b; Path=\(path)", from: try UploadURL("http://h/")))
+        let cookie = try #require(UploadCookie(setCookie: "a=b; Path=\(path)", from: try ResourceURL("http://h/")))
         #expect(cookie.isFor(request) == goes)
     }
 
@@ -78,7 +78,7 @@ import Work
             headers.add(name: "Set-Cookie", value: "n\(number)=\(String(repeating: "x", count: 400))")
         }
         record.head = HTTPResponseHead(version: .http1_1, status: .created, headers: headers)
-        let cookies = UploadCookie.cookies(in: record, from: try UploadURL("http://h/"))
+        let cookies = UploadCookie.cookies(in: record, from: try ResourceURL("http://h/"))
         #expect(cookies.first?.pair == "a=2")
         #expect(cookies.count <= UploadCookie.maxCount)
         #expect(cookies.reduce(0) { $0 + $1.pair.utf8.count } <= UploadCookie.maxBytes)

@@ -1,0 +1,67 @@
+internal import NIOCore
+internal import Synchronization
+
+/// The body of a response, for one reader. While the reader is busy, at most ``limit`` bytes wait for it;
+/// then the connection reads no more, so that the peer's window closes.
+///
+/// `@unchecked Sendable`: all members are used on the event loop only.
+final class ResponseBody: @unchecked Sendable {
+    private let loop: any EventLoop
+    private var chunks: [ByteBuffer] = []
+    private var waitingBytes = 0
+    private var end: Result<Void, any Error>?
+    private var waiter: CheckedContinuation<[ByteBuffer]?, any Error>?
+    /// Called when a reader that was busy has taken all bytes.
+    var whenTaken: () -> Void = {}
+
+    /// Bytes that wait for the reader at most, beside those of one read of the socket.
+    static let limit = 256 << 10
+
+    init(loop: any EventLoop) { self.loop = loop }
+
+    /// The bytes that have arrived since the last call; waits for some.
+    /// - Returns: nil at the end of the whole body.
+    /// - Throws: the error that ended the response.
+    func next() async throws -> [ByteBuffer]? {
+        try await withCheckedThrowingContinuation { continuation in
+            loop.execute { self.take(continuation) }
+        }
+    }
+
+    private func take(_ continuation: CheckedContinuation<[ByteBuffer]?, any Error>) {
+        if !chunks.isEmpty {
+            let taken = chunks
+            (chunks, waitingBytes) = ([], 0)
+            continuation.resume(returning: taken)
+            whenTaken()
+        } else if let end {
+            continuation.resume(with: end.map { nil })
+        } else {
+            waiter = continuation
+        }
+    }
+
+    // MARK: On the loop
+
+    /// - Returns: whether the reader is behind, so that no more should be read.
+    func add(_ bytes: ByteBuffer) -> Bool {
+        if let waiter {
+            self.waiter = nil
+            waiter.resume(returning: [bytes])
+            return false
+        }
+        chunks.append(bytes)
+        waitingBytes += bytes.readableBytes
+        return waitingBytes >= Self.limit
+    }
+
+    /// - Parameter error: nil where the body is complete.
+    func finish(_ error: (any Error)?) {
+        guard end == nil else { return }
+        let end: Result<Void, any Error> = error.map { .failure($0) } ?? .success(())
+        self.end = end
+        whenTaken = {}
+        waiter?.resume(with: end.map { nil })
+        waiter = nil
+    }
+}

@@ -1,0 +1,65 @@
+import Commands
+import Foundation
+import HTTPClient
+import TestSupport
+import Work
+
+@testable import Operations
+
+/// Executes requests as a worker does.
+struct RequestHarness {
+    let server: ScriptedServer
+    let directory: TemporaryDirectory
+    private let operation: RequestOperation
+
+    init(_ server: ScriptedServer, credentials: [Destination: Credential], directory: TemporaryDirectory) {
+        self.server = server
+        self.directory = directory
+        operation = RequestOperation(
+            transport: HTTPTransport(configuration: HTTPConfiguration()), credentials: CredentialStore(credentials),
+            evidence: DestinationEvidence())
+    }
+
+    /// Runs a test with a server that follows a script.
+    /// - Parameter token: the bearer token for the server.
+    static func with(
+        _ script: String, token: String? = nil, _ body: (RequestHarness) async throws -> Void
+    ) async throws {
+        let server = try await ScriptedServer()
+        try await stopping(server) {
+            try server.run(script)
+            let directory = try TemporaryDirectory("request")
+            defer { directory.remove() }
+            var credentials: [Destination: Credential] = [:]
+            if let token {
+                let file = try directory.file("token", Array(token.utf8))
+                chmod(file, 0o600)
+                credentials[Destination(scheme: "http", host: "127.0.0.1", port: server.port)] = .bearer(.file(file))
+            }
+            try await body(RequestHarness(server, credentials: credentials, directory: directory))
+        }
+    }
+
+    func url(_ path: String) -> JSONValue { .string("\(server.origin)\(path)") }
+
+    func execution(_ payload: JSONValue, claim: Int = 1) throws -> CommandExecution {
+        let attributes = try operation.inspect(payload)
+        var command = Command(id: CommandID(), type: "request", destination: attributes.destination, createdAt: .now)
+        command.status = .sent
+        command.idempotent = attributes.idempotent
+        command.claim = claim
+        return CommandExecution(command: command, payload: attributes.payload?.bytes ?? [], meter: TransferMeter())
+    }
+
+    func outcome(_ payload: JSONValue, claim: Int = 1) async throws -> ExecutionOutcome {
+        try await outcome(of: try execution(payload, claim: claim))
+    }
+
+    func outcome(of execution: CommandExecution) async throws -> ExecutionOutcome {
+        do {
+            return .success(try JSONValue(parsing: try await operation.execute(execution) ?? []))
+        } catch let failure as CommandFailure {
+            return .failure(failure)
+        }
+    }
+}

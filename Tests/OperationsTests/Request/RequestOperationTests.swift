@@ -1,0 +1,188 @@
+import Commands
+import Foundation
+import HTTPClient
+import TestSupport
+import Testing
+import Work
+
+@testable import Operations
+
+@Suite struct RequestOperationTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var script: String
+        var method = "GET"
+        var body: JSONValue?
+        var accept: String?
+        var claim = 1
+        /// Nil: a success.
+        var fault: CommandFailure.Fault?
+        var isAmbiguous = false
+        var status: Int64?
+        /// Requests that the server has seen.
+        var requests = 1
+    }
+
+    @Test(arguments: [
+        Case(testDescription: "200", script: #"* * : answer 200 body "fine""#, status: 200),
+        Case(
+            testDescription: "HEAD with a length and no body",
+            script: #"* * : answer 200 length 5000"#, method: "HEAD", status: 200),
+        Case(
+            testDescription: "204 with a length", script: #"* * : answer 204 header "Content-Length: 7""#, status: 204),
+        Case(
+            testDescription: "304 without a condition", script: #"* * : answer 304 header "Content-Length: 7""#,
+            fault: .final),
+        Case(
+            testDescription: "304 that is accepted", script: #"* * : answer 304 header "Content-Length: 7""#,
+            accept: "2xx,304", status: 304),
+        Case(testDescription: "404", script: "* * : answer 404", fault: .final),
+        Case(testDescription: "404 that is accepted", script: "* * : answer 404", accept: "2xx,404", status: 404),
+        Case(testDescription: "500 that is accepted", script: "* * : answer 500", accept: "5xx", status: 500),
+        Case(testDescription: "200 that is not accepted", script: "* * : answer 200", accept: "201", fault: .final),
+        Case(testDescription: "503", script: "* * : answer 503", fault: .link),
+        Case(testDescription: "401", script: "* * : answer 401", fault: .credential),
+        Case(testDescription: "DELETE of nothing", script: "* * : answer 404", method: "DELETE", fault: .final),
+        Case(
+            testDescription: "DELETE of what an earlier execution has deleted", script: "* * : answer 410",
+            method: "DELETE", claim: 2, status: 410),
+        Case(
+            testDescription: "POST without an answer", script: "* * : read; close", method: "POST", body: "x",
+            fault: .reset, isAmbiguous: true),
+        Case(
+            testDescription: "POST answered before its body was sent",
+            script: #"* * : answer 413 header "Connection: close"; close"#, method: "POST", body: "x", fault: .final),
+        Case(
+            testDescription: "POST answered 303",
+            script: #"* * : read; answer 303 header "Location: /done""#, method: "POST", body: "x", status: 303),
+        Case(
+            testDescription: "POST answered 302", script: #"* * : read; answer 302 header "Location: /a""#,
+            method: "POST", body: "x", fault: .final),
+        Case(
+            testDescription: "103 before 200",
+            script: #"* * : interim 103 header "Link: </a>"; answer 200"#, status: 200),
+        Case(
+            testDescription: "a redirect of GET",
+            script: "GET /b : answer 200\n* * : answer 307 header \"Location: /b\"",
+            status: 200, requests: 2),
+        Case(
+            testDescription: "a loop of redirects", script: #"* * : answer 302 header "Location: /a""#, fault: .final),
+    ])
+    func `an answer is a success or the failure of its cause`(_ example: Case) async throws {
+        try await RequestHarness.with(example.script) { harness in
+            var members: [JSONValue.Member] = [
+                .init("url", harness.url("/a")), .init("method", .string(example.method)),
+            ]
+            if let body = example.body { members.append(.init("body", body)) }
+            if let accept = example.accept { members.append(.init("accept", .string(accept))) }
+            let outcome = try await harness.outcome(.object(members), claim: example.claim)
+            #expect(outcome.failure?.fault == example.fault, "\(outcome)")
+            #expect(outcome.failure?.ambiguous ?? false == example.isAmbiguous, "\(outcome)")
+            #expect(outcome.result?["status"]?.integer == example.status, "\(outcome)")
+            #expect(outcome.result?["alreadyGone"]?.bool ?? false == (example.status == 410))
+            #expect(harness.server.requests.count == example.requests)
+        }
+    }
+
+    @Test func `a body arrives as it was given, with the media type of its kind`() async throws {
+        let script = #"* * : read; answer 200 header "X-Type: {content-type}""#
+        try await RequestHarness.with(script) { harness in
+            let file = try harness.directory.file("a.csv", Array("a,b\n".utf8))
+            let bodies: [(JSONValue.Member, type: String, bytes: [UInt8])] = [
+                (.init("body", "grüße"), "text/plain; charset=utf-8", Array("grüße".utf8)),
+                (.init("json", ["a": [1, nil]]), "application/json", Array(#"{"a":[1,null]}"#.utf8)),
+                (.init("bodyBase64", "AAH/"), "application/octet-stream", [0, 1, 255]),
+                (.init("bodyFile", .string(file)), "text/csv; charset=utf-8", Array("a,b\n".utf8)),
+            ]
+            for (member, type, bytes) in bodies {
+                let payload: JSONValue = .object([
+                    .init("url", harness.url("/a")), .init("method", "POST"), .init("keepHeaders", ["X-Type"]), member,
+                ])
+                let outcome = try await harness.outcome(payload)
+                #expect(outcome.result?["headers"]?["x-type"]?.string == type, "\(outcome)")
+                #expect(harness.server.requests.last?.bytes == bytes.count, "\(member.name)")
+            }
+        }
+    }
+
+    @Test func `a file that has changed since the submit is not sent`() async throws {
+        try await RequestHarness.with("") { harness in
+            let file = try harness.directory.file("a", [1, 2, 3])
+            let execution = try harness.execution([
+                "url": harness.url("/a"), "method": "PUT", "bodyFile": .string(file),
+            ])
+            _ = try harness.directory.file("a", [1, 2, 3, 4])
+            let outcome = try await harness.outcome(of: execution)
+            #expect(outcome.failure?.fault == .final && outcome.failure?.ambiguous == false, "\(outcome)")
+            #expect(harness.server.requests.isEmpty)
+        }
+    }
+
+    @Test func `a POST is sent again where a kept connection was closed before its first byte`() async throws {
+        try await RequestHarness.with("* * : read; answer 200; idle 1ms") { harness in
+            for _ in 0..<5 {
+                let outcome = try await harness.outcome(["url": harness.url("/a"), "method": "POST", "body": "x"])
+                #expect(outcome.result?["status"]?.integer == 200, "\(outcome)")
+            }
+            #expect(harness.server.requests.count == 5)
+        }
+    }
+
+    @Test func `a redirect to another origin gets neither the credential nor secret headers`() async throws {
+        let other = try await ScriptedServer()
+        try await stopping(other) {
+            let script = "* * : answer 302 header \"Location: \(other.origin)/b\""
+            try await RequestHarness.with(script, token: "hush-hush") { harness in
+                let outcome = try await harness.outcome([
+                    "url": harness.url("/a"), "headers": ["X-Api-Token": "secret", "X-Tag": "plain"],
+                ])
+                #expect(outcome.result?["status"]?.integer == 201, "\(outcome)")
+                #expect(outcome.result?["url"]?.string == "\(other.origin)/b")
+                let first = try #require(harness.server.requests.first)
+                #expect(Self.header(first, "authorization") == "Bearer hush-hush")
+                #expect(Self.header(first, "x-api-token") == "secret")
+                let second = try #require(other.requests.first)
+                #expect(Self.header(second, "authorization") == nil && Self.header(second, "x-api-token") == nil)
+                #expect(Self.header(second, "x-tag") == "plain")
+            }
+        }
+    }
+
+    @Test(arguments: ["GET", "POST"]) func `a request that takes too long ends as its time limit says`(
+        _ method: String
+    ) async throws {
+        try await RequestHarness.with("* * : read; hang") { harness in
+            let outcome = try await harness.outcome([
+                "url": harness.url("/a"), "method": .string(method), "timeout": 1,
+            ])
+            #expect(outcome.failure?.fault == .command && outcome.failure?.ambiguous == true, "\(outcome)")
+            #expect(outcome.failure?.reason.contains("within 1 s") == true, "\(outcome)")
+        }
+    }
+
+    @Test func `a long body is cut at 64 KiB, and bytes that are not text are base64`() async throws {
+        try await RequestHarness.with("* /long : answer 200 body 65537\n* * : answer 200 body \"\\x00\\xff\"") {
+            harness in
+            let long = try await harness.outcome(["url": harness.url("/long")])
+            #expect(long.result?["body"]?.string?.utf8.count == 65_536 && long.result?["bodyTruncated"] == true)
+            let binary = try await harness.outcome(["url": harness.url("/binary")])
+            #expect(binary.result?["body"] == "AP8=" && binary.result?["bodyEncoding"] == "base64", "\(binary)")
+        }
+    }
+
+    @Test func `the headers of a result have no secrets`() async throws {
+        let script = #"* * : answer 200 header "X-Token: hush-hush" header "X-Total: 7" header "X-Echo: hush-hush""#
+        try await RequestHarness.with(script, token: "hush-hush") { harness in
+            let outcome = try await harness.outcome([
+                "url": harness.url("/a"), "keepHeaders": ["x-token", "x-total", "x-echo"],
+            ])
+            let headers = outcome.result?["headers"]
+            #expect(headers?["x-total"] == "7" && headers?["x-token"] == nil, "\(outcome)")
+            #expect(headers?["x-echo"] == "[redacted]")
+        }
+    }
+
+    private static func header(_ request: ReceivedRequest, _ name: String) -> String? {
+        request.headers.first { $0.name.lowercased() == name }?.value
+    }
+}
