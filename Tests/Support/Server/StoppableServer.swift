@@ -1,7 +1,5 @@
-import TestSupport
-
 /// A server that a test starts and must stop.
-protocol StoppableServer: Sendable {
+package protocol StoppableServer: Sendable {
     func stop() async
 }
 
@@ -11,7 +9,7 @@ extension ApacheServer: StoppableServer {}
 extension TusServer: StoppableServer {}
 
 /// Runs `body` and then stops the servers in their order, even if `body` throws.
-func stopping(_ servers: any StoppableServer..., after body: () async throws -> Void) async throws {
+package func stopping(_ servers: any StoppableServer..., after body: () async throws -> Void) async throws {
     let result: Result<Void, any Error>
     do { result = .success(try await body()) } catch { result = .failure(error) }
     for server in servers { await server.stop() }
