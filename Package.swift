@@ -173,7 +173,8 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
-            path: "Tests/Support", exclude: ["Script/SCRIPT.md"], swiftSettings: swiftSettings),
+            path: "Tests/Support", exclude: ["Script/SCRIPT.md", "botocore-vectors.py", "webhook-vectors.py"],
+            swiftSettings: swiftSettings),
         // Changes the routes of a network namespace, which a process enters before its first thread.
         .executableTarget(
             name: "RouteProbe",
@@ -213,6 +214,7 @@ let package = Package(
             "Operations",
             [
                 "HTTPClient", "Operations", "Settings", "Work", "Commands", "Host", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "Configuration", package: "swift-configuration"),

@@ -118,16 +118,6 @@ import Work
         }
     }
 
-    @Test func `a POST is sent again where a kept connection was closed before its first byte`() async throws {
-        try await RequestHarness.with("* * : read; answer 200; idle 1ms") { harness in
-            for _ in 0..<5 {
-                let outcome = try await harness.outcome(["url": harness.url("/a"), "method": "POST", "body": "x"])
-                #expect(outcome.result?["status"]?.integer == 200, "\(outcome)")
-            }
-            #expect(harness.server.requests.count == 5)
-        }
-    }
-
     @Test func `a redirect to another origin gets neither the credential nor secret headers`() async throws {
         let other = try await ScriptedServer()
         try await stopping(other) {

@@ -1,0 +1,29 @@
+/// The header fields that `fetch` adds to a request to validate a stored response.
+struct ConditionalRequest: Sendable, Equatable {
+    var fields: [HeaderField] = []
+
+    /// A request for the whole response.
+    static let unconditional = ConditionalRequest()
+
+    private init() {}
+
+    /// Both validators, because some servers know only one (RFC 9110, section 13.1.3). A weak tag is right
+    /// for If-None-Match.
+    /// - Parameter stored: nil where there is nothing to validate.
+    init(validating stored: StoredResponse?, mode: FetchMode) {
+        if let etag = stored?.etag { fields.append(HeaderField("If-None-Match", etag.text)) }
+        if let date = stored?.lastModified { fields.append(HeaderField("If-Modified-Since", date)) }
+        // Caches between here and the origin must ask as well.
+        if mode == .reload { fields.append(HeaderField("Cache-Control", "no-cache")) }
+    }
+
+    /// Whether the server may answer 304.
+    var isConditional: Bool { fields.contains { $0.name != "Cache-Control" } }
+
+    /// The same request without its conditions.
+    var withoutConditions: ConditionalRequest {
+        var copy = self
+        copy.fields.removeAll { $0.name != "Cache-Control" }
+        return copy
+    }
+}

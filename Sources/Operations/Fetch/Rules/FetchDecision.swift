@@ -1,0 +1,11 @@
+/// The first step of a fetch, decided by ``CacheRules/decision(for:stored:now:)``.
+enum FetchDecision: Sendable, Equatable {
+    /// Answer with the stored response. No request is needed.
+    case stored(StoredAnswer)
+    /// Answer with the stored response, and refresh it later by a command of the quality of service utility.
+    case storedThenRefresh(StoredAnswer, ConditionalRequest)
+    /// Show `first`, where there is one, and send the request.
+    case ask(ConditionalRequest, first: StoredAnswer?)
+    /// There is no answer, and the mode permits no request.
+    case refused(FetchRefusal)
+}

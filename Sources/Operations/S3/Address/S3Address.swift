@@ -1,0 +1,110 @@
+internal import Commands
+internal import HTTPClient
+
+/// The address of an object: endpoint, bucket and key.
+struct S3Address: Sendable, Equatable {
+    /// The maximum length of a key in bytes.
+    static let maxKeyLength = 1024
+
+    /// The endpoint as it was submitted; the command's destination.
+    let endpoint: Destination
+    let addressing: S3Addressing
+    let bucket: String
+    let key: String
+    /// The server to connect to: the endpoint, or `bucket.endpoint`.
+    let origin: HTTPOrigin
+
+    /// - Throws: ``S3AddressError`` with a sentence that names the wrong part.
+    init(
+        endpoint: Destination, addressing: S3Addressing = .path, bucket: String, key: String
+    ) throws(S3AddressError) {
+        guard let origin = HTTPOrigin(endpoint) else {
+            throw S3AddressError("“endpoint” must be an https origin such as https://s3.example.com, not \(endpoint)")
+        }
+        if let objection = Self.objection(toBucket: bucket) { throw S3AddressError(objection) }
+        if let objection = Self.objection(toKey: key) { throw S3AddressError(objection) }
+        self.endpoint = endpoint
+        self.addressing = addressing
+        self.bucket = bucket
+        self.key = key
+        switch addressing {
+        case .path: self.origin = origin
+        case .virtual:
+            if let objection = Self.objection(toVirtual: bucket, at: origin) { throw S3AddressError(objection) }
+            self.origin = HTTPOrigin(
+                isEncrypted: origin.isEncrypted, host: "\(bucket).\(origin.host)", port: origin.port)
+        }
+    }
+
+    /// The value of the field `Host`.
+    var host: String { origin.hostField }
+
+    /// The encoded path of the object.
+    var path: String {
+        switch addressing {
+        case .path: "/\(bucket)/\(S3Path.encoded(key: key))"
+        case .virtual: "/\(S3Path.encoded(key: key))"
+        }
+    }
+
+    /// The encoded path of the bucket.
+    var bucketPath: String {
+        switch addressing {
+        case .path: "/\(bucket)"
+        case .virtual: "/"
+        }
+    }
+
+    /// Whether the endpoint is one of AWS, which knows every header of its documentation.
+    var isAmazon: Bool {
+        let host = origin.host
+        return host.hasSuffix(".amazonaws.com") || host.hasSuffix(".amazonaws.com.cn")
+    }
+
+    /// The object's URL, for the result and for messages.
+    var url: String { "\(origin.isEncrypted ? "https" : "http")://\(host)\(path)" }
+
+    // MARK: Checks
+
+    private static func objection(toBucket name: String) -> String? {
+        let isName =
+            (3...255).contains(name.utf8.count)
+            && name.utf8.allSatisfy { $0.isLetter || $0.isDigit || "-._".utf8.contains($0) }
+            && (name.utf8.first.map { $0.isLetter || $0.isDigit } ?? false)
+        return isName && !name.contains("..")
+            ? nil
+            : "“bucket” is “\(SingleLine.text(name, limit: 80))”; a bucket has 3 to 255 letters, digits, dots, hyphens and "
+                + "underscores, and starts with a letter or a digit"
+    }
+
+    private static func objection(toKey key: String) -> String? {
+        guard !key.isEmpty else { return "“key” is empty" }
+        guard key.utf8.count <= maxKeyLength else {
+            return "“key” has \(key.utf8.count) bytes; a key has at most \(maxKeyLength)"
+        }
+        return key.utf8.contains(0) ? "“key” contains a zero byte" : nil
+    }
+
+    private static func objection(toVirtual bucket: String, at origin: HTTPOrigin) -> String? {
+        let isLabel =
+            bucket.utf8.count <= 63 && !bucket.hasSuffix("-") && !bucket.hasSuffix(".")
+            && bucket.utf8.allSatisfy { $0.isDigit || $0.isLowercase || "-.".utf8.contains($0) }
+        guard isLabel else {
+            return "the bucket “\(bucket)” cannot be part of a host name; use “addressing”: “path”"
+        }
+        // A certificate for *.endpoint is valid for one more label, not for two (RFC 9525, section 6.3).
+        guard !origin.isEncrypted || !bucket.contains(".") else {
+            return "the bucket “\(bucket)” has a dot, so that no certificate of the endpoint covers its host name; "
+                + "use “addressing”: “path”"
+        }
+        let isAddress =
+            origin.host.utf8.contains(UInt8(ascii: ":"))
+            || origin.host.utf8.allSatisfy { $0.isDigit || $0 == UInt8(ascii: ".") }
+        return isAddress
+            ? "the endpoint \(origin) is an IP address, which has no names below it; use “addressing”: “path”" : nil
+    }
+}
+
+extension UInt8 {
+    fileprivate var isLowercase: Bool { self >= UInt8(ascii: "a") && self <= UInt8(ascii: "z") }
+}

@@ -1,0 +1,124 @@
+internal import Commands
+
+/// The state that an `s3` saves in the store, so that any worker can resume it after this one has died. The
+/// acknowledged parts are in a table of their own.
+///
+/// ```
+/// {"s3": "initiated",                      the phase
+///  "upload": "VXBsb2FkSUQ",                the id of the multipart upload; absent while it is planned
+///  "partSize": 8388608, "parts": 12,       the plan
+///  "abortDate": 1763000000000,             when the bucket's lifecycle deletes the upload
+///  "restarts": 1,                          uploads that were lost so far
+///  "denied": true,                         the last answer was AccessDenied
+///  "damaged": 7,                           a part that was refused with BadDigest
+///  "source": {…}}                          the file for which it is valid
+/// ```
+struct S3Checkpoint: Sendable, Equatable {
+    /// The maximum length of an upload's id in bytes; AWS has about 130.
+    static let maxUploadID = 1024
+    /// The number of times that an upload may be lost, before the loss is charged to the command.
+    static let maxRestarts = 3
+
+    private(set) var phase: S3Phase
+    /// The id of the multipart upload; nil exactly while it is planned.
+    private(set) var uploadID: String?
+    let partSize: Int64
+    let partCount: Int
+    var abortDate: Timestamp?
+    private(set) var restarts = 0
+    var wasDenied = false
+    var damagedPart: Int?
+    let source: SourceIdentity
+
+    init(_ plan: PartPlan, of source: SourceIdentity) {
+        phase = .planned
+        partSize = plan.partSize
+        partCount = plan.count
+        self.source = source
+    }
+
+    /// - Returns: nil where there is no checkpoint, or this program cannot read it. Then the upload starts
+    ///   over.
+    init?(_ bytes: [UInt8]?) {
+        guard let bytes, let value = try? JSONValue(parsing: bytes),
+            let phase = value["s3"]?.string.flatMap(S3Phase.init), let described = value["source"],
+            let source = try? SourceIdentity(described), let partSize = value["partSize"]?.integer,
+            let count = value["parts"]?.integer,
+            let plan = try? PartPlan(size: source.size, partSize: partSize), plan.count == count
+        else { return nil }
+        self.init(plan, of: source)
+        self.phase = phase
+        uploadID = value["upload"]?.string
+        guard (uploadID == nil) == (phase == .planned), uploadID.map(Self.isUploadID) ?? true else { return nil }
+        abortDate = value["abortDate"]?.integer.map(Timestamp.init(milliseconds:))
+        restarts = Int(clamping: min(max(value["restarts"]?.integer ?? 0, 0), Int64(Self.maxRestarts)))
+        wasDenied = value["denied"]?.bool ?? false
+        damagedPart = value["damaged"]?.integer.flatMap { (1...count).contains($0) ? Int($0) : nil }
+    }
+
+    var bytes: [UInt8] {
+        var writer = JSONWriter(capacity: 384)
+        writer.beginObject()
+        writer.member("s3", phase.rawValue)
+        if let uploadID { writer.member("upload", uploadID) }
+        writer.member("partSize", partSize)
+        writer.member("parts", partCount)
+        if let abortDate { writer.member("abortDate", abortDate.milliseconds) }
+        if restarts > 0 { writer.member("restarts", restarts) }
+        if wasDenied { writer.member("denied", true) }
+        if let damagedPart { writer.member("damaged", damagedPart) }
+        writer.member("source", source.json)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    /// The plan of the upload.
+    var plan: PartPlan? { try? PartPlan(size: source.size, partSize: partSize) }
+
+    /// Whether the checkpoint is for the file as it is now. An upload of another file is aborted.
+    func isValid(for source: SourceIdentity) -> Bool { self.source.difference(from: source) == nil }
+
+    /// Whether the id of an upload can be stored and sent.
+    static func isUploadID(_ text: String) -> Bool {
+        (1...maxUploadID).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+    }
+
+    // MARK: Steps
+
+    /// The upload exists.
+    /// - Parameter uploadID: as ``isUploadID(_:)`` accepts it.
+    func initiated(_ uploadID: String, abortDate: Timestamp?) -> S3Checkpoint {
+        var next = self
+        next.phase = .initiated
+        next.uploadID = uploadID
+        next.abortDate = abortDate
+        return next
+    }
+
+    /// Every part is acknowledged. This is committed before the completion is sent.
+    func completing() -> S3Checkpoint {
+        var next = self
+        if phase == .initiated { next.phase = .completing }
+        return next
+    }
+
+    /// The upload is given up.
+    func aborting() -> S3Checkpoint {
+        var next = self
+        if uploadID != nil { next.phase = .aborting }
+        return next
+    }
+
+    /// The upload is lost, and a new one is planned. The rows of its parts are deleted in the same commit.
+    /// - Returns: nil after ``maxRestarts`` losses.
+    func restarted() -> S3Checkpoint? {
+        guard restarts < Self.maxRestarts else { return nil }
+        var next = self
+        next.phase = .planned
+        next.uploadID = nil
+        next.abortDate = nil
+        next.damagedPart = nil
+        next.restarts += 1
+        return next
+    }
+}

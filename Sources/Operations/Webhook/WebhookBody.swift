@@ -1,0 +1,45 @@
+internal import Commands
+internal import Work
+
+/// The body of a message, which is made once at submit, so that each attempt signs and sends the same bytes.
+enum WebhookBody {
+    /// The maximum length in bytes. Standard Webhooks advises less than 20 kB.
+    static let maxLength = 256 << 10
+
+    /// The minified event `{"type","timestamp","data"}`.
+    /// - Parameters:
+    ///   - time: RFC 3339.
+    ///   - data: the bytes of a JSON text; they are not changed.
+    static func event(type: String, time: String, data: [UInt8]) throws(PayloadError) -> [UInt8] {
+        var writer = JSONWriter(capacity: data.count + 128)
+        writer.beginObject()
+        writer.member("type", type)
+        writer.member("timestamp", time)
+        writer.name("data")
+        writer.json(data)
+        writer.endObject()
+        return try checked(writer.bytes)
+    }
+
+    /// - Throws: ``PayloadError`` where the body is too long.
+    static func checked(_ body: [UInt8]) throws(PayloadError) -> [UInt8] {
+        guard body.count <= maxLength else {
+            throw PayloadError(
+                .data,
+                "the body of the webhook has \(body.count) bytes; the maximum is \(maxLength), and less than 20 kB is "
+                    + "advised: send the URL of the data instead")
+        }
+        return body
+    }
+
+    /// The first number in `data` that this program cannot keep as it was sent: an integer beyond 64 bits has
+    /// become a floating-point number.
+    static func inexactNumber(_ data: JSONValue) -> Double? {
+        switch data {
+        case .number(let value): value.magnitude >= 9_223_372_036_854_775_808 ? value : nil
+        case .array(let elements): elements.lazy.compactMap(inexactNumber).first
+        case .object(let members): members.lazy.compactMap { inexactNumber($0.value) }.first
+        case .null, .bool, .integer, .string: nil
+        }
+    }
+}

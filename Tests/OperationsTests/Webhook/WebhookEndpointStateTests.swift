@@ -1,0 +1,123 @@
+import Commands
+import TestSupport
+import Testing
+
+@testable import Operations
+
+@Suite struct WebhookEndpointStateTests {
+    private let start = Timestamp(milliseconds: 1_763_000_000_000)
+
+    private func hours(_ hours: Int) -> Timestamp { start + .seconds(hours * 3600) }
+
+    private func fail(_ state: inout WebhookEndpointState, at now: Timestamp, status: Int? = 500)
+        -> WebhookEndpointState.Action
+    {
+        state.failed(.command, status: status, now: now)
+    }
+
+    @Test func `three days of nothing but failures pause the endpoint, once`() {
+        var state = WebhookEndpointState()
+        for hour in 0..<72 { #expect(fail(&state, at: hours(hour)) == .none) }
+        let pause = WebhookEndpointState.Pause(cause: .failing, since: hours(72))
+        #expect(fail(&state, at: hours(72)) == .report(pause))
+        #expect(state.pause == pause && !state.isActive)
+        #expect(fail(&state, at: hours(73)) == .none)
+        #expect(fail(&state, at: hours(74), status: 410) == .none)
+    }
+
+    @Test func `the last attempt of a message by the retry table pauses an endpoint that fails`() throws {
+        var state = WebhookEndpointState()
+        var now = start
+        var action = fail(&state, at: now)
+        for retries in 0..<WebhookRetryTable.retryLimit {
+            #expect(action == .none)
+            now = now + (try #require(WebhookRetryTable.delay(retries: retries, retryAfter: nil, chance: 0.5)))
+            action = fail(&state, at: now)
+        }
+        #expect(action == .report(WebhookEndpointState.Pause(cause: .failing, since: now)))
+        #expect(state.failures == 10)
+    }
+
+    @Test func `one success starts the count over`() {
+        var state = WebhookEndpointState()
+        for hour in 0..<72 { _ = fail(&state, at: hours(hour)) }
+        state.succeeded()
+        #expect(state == WebhookEndpointState())
+        for hour in 72..<144 { #expect(fail(&state, at: hours(hour)) == .none) }
+    }
+
+    @Test func `410 pauses at once`() {
+        var state = WebhookEndpointState()
+        let pause = WebhookEndpointState.Pause(cause: .gone, since: start)
+        #expect(state.failed(.final, status: 410, now: start) == .report(pause))
+        #expect(state.reason("billing")?.contains("sluice webhook resume billing") == true)
+        #expect(state.reason("billing")?.contains("410") == true)
+    }
+
+    @Test func `an outage of the link does not count`() {
+        var state = WebhookEndpointState()
+        for hour in 0..<500 {
+            #expect(state.failed(.link, status: hour % 2 == 0 ? nil : 503, now: hours(hour)) == .none)
+            #expect(state.failed(.reset, status: nil, now: hours(hour)) == .none)
+        }
+        #expect(state == WebhookEndpointState())
+    }
+
+    @Test func `faults of the receiver count`() {
+        for fault in [CommandFailure.Fault.command, .final, .credential, .destination] {
+            var state = WebhookEndpointState()
+            _ = state.failed(fault, status: nil, now: start)
+            #expect(state.failures == 1)
+        }
+    }
+
+    @Test func `a jump of the clock does not pause an endpoint`() {
+        var state = WebhookEndpointState()
+        _ = fail(&state, at: start)
+        #expect(fail(&state, at: hours(24 * 365)) == .none)
+        #expect(state.failing == WebhookEndpointState.maxGap)
+        #expect(fail(&state, at: start) == .none)
+        #expect(state.failing == WebhookEndpointState.maxGap)
+        #expect(fail(&state, at: Timestamp(milliseconds: .max)) == .none)
+        #expect(fail(&state, at: Timestamp(milliseconds: .min)) == .none)
+        #expect(state.isActive)
+    }
+
+    @Test func `only a paused endpoint is resumed, with a new count`() {
+        var state = WebhookEndpointState()
+        #expect(state.resumed() == .none)
+        #expect(state.reason("a") == nil)
+        _ = state.failed(.final, status: 410, now: start)
+        state.succeeded()
+        #expect(!state.isActive)
+        #expect(state.resumed() == .resume)
+        #expect(state == WebhookEndpointState())
+    }
+
+    @Test func `a state is written and read back`() throws {
+        var states = [WebhookEndpointState()]
+        var state = WebhookEndpointState()
+        for hour in 0...80 {
+            _ = fail(&state, at: hours(hour))
+            states.append(state)
+        }
+        for state in states { #expect(WebhookEndpointState(try JSONValue(parsing: state.json.bytes)) == state) }
+    }
+
+    @Test(
+        arguments: [
+            [:], ["failures": -1, "failing": 0], ["failures": 1], ["failures": 1, "failing": -1],
+            ["failures": 1, "failing": 1, "paused": "resting", "since": 1],
+            ["failures": 1, "failing": 1, "paused": "gone"],
+            ["failures": 1_000_001, "failing": 1], [1], "a",
+        ] as [JSONValue])
+    func `a state of another form is not read`(_ value: JSONValue) { #expect(WebhookEndpointState(value) == nil) }
+
+    @Test func `the largest numbers do not overflow`() throws {
+        var state = try #require(
+            WebhookEndpointState(["failures": 1_000_000, "failing": .integer(.max), "last": .integer(.min)]))
+        _ = fail(&state, at: Timestamp(milliseconds: .max))
+        #expect(state.failures == 1_000_000)
+        _ = try JSONValue(parsing: state.json.bytes)
+    }
+}

@@ -1,0 +1,51 @@
+package import Commands
+internal import Foundation
+
+/// The Python scripts beside this file, which ask another implementation for the right answer.
+package enum PythonScript {
+    /// Whether a Python with this module is installed. `SLUICE_PYTHON` names one, for example that of a
+    /// virtual environment; otherwise the `python3` of `PATH` and of Debian are tried.
+    package static func has(_ module: String) -> Bool { interpreter(with: module) != nil }
+
+    /// Runs a script and reads its output.
+    /// - Parameters:
+    ///   - name: the file's name.
+    ///   - module: the module that it needs.
+    ///   - input: the lines of its standard input.
+    /// - Returns: the lines of its output.
+    package static func lines(
+        _ name: String, needing module: String, _ arguments: [String], input: [JSONValue] = []
+    ) async throws -> [String] {
+        guard let python = interpreter(with: module) else {
+            throw Missed("no python3 has the module \(module); set SLUICE_PYTHON")
+        }
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(name).path
+        let directory = try TemporaryDirectory("python")
+        defer { directory.remove() }
+        let child = try ChildProcess(
+            [python, script] + arguments, input: Array(input.map(\.text).joined(separator: "\n").utf8),
+            log: "\(directory.path)/script")
+        let end = try await child.end(within: .seconds(120))
+        guard end == .exited(0) else { throw Missed("\(name): \(end): \(child.errors)") }
+        return child.output.split(separator: "\n").map(String.init)
+    }
+
+    private static func interpreter(with module: String) -> String? {
+        candidates.first { path in
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: path)
+            process.arguments = ["-c", "import \(module)"]
+            process.standardError = FileHandle.nullDevice
+            guard (try? process.run()) != nil else { return false }
+            process.waitUntilExit()
+            return process.terminationStatus == 0
+        }
+    }
+
+    private static var candidates: [String] {
+        let environment = ProcessInfo.processInfo.environment
+        if let named = environment["SLUICE_PYTHON"] { return [named] }
+        let paths = (environment["PATH"] ?? "").split(separator: ":").map { "\($0)/python3" }
+        return (paths + [program("python3")].compactMap(\.self)).filter { access($0, X_OK) == 0 }
+    }
+}
