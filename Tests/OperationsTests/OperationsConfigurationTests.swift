@@ -81,8 +81,8 @@ import Work
                 == .header(name: "X-Api-Key", value: .file("/etc/sluice/hook.key")))
     }
 
-    @Test func `noop and upload are registered`() {
+    @Test func `noop, request and upload are registered`() {
         let registry = BuiltInOperations.registry()
-        #expect(registry.types == ["noop", "upload"])
+        #expect(registry.types == ["noop", "request", "upload"])
     }
 }
