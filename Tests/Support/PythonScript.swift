@@ -3,8 +3,15 @@ internal import Foundation
 
 /// The Python scripts beside this file, which ask another implementation for the right answer.
 package enum PythonScript {
-    /// Whether a Python with this module is installed. `SLUICE_PYTHON` names one, for example that of a
-    /// virtual environment; otherwise the `python3` of `PATH` and of Debian are tried.
+    /// The Python of the virtual environment with the peers from PyPI, in the cache of the user. `deploy/prepare test`
+    /// makes it and has the same path.
+    package static var peers: String {
+        let environment = ProcessInfo.processInfo.environment
+        let cache = environment["XDG_CACHE_HOME"] ?? "\(environment["HOME"] ?? "")/.cache"
+        return "\(cache)/sluice/peers/bin/python"
+    }
+
+    /// Whether a Python with this module is installed: that of ``peers``, of `PATH` or of Debian.
     package static func has(_ module: String) -> Bool { interpreter(with: module) != nil }
 
     /// Runs a script and reads its output.
@@ -17,7 +24,7 @@ package enum PythonScript {
         _ name: String, needing module: String, _ arguments: [String], input: [JSONValue] = []
     ) async throws -> [String] {
         guard let python = interpreter(with: module) else {
-            throw Missed("no python3 has the module \(module); set SLUICE_PYTHON")
+            throw Missed("no Python has the module \(module); deploy/prepare test installs it")
         }
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(name).path
         let directory = try TemporaryDirectory("python")
@@ -44,8 +51,7 @@ package enum PythonScript {
 
     private static var candidates: [String] {
         let environment = ProcessInfo.processInfo.environment
-        if let named = environment["SLUICE_PYTHON"] { return [named] }
         let paths = (environment["PATH"] ?? "").split(separator: ":").map { "\($0)/python3" }
-        return (paths + [program("python3")].compactMap(\.self)).filter { access($0, X_OK) == 0 }
+        return ([peers] + paths + [program("python3")].compactMap(\.self)).filter { access($0, X_OK) == 0 }
     }
 }

@@ -24,7 +24,7 @@ import Testing
         #expect(try vector.signed().hasSuffix("Signature=\(vector.signature)"))
     }
 
-    @Test(.enabled(if: isAvailable(PythonScript.has("botocore")), "no python3 has botocore; set SLUICE_PYTHON"))
+    @Test(.enabled(if: isAvailable(PythonScript.has("botocore")), "no Python has botocore"))
     func `1,000 random requests have the canonical request and the signature of botocore`() async throws {
         let random = SeededRandom.announced("1,000 requests against botocore")
         let lines = try await PythonScript.lines(

@@ -3,14 +3,7 @@ internal import Foundation
 /// A real tus server on a free port of 127.0.0.1: tuspyserver, from the virtual environment of
 /// `deploy/prepare test`. Enable a test that uses it by ``isInstalled``.
 package final class TusServer: Sendable {
-    package static var isInstalled: Bool { access(python, X_OK) == 0 }
-
-    /// The virtual environment in the cache of the user; `deploy/prepare` has the same path.
-    private static var python: String {
-        let environment = ProcessInfo.processInfo.environment
-        let cache = environment["XDG_CACHE_HOME"] ?? "\(environment["HOME"] ?? "")/.cache"
-        return "\(cache)/sluice/peers/bin/python"
-    }
+    package static var isInstalled: Bool { access(PythonScript.peers, X_OK) == 0 }
 
     package let port: Int
     private let files: String
@@ -23,7 +16,7 @@ package final class TusServer: Sendable {
         let files = "\(directory)/tus"
         try Data(Self.script.utf8).write(to: URL(fileURLWithPath: script))
         (port, process) = try await startPeer("tuspyserver", log: "\(directory)/tus") { port in
-            [Self.python, script, "\(port)", files]
+            [PythonScript.peers, script, "\(port)", files]
         }
         self.files = files
     }
