@@ -75,9 +75,11 @@ extension EndToEndTests {
                     "put", file, "--to", "\(receiver.origin)/files", "--protocol", "tus"
                 ).ids[0]
                 try await until("the report that the receiver pauses") {
-                    try await installation.sluice("network", "--json").lines.contains {
-                        $0.contains(receiver.origin) && $0.contains("the receiver pauses 1 transfer")
-                    }
+                    try await installation.sluice("network", "--json").lines
+                        .map { try JSONValue(parsing: $0.utf8) }.contains {
+                            $0["destination"]?.string == receiver.origin
+                                && $0["reason"]?["rule"]?.string == "receiver"
+                        }
                 }
                 let store = try installation.store()
                 let command = try await installation.await(id, .success, in: store)
