@@ -92,13 +92,11 @@ extension NetworkController {
 
     /// Removes an uplink by which no destination is reached any more.
     private mutating func forgetUplink(_ route: Route) {
-        guard case .uplink = route, !links.keys.contains(where: { $0.destination.map { self.route(of: $0) } == route })
+        guard case .uplink(let name) = route else { return }
+        let keys = Direction.allCases.map { LinkKey(.uplink(name), $0) }.filter { links[$0] != nil }
+        guard !keys.isEmpty, !links.keys.contains(where: { $0.destination.map { self.route(of: $0) } == route })
         else { return }
-        for key in links.keys {
-            if case .uplink(let name) = key.scope, route == .uplink(name) {
-                remove(key)
-            }
-        }
+        for key in keys { remove(key) }
     }
 
     /// The destination was not used for long, and its links are gone. The kernel reports its route again when
