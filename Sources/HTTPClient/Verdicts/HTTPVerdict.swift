@@ -73,14 +73,14 @@ package struct HTTPVerdict {
     }
 
     private func failure(_ code: Int, _ head: HTTPResponseHead, _ body: ByteBuffer) -> CommandFailure? {
-        let answer = "\(request) was answered \(code) \(Self.printable(head.status.reasonPhrase, limit: 80))"
+        let answer = "\(request) was answered \(code) \(SingleLine.text(head.status.reasonPhrase, limit: 80))"
         let reason = answer + Self.quoted(body)
         let wait = head.headers.first(name: "retry-after").flatMap { RetryAfter.duration($0, now: now) }
         switch code {
         case 200..<300: return nil
         case 300..<400:
             let location = head.headers.first(name: "location").map {
-                " to \(Self.printable(HTTPHeaderRedaction.shown(url: $0), limit: 300))"
+                " to \(SingleLine.text(HTTPHeaderRedaction.shown(url: $0), limit: 300))"
             }
             return CommandFailure(
                 .final,
@@ -111,19 +111,8 @@ package struct HTTPVerdict {
 
     /// The body as `: “Disk full”`; empty where there is no text.
     private static func quoted(_ body: ByteBuffer) -> String {
-        let text = printable(String(buffer: body), limit: 200)
+        let text = SingleLine.text(String(buffer: body), limit: 200)
         return text.isEmpty ? "" : ": “\(text)”"
-    }
-
-    /// The text in one line, without control characters.
-    private static func printable(_ text: String, limit: Int) -> String {
-        var line = ""
-        for scalar in text.unicodeScalars.prefix(limit * 4) {
-            let isControl = scalar.properties.generalCategory == .control
-            line.unicodeScalars.append(isControl ? " " : scalar)
-        }
-        line = line.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
-        return line.count > limit ? line.prefix(limit) + "…" : line
     }
 
     // MARK: Errors

@@ -94,7 +94,7 @@ struct PayloadReader {
             guard names.insert(header.name.lowercased()).inserted else {
                 throw PayloadError(.data, "the header “\(header.name)” occurs twice; join its values with a comma")
             }
-            headers.append(HTTPField(name: header.name, value: text))
+            headers.append(HTTPField(header.name, text))
         }
         return headers
     }

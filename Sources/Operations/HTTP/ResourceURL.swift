@@ -89,7 +89,7 @@ struct ResourceURL: Sendable, Equatable {
             if byte.isUnreserved {
                 copy.path.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
-                copy.path += "%\(Self.digits[Int(byte >> 4)])\(Self.digits[Int(byte & 15)])"
+                copy.path += PercentEncoding.encoded(byte)
             }
         }
         return copy
@@ -97,8 +97,6 @@ struct ResourceURL: Sendable, Equatable {
 
     /// The decoded path of a `file:` URL.
     var filePath: String { Self.decoded(path) ?? path }
-
-    private static let digits = Array("0123456789ABCDEF")
 
     /// An invalid URL in a message: without query, fragment and possible password.
     private static func shown(_ text: String) -> String {
@@ -139,27 +137,15 @@ struct ResourceURL: Sendable, Equatable {
             } else if byte == 0x20 {
                 return "a space must be written %20"
             } else if !byte.isUnreserved && !":/?#[]@!$&'()*+,;=".utf8.contains(byte) {
-                let code = String(byte, radix: 16, uppercase: true)
                 return
-                    "byte \(text.utf8.count - rest.count) must be percent-encoded, as %\(code.count < 2 ? "0" : "")\(code)"
+                    "byte \(text.utf8.count - rest.count) must be percent-encoded, as \(PercentEncoding.encoded(byte))"
             }
         }
         return nil
     }
 
     private static func decoded(_ path: String) -> String? {
-        var bytes: [UInt8] = []
-        var rest = path.utf8[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else { return nil }
-            rest.removeFirst(2)
-            bytes.append(value)
-        }
-        guard !bytes.contains(0) else { return nil }
-        return String(validating: bytes, as: UTF8.self)
+        let bytes = PercentEncoding.decoded(path.utf8)
+        return bytes.contains(0) ? nil : String(validating: bytes, as: UTF8.self)
     }
 }

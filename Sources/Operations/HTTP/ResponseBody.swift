@@ -1,5 +1,4 @@
 internal import NIOCore
-internal import Synchronization
 
 /// The body of a response, for one reader. While the reader is busy, at most ``limit`` bytes wait for it;
 /// then the connection reads no more, so that the peer's window closes.

@@ -43,8 +43,8 @@ package struct Spool: Sendable {
         }
         try upload.resolveFile()
         upload.name = String(upload.fileName)
-        if upload.to.scheme != .file, !upload.headers.contains(where: { $0.name.lowercased() == "content-type" }) {
-            upload.headers.append(.init(name: "Content-Type", value: MediaType.of(fileName: upload.fileName)))
+        if upload.to.scheme != .file, !upload.headers.contains(where: { $0.isNamed("content-type") }) {
+            upload.headers.append(HTTPField("Content-Type", MediaType.of(fileName: upload.fileName)))
         }
         let path = "\(directory)/\(CommandID())"
         let copy = try SpooledCopy(file: upload.file, path: path).make(began: began, copied: copied)

@@ -2,11 +2,11 @@ internal import HTTPClient
 
 /// The header fields of one message, in their order.
 struct HeaderFields: Sendable, Equatable {
-    private(set) var fields: [HeaderField]
+    private(set) var fields: [HTTPField]
 
-    init(_ fields: [HeaderField] = []) { self.fields = fields }
+    init(_ fields: [HTTPField] = []) { self.fields = fields }
 
-    init(_ fields: [(name: String, value: String)]) { self.fields = fields.map { HeaderField($0.name, $0.value) } }
+    init(_ fields: [(name: String, value: String)]) { self.fields = fields.map { HTTPField($0.name, $0.value) } }
 
     /// The value of the first field with that name, without spaces at its ends.
     func first(_ name: String) -> String? {
@@ -26,7 +26,7 @@ struct HeaderFields: Sendable, Equatable {
         HeaderFields(fields.filter { !names.contains($0.name.lowercased()) })
     }
 
-    func appending(_ more: [HeaderField]) -> HeaderFields { HeaderFields(fields + more) }
+    func appending(_ more: [HTTPField]) -> HeaderFields { HeaderFields(fields + more) }
 }
 
 extension StringProtocol {

@@ -35,7 +35,7 @@ extension FetchResult {
     /// - Parameter response: as it stands after the exchange.
     init(_ response: StoredResponse, source: FetchSource, changed: Bool, now: Timestamp) {
         let age = response.age(at: now)
-        let line = age.map { [HeaderField("Age", "\($0.wholeSeconds)")] } ?? []
+        let line = age.map { [HTTPField("Age", "\($0.wholeSeconds)")] } ?? []
         self.init(
             source: source, status: response.status, age: age, changed: changed,
             headers: source == .network ? response.headers : response.headers.removing(["age"]).appending(line),

@@ -1,6 +1,6 @@
 /// The header fields that `fetch` adds to a request to validate a stored response.
 struct ConditionalRequest: Sendable, Equatable {
-    var fields: [HeaderField] = []
+    var fields: [HTTPField] = []
 
     /// A request for the whole response.
     static let unconditional = ConditionalRequest()
@@ -11,10 +11,10 @@ struct ConditionalRequest: Sendable, Equatable {
     /// for If-None-Match.
     /// - Parameter stored: nil where there is nothing to validate.
     init(validating stored: StoredResponse?, mode: FetchMode) {
-        if let etag = stored?.etag { fields.append(HeaderField("If-None-Match", etag.text)) }
-        if let date = stored?.lastModified { fields.append(HeaderField("If-Modified-Since", date)) }
+        if let etag = stored?.etag { fields.append(HTTPField("If-None-Match", etag.text)) }
+        if let date = stored?.lastModified { fields.append(HTTPField("If-Modified-Since", date)) }
         // Caches between here and the origin must ask as well.
-        if mode == .reload { fields.append(HeaderField("Cache-Control", "no-cache")) }
+        if mode == .reload { fields.append(HTTPField("Cache-Control", "no-cache")) }
     }
 
     /// Whether the server may answer 304.

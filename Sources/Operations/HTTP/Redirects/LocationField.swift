@@ -12,8 +12,7 @@ enum LocationField {
         for (index, byte) in reference.utf8.enumerated() {
             let isBracket = byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]")
             if byte <= 0x20 || byte >= 0x7F || "\"<>\\^`{|}".utf8.contains(byte) || isBracket && index >= host {
-                let digits = String(byte, radix: 16, uppercase: true)
-                text += digits.utf8.count < 2 ? "%0\(digits)" : "%\(digits)"
+                text += PercentEncoding.encoded(byte)
             } else {
                 text.unicodeScalars.append(Unicode.Scalar(byte))
             }

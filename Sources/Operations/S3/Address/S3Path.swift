@@ -3,8 +3,6 @@ internal import HTTPClient
 /// The percent-encoding of Signature Version 4: every byte but `A–Z a–z 0–9 - . _ ~`, once, in upper case.
 /// The encoded bytes are signed and sent alike. No dot segment and no double slash is removed.
 enum S3Path {
-    private static let digits = Array("0123456789ABCDEF".utf8)
-
     /// A key in a path: slashes stay.
     static func encoded(key: some StringProtocol) -> String { encoded(key, keepsSlash: true) }
 
@@ -25,15 +23,15 @@ enum S3Path {
     }
 
     private static func encoded(_ text: some StringProtocol, keepsSlash: Bool) -> String {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count)
+        var encoded = ""
+        encoded.reserveCapacity(text.utf8.count)
         for byte in text.utf8 {
             if byte.isUnreserved || keepsSlash && byte == UInt8(ascii: "/") {
-                bytes.append(byte)
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
-                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+                encoded += PercentEncoding.encoded(byte)
             }
         }
-        return String(decoding: bytes, as: UTF8.self)
+        return encoded
     }
 }

@@ -1,4 +1,5 @@
 internal import Commands
+internal import HTTPClient
 
 /// An error of S3: a status, and an `<Error>` where the body has one.
 struct S3Refusal: Sendable, Equatable {

@@ -1,4 +1,5 @@
 internal import Commands
+internal import HTTPClient
 internal import Work
 
 /// A URL whose query is the signature of one PUT. The whole query is a secret.
@@ -60,17 +61,6 @@ struct S3PresignedURL: Sendable, Equatable {
     }
 
     private static func decoded(_ text: Substring.UTF8View) -> String? {
-        var bytes: [UInt8] = []
-        var rest = text
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else { return nil }
-            rest.removeFirst(2)
-            bytes.append(value)
-        }
-        return String(validating: bytes, as: UTF8.self)
+        String(validating: PercentEncoding.decoded(text), as: UTF8.self)
     }
 }

@@ -1,3 +1,5 @@
+internal import HTTPClient
+
 /// An access key of AWS or of a compatible store. Its descriptions do not contain the secrets.
 struct AWSCredential: Sendable, Equatable {
     let accessKey: String

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct CacheControlTests {
     private func parse(_ lines: String...) -> CacheControl {
-        CacheControl(HeaderFields(lines.map { HeaderField("Cache-Control", $0) }))
+        CacheControl(HeaderFields(lines.map { HTTPField("Cache-Control", $0) }))
     }
 
     @Test(arguments: [

@@ -26,7 +26,7 @@ import Work
     private func partition(
         _ headers: [(String, String)], name: String? = nil, credential: String? = nil
     ) -> String {
-        CachePartition.text(name: name, credential: credential, headers: HeaderFields(headers.map(HeaderField.init)))
+        CachePartition.text(name: name, credential: credential, headers: HeaderFields(headers.map(HTTPField.init)))
     }
 
     @Test func `a request without secrets has the empty partition`() {
@@ -54,8 +54,8 @@ import Work
     }
 
     private func vary(_ vary: String..., request: [(String, String)]) -> String {
-        VaryNames(HeaderFields(vary.map { HeaderField("Vary", $0) }))
-            .text(for: HeaderFields(request.map(HeaderField.init)))
+        VaryNames(HeaderFields(vary.map { HTTPField("Vary", $0) }))
+            .text(for: HeaderFields(request.map(HTTPField.init)))
     }
 
     @Test func `the vary column is the JSON of the nominated headers`() {
@@ -89,7 +89,7 @@ import Work
         {
             CacheKey.uniqueKey(
                 of: FetchRequest(
-                    url: url, partition: partition, headers: HeaderFields(headers.map(HeaderField.init)), mode: mode))
+                    url: url, partition: partition, headers: HeaderFields(headers.map(HTTPField.init)), mode: mode))
         }
         let keys = [
             key("http://o.test/a"), key("http://o.test/b"), key("http://o.test/a", "p"),

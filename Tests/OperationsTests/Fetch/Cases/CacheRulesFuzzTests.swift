@@ -35,9 +35,9 @@ import Testing
     }
 
     private static func request(_ random: inout SeededRandom) -> FetchRequest {
-        var headers: [HeaderField] = []
-        if random.chance(0.5) { headers.append(HeaderField("Accept-Language", random.chance(0.5) ? "en" : "fr")) }
-        if random.chance(0.3) { headers.append(HeaderField("Cookie", random.chance(0.5) ? "A" : "B")) }
+        var headers: [HTTPField] = []
+        if random.chance(0.5) { headers.append(HTTPField("Accept-Language", random.chance(0.5) ? "en" : "fr")) }
+        if random.chance(0.3) { headers.append(HTTPField("Cookie", random.chance(0.5) ? "A" : "B")) }
         let fields = HeaderFields(headers)
         return FetchRequest(
             url: "http://origin.test/\(random.number(in: 0..<3))", partition: CachePartition.text(headers: fields),

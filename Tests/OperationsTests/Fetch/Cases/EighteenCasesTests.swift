@@ -10,7 +10,7 @@ import Testing
     private let url = "http://origin.test/a"
 
     private func fetch(_ headers: [(String, String)] = [], mode: FetchMode = .both) -> SimulatedCache.Transcript {
-        let headers = HeaderFields(headers.map(HeaderField.init))
+        let headers = HeaderFields(headers.map(HTTPField.init))
         return cache.fetch(
             FetchRequest(url: url, partition: CachePartition.text(headers: headers), headers: headers, mode: mode))
     }

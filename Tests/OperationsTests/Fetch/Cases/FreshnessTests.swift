@@ -60,13 +60,13 @@ import Testing
     ])
     func `Age counts by its first member`(_ value: String, _ seconds: Int64) {
         let age = Freshness.age(
-            of: HeaderFields([HeaderField("Age", value), HeaderField("Age", "7")]), requestedAt: Self.now,
+            of: HeaderFields([HTTPField("Age", value), HTTPField("Age", "7")]), requestedAt: Self.now,
             respondedAt: Self.now)
         #expect(age == .seconds(seconds))
     }
 
     @Test func `the time of the request counts, and a clock that was set back during it does not`() {
-        let headers = HeaderFields([HeaderField("Age", "10")])
+        let headers = HeaderFields([HTTPField("Age", "10")])
         let later = Self.now + .seconds(4)
         #expect(Freshness.age(of: headers, requestedAt: Self.now, respondedAt: later) == .seconds(14))
         #expect(Freshness.age(of: headers, requestedAt: later, respondedAt: Self.now) == .seconds(10))

@@ -10,7 +10,7 @@ import Testing
         _ status: Int, _ fields: [(String, String)], shared: Bool = false, request: [(String, String)] = []
     ) -> StorageRefusal? {
         var fetch = Exchanges.request
-        fetch.headers = HeaderFields(request.map(HeaderField.init))
+        fetch.headers = HeaderFields(request.map(HTTPField.init))
         return CacheRules(isShared: shared).objection(to: Exchanges.exchange(status, fields), for: fetch)
     }
 

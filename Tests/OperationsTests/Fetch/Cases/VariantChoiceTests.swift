@@ -16,7 +16,7 @@ import Testing
     }
 
     private func headers(_ language: String?) -> HeaderFields {
-        HeaderFields(language.map { [HeaderField("Accept-Language", $0)] } ?? [])
+        HeaderFields(language.map { [HTTPField("Accept-Language", $0)] } ?? [])
     }
 
     /// The name of the chosen response, which must not depend on the order of the rows.

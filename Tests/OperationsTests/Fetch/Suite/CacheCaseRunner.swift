@@ -81,9 +81,9 @@ struct CacheCaseRunner {
                 let colon = field.firstIndex(of: ":") ?? field.endIndex
                 let value = field[colon...].dropFirst().drop { $0 == " " }
                 guard value.first == "@", let seconds = Int64(value.dropFirst()) else {
-                    return HeaderField(String(field[..<colon]), String(value))
+                    return HTTPField(String(field[..<colon]), String(value))
                 }
-                return HeaderField(String(field[..<colon]), HTTPDateText.fixed(now + .seconds(seconds)))
+                return HTTPField(String(field[..<colon]), HTTPDateText.fixed(now + .seconds(seconds)))
             })
     }
 

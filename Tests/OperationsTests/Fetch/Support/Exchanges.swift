@@ -14,8 +14,8 @@ enum Exchanges {
         at time: Timestamp = now, body: String = "body"
     ) -> FetchExchange {
         let fields = fields.map { name, value in
-            guard value.first == "@", let seconds = Int64(value.dropFirst()) else { return HeaderField(name, value) }
-            return HeaderField(name, HTTPDateText.fixed(now + .seconds(seconds)))
+            guard value.first == "@", let seconds = Int64(value.dropFirst()) else { return HTTPField(name, value) }
+            return HTTPField(name, HTTPDateText.fixed(now + .seconds(seconds)))
         }
         return FetchExchange(
             asked: asked, requestedAt: time, respondedAt: time,

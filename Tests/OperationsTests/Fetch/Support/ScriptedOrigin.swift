@@ -17,7 +17,7 @@ final class ScriptedOrigin {
         static func reply(_ status: Int = 200, _ headers: [(String, String)] = [], body: String = "body") -> Answer {
             .response(
                 Response(
-                    head: ResponseHead(status: status, headers: HeaderFields(headers.map(HeaderField.init))), body: body
+                    head: ResponseHead(status: status, headers: HeaderFields(headers.map(HTTPField.init))), body: body
                 ))
         }
 

@@ -1,9 +1,9 @@
 /// Text of a server in a message: one line without control characters.
-enum SingleLine {
+package enum SingleLine {
     /// - Parameters:
     ///   - text: the text as it came.
     ///   - limit: the maximum number of characters; `…` replaces the rest.
-    static func text(_ text: String, limit: Int) -> String {
+    package static func text(_ text: String, limit: Int) -> String {
         var line = ""
         for scalar in text.unicodeScalars.prefix(limit * 4) {
             switch scalar.properties.generalCategory {
