@@ -38,7 +38,7 @@ final class HTTPTransport: RequestTransport {
             request.bodyLength >= Self.minExpectedBody
             && (options.expectsContinue || configuration.expectContinue.contains(url.destination))
         request.options.responseTimeout = configuration.responseTimeout
-        if parts.reader != nil || [.GET, .HEAD, .OPTIONS].contains(method) { request.options.bodyTimeout = nil }
+        if parts.needsAnswer || [.GET, .HEAD, .OPTIONS].contains(method) { request.options.bodyTimeout = nil }
         return await send(request, parts, execution)
     }
 

@@ -27,6 +27,10 @@ struct RequestSender: Sendable {
         var body = HTTPTransfer.Body.none
         /// The bytes of the file that are the body.
         var range: Range<Int64> = 0..<0
+        /// The body is the rest of a file: it is not sent again before the offset was queried.
+        var isRest = false
+        /// The purpose of the request is its answer: reading it may take as long as bytes move.
+        var needsAnswer = false
         /// Reads the body of a successful response; nil: up to 64 KiB of it are stored in the record.
         var reader: ResponseReader?
 
@@ -43,12 +47,11 @@ struct RequestSender: Sendable {
     /// but not with the rest of a file: the offset must be queried first.
     func send(_ parts: Parts) async -> HTTPRecord {
         let fields = fields(parts)
-        let isRest = if case .unread = parts.body { true } else { false }
         var options = RequestOptions(expectsContinue: expectsContinue)
         var record = HTTPRecord()
         for _ in 1...Self.connectionsTried {
             record = await transport.send(parts, fields, options, for: execution)
-            guard !Task.isCancelled, shouldResend(after: record, options, isRest: isRest) else { break }
+            guard !Task.isCancelled, shouldResend(after: record, options, isRest: parts.isRest) else { break }
             if record.head != nil { options.usesNewConnection = true }
         }
         // A gateway or a cache may answer a query while the server behind it answers 503 to everything.

@@ -53,37 +53,48 @@ package struct RequestOperation: CommandOperation {
         }
         var redirects = RedirectRules(request.url, method: request.method, maxRedirects: request.maxRedirects)
         let body = try await body(of: request)
+        let deadline = request.timeout > .zero ? ContinuousClock.now + request.timeout : nil
         while true {
             let sender = try await sender(request, redirects, execution)
-            var parts = RequestSender.Parts(HTTPMethod(rawValue: request.method), redirects.url)
-            (parts.body, parts.range) = (body.content, 0..<body.size)
-            if let type = request.contentType, !request.headers.contains(where: { $0.isNamed("content-type") }) {
-                parts.headers.append(("Content-Type", type))
+            let record = try await Self.send(parts(request, redirects, body), by: sender, until: deadline, request)
+            if let status = record.status {
+                evidence.recordAnswer(status, to: execution.id, at: redirects.url.destination)
+                if !request.accept.contains(status) {
+                    switch redirects.step(status: status, location: record.header("location")) {
+                    case .none: break
+                    case .follow: continue
+                    case .done: return success(record, request, redirects, sender)
+                    case .refused(let failure): throw failure
+                    }
+                }
             }
-            let (record, isTimedOut) = await Self.send(parts, by: sender, within: request.timeout)
-            if isTimedOut { throw Self.timedOut(request, redirects.url, record) }
-            guard let status = record.status, !request.accept.contains(status) else {
-                return try result(of: record, request, redirects, sender)
-            }
-            switch redirects.step(status: status, location: record.header("location")) {
-            case .none: return try result(of: record, request, redirects, sender)
-            case .follow: continue
-            case .done: return success(record, request, redirects, sender)
-            case .refused(let failure): throw failure
-            }
+            return try result(of: record, request, redirects, sender)
         }
+    }
+
+    private func parts(
+        _ request: RequestPayload, _ redirects: RedirectRules, _ body: (content: HTTPTransfer.Body, size: Int64)
+    ) -> RequestSender.Parts {
+        var parts = RequestSender.Parts(HTTPMethod(rawValue: request.method), redirects.url)
+        (parts.body, parts.range, parts.needsAnswer) = (body.content, 0..<body.size, true)
+        if let type = request.contentType, !request.headers.contains(where: { $0.isNamed("content-type") }) {
+            parts.headers.append(("Content-Type", type))
+        }
+        return parts
     }
 
     /// - Throws: the failure of the request, unless its answer is a success.
     private func result(
         of record: HTTPRecord, _ request: RequestPayload, _ redirects: RedirectRules, _ sender: RequestSender
     ) throws -> [UInt8] {
-        let method = HTTPMethod(rawValue: request.method)
-        let failure = sender.failure(record, of: method, redirects.url)
-        guard let status = record.status, record.isComplete || failure == nil else {
-            throw failure ?? CommandFailure.stopped("\(request.method) \(redirects.url.displayText)")
+        let failure = sender.failure(record, of: HTTPMethod(rawValue: request.method), redirects.url)
+        let what = "\(request.method) \(redirects.url.displayText)"
+        guard let status = record.status else { throw failure ?? CommandFailure.stopped(what) }
+        if request.accept.contains(status) {
+            // 2xx before the whole body was sent, and then cut off.
+            if let failure, (200..<300).contains(status) { throw failure }
+            return success(record, request, redirects, sender)
         }
-        if request.accept.contains(status) { return success(record, request, redirects, sender) }
         // An earlier execution has deleted it, and its answer was lost.
         if request.method == "DELETE", status == 404 || status == 410, sender.execution.claim > 1 {
             return success(record, request, redirects, sender, alreadyGone: true)
@@ -91,8 +102,8 @@ package struct RequestOperation: CommandOperation {
         throw failure
             ?? CommandFailure(
                 .final,
-                reason: "\(request.method) \(redirects.url.displayText) was answered \(status), which is not among the "
-                    + "accepted statuses (\(request.accept.text))")
+                reason: "\(what) was answered \(status), which is not among the accepted statuses "
+                    + "(\(request.accept.text))")
     }
 
     private func success(
@@ -139,30 +150,29 @@ package struct RequestOperation: CommandOperation {
 
     // MARK: The time limit
 
-    /// - Parameter limit: for the whole request; zero: none.
+    /// - Parameter deadline: nil: the request may take as long as bytes move.
+    /// - Throws: ``CommandFailure`` where it has passed before the answer was complete.
     private static func send(
-        _ parts: RequestSender.Parts, by sender: RequestSender, within limit: Duration
-    ) async -> (HTTPRecord, isTimedOut: Bool) {
-        guard limit > .zero else { return (await sender.send(parts), false) }
-        return await withTaskGroup(of: HTTPRecord?.self) { group in
+        _ parts: RequestSender.Parts, by sender: RequestSender, until deadline: ContinuousClock.Instant?,
+        _ request: RequestPayload
+    ) async throws -> HTTPRecord {
+        guard let deadline else { return await sender.send(parts) }
+        let record = await withTaskGroup(of: HTTPRecord?.self) { group in
             group.addTask { await sender.send(parts) }
             group.addTask {
-                try? await Task.sleep(for: limit)
+                try? await Task.sleep(until: deadline)
                 return nil
             }
             let first = await group.next() ?? nil
             group.cancelAll()
-            if let first { return (first, false) }
-            let late = await group.next() ?? nil
-            return (late ?? HTTPRecord(), !Task.isCancelled)
+            guard first == nil else { return first }
+            return await group.next() ?? nil
         }
-    }
-
-    private static func timedOut(_ request: RequestPayload, _ url: ResourceURL, _ record: HTTPRecord) -> CommandFailure
-    {
-        CommandFailure(
+        guard let record else { throw CommandFailure.stopped("\(request.method) \(parts.url.displayText)") }
+        guard record.error is CancellationError, !Task.isCancelled else { return record }
+        throw CommandFailure(
             .command,
-            reason: "\(request.method) \(url.displayText) did not end within \(request.timeout.milliseconds / 1000) s "
-                + "(“timeout”)", ambiguous: record.mayHaveSent)
+            reason: "\(request.method) \(parts.url.displayText) did not end within "
+                + "\(request.timeout.milliseconds / 1000) s (“timeout”)", ambiguous: record.mayHaveSent)
     }
 }

@@ -39,6 +39,7 @@ struct UploadRequests: Sendable {
         parts.withheld = withheld
         parts.body = body
         parts.range = start..<max(start, size)
+        parts.isRest = if case .unread = body { true } else { false }
         return await sender.send(parts)
     }
 

@@ -64,7 +64,9 @@ struct RequestCommand: AsyncParsableCommand {
         help: ArgumentHelp("A response header that the result has beside the usual ones.", valueName: "name"))
     var keepHeader: [String] = []
 
-    @Option(name: .long, help: ArgumentHelp("The longest that the request may take, as in 30s.", valueName: "time"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("The longest that the request may take, in whole seconds, as in 30s.", valueName: "time"))
     var timeout: DurationArgument?
 
     @Flag(name: .long, help: "Wait for the answer and print it; exit 1 where the request has not succeeded.")
@@ -113,7 +115,9 @@ struct RequestCommand: AsyncParsableCommand {
         if let accept { members.append(.init("accept", .string(accept))) }
         if let redirects { members.append(.init("redirects", .integer(Int64(redirects)))) }
         if !keepHeader.isEmpty { members.append(.init("keepHeaders", .array(keepHeader.map { .string($0) }))) }
-        if let timeout { members.append(.init("timeout", .integer(max(timeout.duration.milliseconds / 1000, 1)))) }
+        if let timeout {
+            members.append(.init("timeout", .integer(max((timeout.duration.milliseconds + 999) / 1000, 1))))
+        }
         return .object(members)
     }
 }

@@ -38,6 +38,9 @@ import Work
             accept: "2xx,304", status: 304),
         Case(testDescription: "404", script: "* * : answer 404", fault: .final),
         Case(testDescription: "404 that is accepted", script: "* * : answer 404", accept: "2xx,404", status: 404),
+        Case(
+            testDescription: "404 that is accepted, with a body that is not read to its end",
+            script: "* * : answer 404 body 2M", accept: "404", status: 404),
         Case(testDescription: "500 that is accepted", script: "* * : answer 500", accept: "5xx", status: 500),
         Case(testDescription: "200 that is not accepted", script: "* * : answer 200", accept: "201", fault: .final),
         Case(testDescription: "503", script: "* * : answer 503", fault: .link),
@@ -115,6 +118,63 @@ import Work
             let outcome = try await harness.outcome(of: execution)
             #expect(outcome.failure?.fault == .final && outcome.failure?.ambiguous == false, "\(outcome)")
             #expect(harness.server.requests.isEmpty)
+        }
+    }
+
+    @Test(arguments: ["body", "bodyFile"]) func `a PUT is sent again where its kept connection turns out to be closed`(
+        _ kind: String
+    ) async throws {
+        try await RequestHarness.with("* * #2 : close\n* * : read; answer 200") { harness in
+            let file = try harness.directory.file("a", [1, 2, 3])
+            for _ in 0..<2 {
+                let outcome = try await harness.outcome(
+                    .object([
+                        .init("url", harness.url("/a")), .init("method", "PUT"),
+                        .init(kind, .string(kind == "body" ? "x" : file)),
+                    ]))
+                #expect(outcome.result?["status"]?.integer == 200, "\(outcome)")
+            }
+            #expect(harness.server.requests.count == 3)
+        }
+    }
+
+    @Test func `three commands that are redirected to one other host are held up by their destination`() async throws {
+        let script = "* * : read; answer 302 header \"Location: http://portal.invalid/login\""
+        try await RequestHarness.with(script) { harness in
+            var faults: [CommandFailure.Fault?] = []
+            for _ in 0..<3 {
+                let outcome = try await harness.outcome(["url": harness.url("/a"), "method": "POST", "body": "x"])
+                faults.append(outcome.failure?.fault)
+            }
+            #expect(faults == [.command, .command, .destination])
+        }
+    }
+
+    @Test func `a 503 is charged where the destination answers other requests`() async throws {
+        try await RequestHarness.with("* /busy : answer 503\n* * : answer 200") { harness in
+            let unknown = try await harness.outcome(["url": harness.url("/busy")])
+            #expect(unknown.failure?.fault == .link, "\(unknown)")
+            let other = try await harness.outcome(["url": harness.url("/a")])
+            #expect(other.result != nil, "\(other)")
+            let known = try await harness.outcome(["url": harness.url("/busy")])
+            #expect(known.failure?.fault == .command, "\(known)")
+        }
+    }
+
+    @Test(.enabled(if: runsSlowTests, "takes 11 s"))
+    func `the answer to a POST may take longer than that to an upload`() async throws {
+        try await RequestHarness.with("* * : read; answer 200 body 44 drip body 1 every 250ms") { harness in
+            let outcome = try await harness.outcome(["url": harness.url("/a"), "method": "POST", "body": "x"])
+            #expect(outcome.result?["body"]?.string?.utf8.count == 44, "\(outcome)")
+        }
+    }
+
+    @Test func `the time limit holds for all redirects together`() async throws {
+        let script = "* * : wait 300ms; answer 302 header \"Location: /{number}\""
+        try await RequestHarness.with(script) { harness in
+            let outcome = try await harness.outcome(["url": harness.url("/a"), "timeout": 1, "redirects": 20])
+            #expect(outcome.failure?.reason.contains("within 1 s") == true, "\(outcome)")
+            #expect(harness.server.requests.count <= 5)
         }
     }
 

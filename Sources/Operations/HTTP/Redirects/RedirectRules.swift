@@ -6,8 +6,8 @@ internal import HTTPClient
 ///
 /// | status | GET, HEAD | other methods |
 /// |---|---|---|
-/// | 301, 302, 307, 308 | followed | final |
-/// | 303 | followed | the action was done; not followed |
+/// | 301, 302, 307, 308 | followed | not followed: a failure, which `HTTPVerdict` judges |
+/// | 303 | followed | not followed: the action was done |
 ///
 /// At another origin than the submitted one the secret header fields and the credential are left out, for
 /// they were meant for that origin (curl: CVE-2018-1000007). They stay left out if a later redirect leads
@@ -50,13 +50,7 @@ struct RedirectRules: Sendable {
     mutating func step(status: Int, location: String?) -> RedirectStep {
         guard [301, 302, 303, 307, 308].contains(status) else { return .none }
         guard method == "GET" || method == "HEAD" else {
-            guard status == 303 else {
-                return refused(
-                    status, location,
-                    "which is not followed, because the body and the credentials were meant for \(url.destination); "
-                        + "submit to that URL if it is right")
-            }
-            return .done(location: location ?? "")
+            return status == 303 ? .done(location: location ?? "") : .none
         }
         guard let location, !location.trimmed.isEmpty else {
             return refused(status, nil, "without a Location; submit the URL that it should name")

@@ -2,7 +2,7 @@ internal import Commands
 
 /// The meaning of an answer for a chain of redirects.
 enum RedirectStep: Sendable, Equatable {
-    /// The answer is not a redirect; it is judged by its status.
+    /// The answer is not a redirect to follow; it is judged by its status.
     case none
     /// Send the request of this method to this URL. The address is checked anew.
     case follow(ResourceURL, method: String)
