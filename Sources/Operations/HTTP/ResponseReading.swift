@@ -31,11 +31,16 @@ final class ResponseReading: @unchecked Sendable {
         }
     }
 
-    /// Waits for the end of the reader.
+    /// Waits for the end of the reader, and cancels it with the current task.
     /// - Returns: its error, unless it passes on the error of the exchange.
     func ended() async -> (any Error)? {
         guard let task else { return nil }
-        switch await task.result {
+        let result = await withTaskCancellationHandler {
+            await task.result
+        } onCancel: {
+            task.cancel()
+        }
+        switch result {
         case .success: return nil
         case .failure(is HTTPError): return nil
         case .failure(let error): return error

@@ -51,32 +51,21 @@ package struct RequestOperation: CommandOperation {
         } catch {
             throw CommandFailure(.final, reason: "the payload of this request cannot be used: \(error)")
         }
-        var redirects = RedirectRules(request.url, method: request.method, maxRedirects: request.maxRedirects)
-        let body = try await body(of: request)
         let deadline = request.timeout > .zero ? ContinuousClock.now + request.timeout : nil
-        while true {
-            let sender = try await sender(request, redirects, execution)
-            let record = try await Self.send(parts(request, redirects, body), by: sender, until: deadline, request)
-            if let status = record.status {
-                evidence.recordAnswer(status, to: execution.id, at: redirects.url.destination)
-                if !request.accept.contains(status) {
-                    switch redirects.step(status: status, location: record.header("location")) {
-                    case .none: break
-                    case .follow: continue
-                    case .done: return success(record, request, redirects, sender)
-                    case .refused(let failure): throw failure
-                    }
-                }
-            }
-            return try result(of: record, request, redirects, sender)
-        }
+        let chain = RedirectedRequest(
+            execution: execution, headers: request.headers, transport: transport, credentials: credentials,
+            evidence: evidence)
+        let response = try await chain.send(
+            try await parts(request), maxRedirects: request.maxRedirects,
+            isFinal: { request.accept.contains($0) },
+            by: { try await Self.send($1, by: $0, until: deadline, request) })
+        return response.isDone ? success(response, request) : try result(of: response, request)
     }
 
-    private func parts(
-        _ request: RequestPayload, _ redirects: RedirectRules, _ body: (content: HTTPTransfer.Body, size: Int64)
-    ) -> RequestSender.Parts {
-        var parts = RequestSender.Parts(HTTPMethod(rawValue: request.method), redirects.url)
-        (parts.body, parts.range, parts.needsAnswer) = (body.content, 0..<body.size, true)
+    private func parts(_ request: RequestPayload) async throws -> RequestSender.Parts {
+        let (content, size) = try await body(of: request)
+        var parts = RequestSender.Parts(HTTPMethod(rawValue: request.method), request.url)
+        (parts.body, parts.range, parts.needsAnswer) = (content, 0..<size, true)
         if let type = request.contentType, !request.headers.contains(where: { $0.isNamed("content-type") }) {
             parts.headers.append(("Content-Type", type))
         }
@@ -84,20 +73,19 @@ package struct RequestOperation: CommandOperation {
     }
 
     /// - Throws: the failure of the request, unless its answer is a success.
-    private func result(
-        of record: HTTPRecord, _ request: RequestPayload, _ redirects: RedirectRules, _ sender: RequestSender
-    ) throws -> [UInt8] {
-        let failure = sender.failure(record, of: HTTPMethod(rawValue: request.method), redirects.url)
-        let what = "\(request.method) \(redirects.url.displayText)"
+    private func result(of response: RedirectedRequest.Response, _ request: RequestPayload) throws -> [UInt8] {
+        let (record, url) = (response.record, response.redirects.url)
+        let failure = response.sender.failure(record, of: HTTPMethod(rawValue: request.method), url)
+        let what = "\(request.method) \(url.displayText)"
         guard let status = record.status else { throw failure ?? CommandFailure.stopped(what) }
         if request.accept.contains(status) {
             // 2xx before the whole body was sent, and then cut off.
             if let failure, (200..<300).contains(status) { throw failure }
-            return success(record, request, redirects, sender)
+            return success(response, request)
         }
         // An earlier execution has deleted it, and its answer was lost.
-        if request.method == "DELETE", status == 404 || status == 410, sender.execution.claim > 1 {
-            return success(record, request, redirects, sender, alreadyGone: true)
+        if request.method == "DELETE", status == 404 || status == 410, response.sender.execution.claim > 1 {
+            return success(response, request, alreadyGone: true)
         }
         throw failure
             ?? CommandFailure(
@@ -107,14 +95,13 @@ package struct RequestOperation: CommandOperation {
     }
 
     private func success(
-        _ record: HTTPRecord, _ request: RequestPayload, _ redirects: RedirectRules, _ sender: RequestSender,
-        alreadyGone: Bool = false
+        _ response: RedirectedRequest.Response, _ request: RequestPayload, alreadyGone: Bool = false
     ) -> [UInt8] {
         evidence.recordSuccess(at: request.url.destination)
         var extras = HTTPResult.Extras(keepHeaders: request.keepHeaders)
-        if redirects.hasRedirected { extras.url = redirects.url.displayText }
+        if response.redirects.hasRedirected { extras.url = response.redirects.url.displayText }
         extras.alreadyGone = alreadyGone
-        return sender.result(record, extras)
+        return response.sender.result(response.record, extras)
     }
 
     private func body(of request: RequestPayload) async throws -> (content: HTTPTransfer.Body, size: Int64) {
@@ -137,15 +124,6 @@ package struct RequestOperation: CommandOperation {
                 throw CommandFailure.stopped("the request to \(request.url.displayText)")
             }
         }
-    }
-
-    private func sender(
-        _ request: RequestPayload, _ redirects: RedirectRules, _ execution: CommandExecution
-    ) async throws -> RequestSender {
-        let headers = request.headers.filter { redirects.sends(field: $0.name) }
-        let credential = try await credentials.field(for: redirects.credentialDestination, unlessIn: headers)
-        return RequestSender(
-            execution: execution, headers: headers, credential: credential, transport: transport, evidence: evidence)
     }
 
     // MARK: The time limit
