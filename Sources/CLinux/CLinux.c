@@ -20,6 +20,7 @@
 #include <sys/vfs.h>
 #include <termios.h>
 #include <time.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 int clinux_pidfd_open(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
@@ -44,6 +45,21 @@ int clinux_set_malloc_arenas(int count) { return mallopt(M_ARENA_MAX, count) == 
 int clinux_name_thread(const char *name) { return prctl(PR_SET_NAME, name); }
 
 int clinux_open(const char *path, int flags, unsigned mode) { return open(path, flags, mode); }
+
+int clinux_rename_exclusive(const char *from, const char *to) {
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
+    if (errno != EINVAL && errno != ENOSYS) return -1;
+    if (link(from, to) != 0) return -1;
+    return unlink(from);
+}
+
+int clinux_set_attribute(int descriptor, const char *name, const void *value, size_t count) {
+    return fsetxattr(descriptor, name, value, count, 0);
+}
+
+ssize_t clinux_get_attribute(int descriptor, const char *name, void *value, size_t count) {
+    return fgetxattr(descriptor, name, value, count);
+}
 
 int clinux_fcntl(int descriptor, int command, int argument) { return fcntl(descriptor, command, argument); }
 

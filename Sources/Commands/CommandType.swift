@@ -3,7 +3,12 @@ package enum CommandType {
     package static let noop = "noop"
     package static let upload = "upload"
     package static let request = "request"
+    package static let download = "download"
+
+    /// The direction in which commands of a type move most of their bytes. Types of other programs count as
+    /// uploads until their executions report received bytes.
+    package static func direction(of type: String) -> Direction { type == download ? .down : .up }
 
     /// All of them: what a new store accepts before any worker has registered.
-    package static let builtIn: Set<String> = [noop, request, upload]
+    package static let builtIn: Set<String> = [download, noop, request, upload]
 }

@@ -18,6 +18,9 @@ package enum BuiltInOperations {
         let builtIn: [any CommandOperation] = [
             NoopOperation(),
             RequestOperation(transport: transport, credentials: configuration.credentials, evidence: evidence),
+            DownloadOperation(
+                transport: transport, credentials: configuration.credentials, evidence: evidence,
+                umask: submission.umask),
             UploadOperation(
                 transport: transport, lockRetryDelays: configuration.http.lockRetryDelays,
                 credentials: configuration.credentials, resumes: configuration.resumes, submission: submission,

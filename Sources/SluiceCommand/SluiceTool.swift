@@ -32,7 +32,9 @@ struct SluiceTool: AsyncParsableCommand {
         groupedSubcommands: [
             CommandGroup(
                 name: "Running", subcommands: [UpCommand.self, CoordinatorCommand.self, WorkerCommand.self]),
-            CommandGroup(name: "Submitting", subcommands: [PutCommand.self, RequestCommand.self, SubmitCommand.self]),
+            CommandGroup(
+                name: "Submitting",
+                subcommands: [PutCommand.self, GetCommand.self, RequestCommand.self, SubmitCommand.self]),
             CommandGroup(
                 name: "Looking",
                 subcommands: [StatusCommand.self, ListCommand.self, WatchCommand.self, ExplainCommand.self]),

@@ -81,8 +81,8 @@ import Work
                 == .header(name: "X-Api-Key", value: .file("/etc/sluice/hook.key")))
     }
 
-    @Test func `noop, request and upload are registered`() {
+    @Test func `the built-in operations are registered`() {
         let registry = BuiltInOperations.registry()
-        #expect(registry.types == ["noop", "request", "upload"])
+        #expect(registry.types == ["download", "noop", "request", "upload"])
     }
 }

@@ -25,6 +25,13 @@ int clinux_set_malloc_arenas(int count);
 int clinux_name_thread(const char *name);
 /// open(2) with a mode: Swift cannot call variadic functions.
 int clinux_open(const char *path, int flags, unsigned mode);
+/// Renames a file, unless `to` exists: -1 with EEXIST. renameat2(2) with RENAME_NOREPLACE, Linux 3.15; a file
+/// system without it gets the link(2) and unlink(2) that it can do.
+int clinux_rename_exclusive(const char *from, const char *to);
+/// Sets an extended attribute of an open file. fsetxattr(2).
+int clinux_set_attribute(int descriptor, const char *name, const void *value, size_t count);
+/// Reads an extended attribute of an open file: its bytes, or -1 with errno. fgetxattr(2).
+ssize_t clinux_get_attribute(int descriptor, const char *name, void *value, size_t count);
 /// fcntl(2) with an integer argument.
 int clinux_fcntl(int descriptor, int command, int argument);
 /// CLOCK_MONOTONIC in nanoseconds.

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Commands
 internal import Glibc
 internal import Host
@@ -9,6 +10,10 @@ struct CopyTarget: Sendable {
     let path: String
 
     private static let maxLinks = 40
+    /// Earlier executions whose temporary files are looked for.
+    private static let maxLeftovers = 1000
+    /// The wait after a full or failing disk.
+    private static let diskRetry: Duration = .seconds(60)
 
     var directory: String { path.parentPath }
     var name: Substring { path.lastPathName }
@@ -56,7 +61,7 @@ struct CopyTarget: Sendable {
         case S_IFREG: return
         case S_IFDIR:
             throw CommandFailure(
-                .final, reason: "\(path) is a directory; end the URL with a slash to put the file into it")
+                .final, reason: "\(path) is a directory; end its name with a slash to put the file into it")
         case S_IFIFO: kind = "a FIFO"
         case S_IFSOCK: kind = "a socket"
         case S_IFCHR, S_IFBLK: kind = "a device"
@@ -83,12 +88,47 @@ struct CopyTarget: Sendable {
         return directory == "/" ? "/\(file)" : "\(directory)/\(file)"
     }
 
+    /// The temporary files of earlier executions, the newest first.
+    func temporaryPaths(_ id: CommandID, before claim: Int) -> [String] {
+        (max(1, claim - Self.maxLeftovers)..<max(1, claim)).reversed().map { temporaryPath(id, claim: $0) }
+    }
+
+    /// Blocks.
+    func exists() throws(CommandFailure) -> Bool {
+        var status = stat()
+        if lstat(path, &status) == 0 { return true }
+        guard errno == ENOENT else { throw failure(SystemError(), "cannot examine \(path)") }
+        return false
+    }
+
+    /// Gives a complete temporary file the name of the target, in one step, and makes the name durable.
+    /// Blocks.
+    /// - Returns: false where the target exists and `replacing` is false.
+    func take(_ part: PartFile, replacing: Bool = true, _ call: FileSystemCall) throws -> Bool {
+        // A call that has hung must not publish a copy that was cancelled meanwhile.
+        guard call.isWanted else { throw CancellationError() }
+        guard (replacing ? rename(part.path, path) : clinux_rename_exclusive(part.path, path)) == 0 else {
+            if !replacing, errno == EEXIST { return false }
+            throw failure(SystemError(), "cannot put \(path) in its place")
+        }
+        let parent = clinux_open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        // A drop box may be writable and not readable. A sync of the file makes its name durable too, because it
+        // commits all earlier entries of the file system's journal.
+        if parent < 0, errno == EACCES, fsync(part.descriptor) == 0 { return true }
+        guard parent >= 0 else { throw failure(SystemError(), "cannot write \(directory) to disk") }
+        defer { close(parent) }
+        guard fsync(parent) == 0 else { throw failure(SystemError(), "cannot write \(directory) to disk") }
+        return true
+    }
+
     func failure(_ error: SystemError, _ what: String) -> CommandFailure {
         switch error.code {
         case ENOENT, ENOTDIR:
             CommandFailure(.final, reason: "\(what): the directory \(directory) does not exist; create it and retry")
         case EFBIG: CommandFailure(.final, reason: "\(what): \(error.reason)")
         case EACCES, EPERM, EROFS, EISDIR, ENAMETOOLONG, ELOOP: CommandFailure(.final, reason: "\(what): \(error)")
+        case ENOSPC, EDQUOT, EIO:
+            CommandFailure(.command, reason: "\(what): \(error)", retryAfter: Self.diskRetry)
         default: CommandFailure(.command, reason: "\(what): \(error)")
         }
     }

@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Commands
 internal import Glibc
 internal import Host
@@ -139,7 +138,10 @@ struct FileCopy: Sendable {
         {
             checkpoint = (boot, synced)
         }
-        if let part = PartFile.adopt(earlierPaths(target), as: path, checkpoint, size: source.identity.size) {
+        if let part = PartFile.adopt(
+            target.temporaryPaths(execution.id, before: execution.claim), as: path, checkpoint,
+            size: source.identity.size)
+        {
             return part
         }
         do { return try PartFile.create(path) } catch {
@@ -147,15 +149,11 @@ struct FileCopy: Sendable {
         }
     }
 
-    /// The temporary files of earlier executions, the newest first.
-    private func earlierPaths(_ target: CopyTarget) -> [String] {
-        (max(1, execution.claim - 1000)..<max(1, execution.claim)).reversed()
-            .map { target.temporaryPath(execution.id, claim: $0) }
-    }
-
     /// Deletes the temporary files of earlier executions, because none will be continued.
     private func removeLeftovers(_ target: CopyTarget) async {
-        await BlockingIO.copies.queue(of: target.path).cleanUp { for path in earlierPaths(target) { unlink(path) } }
+        await BlockingIO.copies.queue(of: target.path).cleanUp {
+            for path in target.temporaryPaths(execution.id, before: execution.claim) { unlink(path) }
+        }
     }
 
     private func finish(
@@ -166,19 +164,7 @@ struct FileCopy: Sendable {
             throw target.failure(error, Self.writing(target))
         }
         try target.requireReplaceable()
-        // A call that has hung must not publish a copy that was cancelled meanwhile.
-        guard call.isWanted else { throw CancellationError() }
-        guard rename(part.path, target.path) == 0 else {
-            throw target.failure(SystemError(), "cannot put \(target.path) in its place")
-        }
-        let directory = target.directory
-        let parent = clinux_open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
-        // A drop box may be writable and not readable. A sync of the file makes its name durable too, because it
-        // commits all earlier entries of the file system's journal.
-        if parent < 0, errno == EACCES, fsync(part.descriptor) == 0 { return }
-        guard parent >= 0 else { throw target.failure(SystemError(), "cannot write \(directory) to disk") }
-        defer { close(parent) }
-        guard fsync(parent) == 0 else { throw target.failure(SystemError(), "cannot write \(directory) to disk") }
+        _ = try target.take(part, call)
     }
 
     /// Checks the length of the copy before the source, perhaps the only other copy, is deleted. It uses the

@@ -1,8 +1,9 @@
 internal import CLinux
+internal import Commands
 internal import Glibc
 internal import Host
 
-/// The temporary file of a copy. It is closed with its last reference.
+/// The temporary file of a copy or a download. It is closed with its last reference.
 ///
 /// Its descriptor holds a flock(2). A hung call keeps the lock after its execution has ended. Then the next
 /// execution does not continue this file but deletes its name, so a late write or rename of that call has no
@@ -10,7 +11,7 @@ internal import Host
 final class PartFile: Sendable {
     let path: String
     let descriptor: CInt
-    /// Bytes that earlier executions have copied.
+    /// Valid bytes of earlier executions.
     let length: Int64
     /// Bytes of those that survive a loss of power.
     let synced: Int64
@@ -38,7 +39,7 @@ final class PartFile: Sendable {
     /// Creates an empty file. Blocks.
     static func create(_ path: String) throws(SystemError) -> PartFile {
         unlink(path)
-        let descriptor = clinux_open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let descriptor = clinux_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw SystemError() }
         flock(descriptor, LOCK_EX | LOCK_NB)
         return PartFile(path: path, descriptor: descriptor)
@@ -48,7 +49,7 @@ final class PartFile: Sendable {
     /// - Parameters:
     ///   - earlier: their paths, the newest first.
     ///   - checkpoint: the stored state of the newest one; nil: none can be continued.
-    ///   - size: bytes of the source.
+    ///   - size: the maximum length; bytes of the source.
     /// - Returns: nil where no file can be continued.
     static func adopt(
         _ earlier: [String], as path: String, _ checkpoint: (boot: String, synced: Int64)?, size: Int64
@@ -56,7 +57,7 @@ final class PartFile: Sendable {
         let adopted = checkpoint == nil ? nil : earlier.first { rename($0, path) == 0 }
         for path in earlier { unlink(path) }
         guard let checkpoint, adopted != nil else { return nil }
-        let descriptor = clinux_open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)
+        let descriptor = clinux_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)
         guard descriptor >= 0 else {
             unlink(path)
             return nil
@@ -82,6 +83,17 @@ final class PartFile: Sendable {
         guard ftruncate(descriptor, off_t(size)) == 0, fchmod(descriptor, mode) == 0, fdatasync(descriptor) == 0 else {
             throw SystemError()
         }
+    }
+
+    /// `UTIME_OMIT` of futimens(2): the time of access stays.
+    private static let omitted = (1 << 30) - 2
+
+    /// Sets the time of modification. Blocks.
+    /// - Returns: false with `errno` where it cannot be set.
+    func setModified(_ time: Timestamp) -> Bool {
+        let (seconds, rest) = time.milliseconds.quotientAndRemainder(dividingBy: 1000)
+        let modified = timespec(tv_sec: Int(seconds), tv_nsec: Int(max(rest, 0)) * 1_000_000)
+        return futimens(descriptor, [timespec(tv_sec: 0, tv_nsec: Self.omitted), modified]) == 0
     }
 
     /// Deletes the file, unless it has been renamed to its target. Blocks.

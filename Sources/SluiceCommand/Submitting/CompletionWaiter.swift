@@ -139,7 +139,14 @@ struct CompletionWaiter {
         let mine = Set(ids)
         for await event in events {
             guard let id = event.id, mine.contains(id), let offset = event.body["offset"]?.integer else { continue }
-            shared.state.withLock { $0.offsets[id] = offset }
+            let total = event.body["total"]?.integer ?? 0
+            shared.state.withLock { state in
+                state.offsets[id] = offset
+                // The size of a download is known from its first answer on.
+                guard total > 0, state.totals[id] != total else { return }
+                state.progress.total += total - (state.totals[id] ?? 0)
+                state.totals[id] = total
+            }
         }
     }
 

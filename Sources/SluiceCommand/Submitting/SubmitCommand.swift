@@ -43,7 +43,8 @@ struct SubmitCommand: AsyncParsableCommand {
     @OptionGroup var fields: SubmitFields
 
     @Argument(
-        help: ArgumentHelp("The type: noop, request, upload, or one of your own workers'.", valueName: "type"),
+        help: ArgumentHelp(
+            "The type: download, noop, request, upload, or one of your own workers'.", valueName: "type"),
         completion: .list(CommandType.builtIn.sorted()))
     var type: String
 

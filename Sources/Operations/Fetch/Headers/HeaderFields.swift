@@ -1,4 +1,5 @@
 internal import HTTPClient
+internal import NIOHTTP1
 
 /// The header fields of one message, in their order.
 struct HeaderFields: Sendable, Equatable {
@@ -7,6 +8,8 @@ struct HeaderFields: Sendable, Equatable {
     init(_ fields: [HTTPField] = []) { self.fields = fields }
 
     init(_ fields: [(name: String, value: String)]) { self.fields = fields.map { HTTPField($0.name, $0.value) } }
+
+    init(_ headers: HTTPHeaders) { fields = headers.map { HTTPField($0.name, $0.value) } }
 
     /// The value of the first field with that name, without spaces at its ends.
     func first(_ name: String) -> String? {

@@ -1,0 +1,76 @@
+package import Commands
+internal import HTTPClient
+package import Work
+
+/// Downloads a URL into a file, which appears under its name when it is whole. See ``DownloadPayload`` for
+/// the payload, and ``DownloadTransfer`` for one execution.
+///
+/// The bytes are written to a part file beside the target. Any worker continues it after a lost connection, a
+/// preemption or the death of all processes (``DownloadRequestRules``).
+package struct DownloadOperation: CommandOperation {
+    package let type = CommandType.download
+
+    let transport: any RequestTransport
+    let credentials: CredentialStore
+    let evidence: DestinationEvidence
+    /// Permissions that no downloaded file gets: the umask of the process that calls ``inspect(_:)``.
+    let umask: UInt32
+
+    package func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadAttributes {
+        var download = try DownloadPayload(payload)
+        download.to = try download.to.absolutePath()
+        download.mode &= ~umask
+        return PayloadAttributes(
+            destination: download.url.destination, idempotent: true, total: download.size ?? 0, payload: download.json)
+    }
+
+    package func execute(_ execution: CommandExecution) async throws -> [UInt8]? {
+        let download = try Self.payload(of: execution)
+        do {
+            return try await execute(download, execution)
+        } catch is CancellationError {
+            throw CommandFailure.stopped("the download of \(download.url.displayText)")
+        }
+    }
+
+    private static func payload(of execution: CommandExecution) throws(CommandFailure) -> DownloadPayload {
+        do {
+            var download = try DownloadPayload(try JSONValue(parsing: execution.payload))
+            download.to = try download.to.absolutePath()
+            return download
+        } catch {
+            throw CommandFailure(.final, reason: "the payload of this download cannot be used: \(error)")
+        }
+    }
+
+    private func execute(_ download: DownloadPayload, _ execution: CommandExecution) async throws -> [UInt8]? {
+        let target = try await CopyTarget.following(download.target(contentDisposition: nil))
+        let queue = BlockingIO.copies.queue(of: target.path)
+        let isNameKnown = !download.isDirectory || download.name != .ofServer
+        if isNameKnown, try await queue.run({ _ in try target.exists() }), download.overwrite != .replace {
+            return try DownloadResult.ofExisting(target, download)
+        }
+        let condition = download.ifChanged ? try await queue.recordedValidators(of: target, download.url) : nil
+        let checkpoint = DownloadCheckpoint(execution.checkpoint)
+        let file = try await DownloadFile(at: target, queue, execution, checkpoint)
+        do {
+            let requests = RedirectedRequest(
+                execution: execution, headers: download.headers, transport: transport, credentials: credentials,
+                evidence: evidence)
+            let transfer = DownloadTransfer(download, condition, checkpoint, file, requests)
+            let result = try await transfer.run()
+            evidence.recordSuccess(at: download.url.destination)
+            return result
+        } catch {
+            if !keepsPart(after: error, execution) { await file.remove() }
+            throw error
+        }
+    }
+
+    /// Whether a later execution can continue the part.
+    private func keepsPart(after error: any Error, _ execution: CommandExecution) -> Bool {
+        guard let failure = error as? CommandFailure else { return execution.isReleased }
+        let isLast = execution.command.retries >= execution.command.retryLimit
+        return failure.fault != .final && !(failure.fault == .command && isLast)
+    }
+}

@@ -1,0 +1,27 @@
+internal import Commands
+
+extension DownloadPayload {
+    /// The payload as it is stored. Values that are the default are left out.
+    var json: JSONValue {
+        var members: [JSONValue.Member] = [.init("url", .string(url.text)), .init("to", .string(to))]
+        if !headers.isEmpty {
+            members.append(.init("headers", .object(headers.map { .init($0.name, .string($0.value)) })))
+        }
+        switch name {
+        case .ofURL: break
+        case .ofServer: members.append(.init("name", "server"))
+        case .text(let text): members.append(.init("name", .string(text)))
+        }
+        if let checksum { members.append(.init("checksum", .string(checksum.text))) }
+        if let size { members.append(.init("size", .integer(size))) }
+        if overwrite != .replace { members.append(.init("overwrite", .string(overwrite.rawValue))) }
+        if mode != Self.defaultMode {
+            let digits = String(mode, radix: 8)
+            members.append(.init("mode", .string(String(repeating: "0", count: 4 - digits.utf8.count) + digits)))
+        }
+        if !keepTime { members.append(.init("keepTime", false)) }
+        if ifChanged { members.append(.init("ifChanged", true)) }
+        if maxBytes > 0 { members.append(.init("maxBytes", .integer(maxBytes))) }
+        return .object(members)
+    }
+}

@@ -1,0 +1,119 @@
+internal import Commands
+internal import HTTPClient
+internal import Work
+
+/// The payload of a `download`, checked.
+///
+/// ```
+/// {"url": "https://media.example.com/a.mp4",  the source; http or https
+///  "to": "/data/in/",                   a path or file: URL; with a trailing slash a directory, see “name”
+///  "headers": {"X-Tag": "a"},           none by default
+///  "name": null,                        in a directory: null: the last segment of “url”; "server": the name
+///                                       in Content-Disposition, else that segment; other text: the name
+///  "checksum": "sha256:<hex>",          of the whole file; sha512, sha1 or md5 too
+///  "size": 1048576,                     bytes of the whole file
+///  "overwrite": "replace",              "keep": success where the target exists; "fail": final failure
+///  "mode": "0644",                      permissions, octal, minus the umask
+///  "keepTime": true,                    the file's time of modification is Last-Modified
+///  "ifChanged": false,                  request only a version that the target does not have
+///  "maxBytes": 0,                       0: no limit; a larger file is a final failure
+///  "ranges": 1}                         requests at a time; only 1 is supported
+/// ```
+struct DownloadPayload: Sendable, Equatable {
+    enum Name: Sendable, Equatable {
+        case ofURL
+        case ofServer
+        case text(String)
+    }
+
+    /// For a target that exists.
+    enum Overwrite: String, Sendable, CaseIterable {
+        case replace, keep, fail
+    }
+
+    static let defaultMode: UInt32 = 0o644
+
+    var url: ResourceURL
+    /// The path of the target, or of its directory with a slash at the end.
+    var to: String
+    var headers: [HTTPField] = []
+    var name = Name.ofURL
+    var checksum: Checksum?
+    var size: Int64?
+    var overwrite = Overwrite.replace
+    var mode = Self.defaultMode
+    var keepTime = true
+    var ifChanged = false
+    /// 0: no limit.
+    var maxBytes: Int64 = 0
+    var ranges = 1
+
+    private static let keys =
+        "“url”, “to”, “headers”, “name”, “checksum”, “size”, “overwrite”, “mode”, “keepTime”, “ifChanged”, “maxBytes” "
+        + "and “ranges”"
+
+    /// Reads and checks the payload without touching the file system.
+    init(_ value: JSONValue) throws(PayloadError) {
+        var reader = try PayloadReader(value, of: "a download", keys: Self.keys)
+        url = try ResourceURL(try reader.text("url", isRequired: true) ?? "")
+        guard url.scheme != .file else {
+            throw PayloadError(
+                .usage,
+                "a download reads from http or https, not from \(url.displayText); an upload copies a file to a file: URL"
+            )
+        }
+        to = try Self.path(try reader.text("to", isRequired: true) ?? "")
+        headers = try Self.headers(&reader)
+        if let value = reader.take("name") { name = try Self.name(value) }
+        if let text = try reader.text("checksum") { checksum = try Checksum(text) }
+        size = try reader.integer("size", in: 0...Int64.max)
+        if let text = try reader.text("overwrite") { overwrite = try Self.overwrite(text) }
+        if let text = try reader.text("mode") { mode = try Self.mode(text) }
+        keepTime = try reader.flag("keepTime") ?? keepTime
+        ifChanged = try reader.flag("ifChanged") ?? ifChanged
+        maxBytes = try reader.integer("maxBytes", in: 0...Int64.max) ?? maxBytes
+        ranges = Int(try reader.integer("ranges", in: 1...1) ?? 1)
+        try reader.finish()
+        try checkCombinations()
+    }
+
+    private func checkCombinations() throws(PayloadError) {
+        if !isDirectory {
+            guard name == .ofURL else {
+                throw PayloadError(.data, "“name” is only valid where “to” is a directory and ends with a slash")
+            }
+            let last = to.lastPathName
+            guard !last.elementsEqual("."), !last.elementsEqual("..") else {
+                throw PayloadError(
+                    .data,
+                    "“to” is “\(to.prefix(300))”, which does not name a file; end it with a slash for a directory")
+            }
+        }
+        if let size, maxBytes > 0, size > maxBytes {
+            throw PayloadError(.data, "“size” is \(size), which is more than “maxBytes”, \(maxBytes)")
+        }
+        guard ifChanged else { return }
+        guard overwrite == .replace else {
+            throw PayloadError(.data, "“ifChanged” needs “overwrite” to be “replace”, not “\(overwrite.rawValue)”")
+        }
+        guard name != .ofServer else {
+            throw PayloadError(
+                .data, "“ifChanged” needs the name of the target before the answer; “name” must not be “server”")
+        }
+    }
+
+    /// Whether ``to`` is a directory, so that ``name`` decides the name.
+    var isDirectory: Bool { to.endsWithBytes(of: "/") }
+
+    /// The path of the target.
+    /// - Parameter field: the field `Content-Disposition` of the answer; nil without one.
+    func target(contentDisposition field: String?) -> String {
+        guard isDirectory else { return to }
+        switch name {
+        case .text(let text): return to + text
+        case .ofURL: return to + DownloadName.ofURL(url)
+        case .ofServer:
+            return to + (field.flatMap { DownloadName.ofServer(contentDisposition: $0) } ?? DownloadName.ofURL(url))
+        }
+    }
+}

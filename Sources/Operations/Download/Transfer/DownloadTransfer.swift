@@ -1,0 +1,226 @@
+internal import Commands
+internal import HTTPClient
+internal import Host
+internal import NIOCore
+internal import NIOHTTP1
+internal import Work
+
+/// One execution of a download: sends the requests that ``DownloadRequestRules`` decide on, and writes the
+/// bodies of the answers into the part file.
+actor DownloadTransfer {
+    /// Bytes between two syncs of the part.
+    private static let syncStep: Int64 = 256 << 20
+
+    private let payload: DownloadPayload
+    private let file: DownloadFile
+    private let requests: RedirectedRequest
+    private var rules: DownloadRequestRules
+    /// Facts from the head of the last answer with the file.
+    private var facts = DownloadFacts()
+    /// The action after the body of the current answer; nil: it has not ended.
+    private var decision: DownloadAction?
+    /// Why the part could not be read or written.
+    private var fileError: (any Error)?
+
+    private var execution: CommandExecution { requests.execution }
+
+    /// - Parameters:
+    ///   - condition: the validators of the target; nil: none, or they are not to be compared.
+    ///   - checkpoint: of the earlier executions.
+    init(
+        _ payload: DownloadPayload, _ condition: DownloadValidators?, _ checkpoint: DownloadCheckpoint?,
+        _ file: DownloadFile, _ requests: RedirectedRequest
+    ) {
+        self.payload = payload
+        self.file = file
+        self.requests = requests
+        rules = DownloadRequestRules(
+            DownloadTerms(payload, condition: condition), checkpoint: checkpoint, partLength: file.initialLength,
+            boot: ProcessIdentity.bootID)
+    }
+
+    /// - Returns: the result, once the file has its name.
+    /// - Throws: ``CommandFailure``; `CancellationError` where the execution was stopped.
+    func run() async throws -> [UInt8] {
+        execution.progress(offset: rules.partLength, total: rules.total ?? 0)
+        var action = DownloadAction.send(rules.request)
+        while true {
+            try Task.checkCancellation()
+            switch action {
+            case .send(let request): action = try await exchange(request)
+            case .complete(let completion):
+                if let checksum = try await file.differing(completion) {
+                    action = rules.checksumDiffered(checksum)
+                } else {
+                    return try await publish(completion)
+                }
+            case .notModified:
+                await file.remove()
+                return result(.init(path: file.target.path, isNotModified: true))
+            case .failed(let failure, let deletesPart):
+                if deletesPart { await file.remove() }
+                try await saveCheckpoint()
+                throw failure
+            // Both follow from a body, and `refused` ends in `exchange`.
+            case .replace, .append, .refused:
+                throw CommandFailure(.command, reason: "GET \(payload.url.displayText) was answered without a body")
+            }
+        }
+    }
+
+    private func saveCheckpoint() async throws { try await execution.saveCheckpoint(rules.checkpoint.bytes) }
+
+    // MARK: Requests
+
+    /// Sends a request, and reads the body of its answer into the part.
+    private func exchange(_ request: DownloadRequest) async throws -> DownloadAction {
+        (decision, fileError) = (nil, nil)
+        var parts = RequestSender.Parts(HTTPMethod(rawValue: request.method), payload.url)
+        (parts.headers, parts.needsAnswer) = (request.fields, true)
+        let reader: @Sendable (RedirectRules) -> ResponseReader = { [self] redirects in
+            let wasRedirected = redirects.hasRedirected
+            return { head, body in try await self.receive(head, body, wasRedirected: wasRedirected) }
+        }
+        let response = try await requests.send(
+            parts, maxRedirects: RedirectRules.maxRedirects, reader: request == .head ? nil : reader)
+        if let fileError { throw fileError }
+        if response.redirects.hasRedirected { facts.url = response.redirects.url.displayText }
+        if let decision { return decision }
+        return try action(after: response, to: request)
+    }
+
+    /// The action after an answer whose body is not needed, or that was cut off.
+    private func action(
+        after response: RedirectedRequest.Response, to request: DownloadRequest
+    ) throws -> DownloadAction {
+        let record = response.record
+        let failure = response.sender.failure(
+            record, of: HTTPMethod(rawValue: request.method), response.redirects.url)
+        guard let head = record.head else {
+            throw failure ?? CommandFailure.stopped("the download of \(payload.url.displayText)")
+        }
+        let answer = DownloadAnswer(head, wasRedirected: response.redirects.hasRedirected)
+        guard request == .head || !(200..<300).contains(answer.status) else { throw cutOff(record.error) }
+        if request == .head { facts.take(answer) }
+        let action = rules.answer(answer)
+        guard action == .refused else { return action }
+        throw failure
+            ?? CommandFailure(
+                .command,
+                reason: "\(request.method) \(payload.url.displayText) was answered \(answer.status), without a file")
+    }
+
+    private func cutOff(_ error: (any Error)?) -> any Error {
+        if error is CancellationError { return CancellationError() }
+        let end = rules.receiving?.body.end.map { " of \($0)" } ?? ""
+        let what = "the body of GET \(payload.url.displayText) was cut off after \(position)\(end) bytes"
+        switch error as? HTTPError {
+        case .stalled?, .keptConnectionSilent?:
+            return CommandFailure(.link, reason: "\(what): no byte arrived for too long")
+        case .invalidResponse(let words)?:
+            return CommandFailure(.command, reason: "\(what) by something that is not HTTP: \(words)")
+        default: return CommandFailure(.reset, reason: what)
+        }
+    }
+
+    // MARK: Bodies
+
+    /// The offset in the file after the last byte that was received.
+    private var position: Int64 = 0
+
+    /// Reads the answer to a GET.
+    private func receive(_ head: HTTPResponseHead, _ body: ResponseBody, wasRedirected: Bool) async throws {
+        let answer = DownloadAnswer(head, wasRedirected: wasRedirected)
+        let action = rules.answer(answer)
+        do {
+            switch action {
+            case .replace(let place):
+                facts.take(answer)
+                try await file.truncate()
+                try await saveCheckpoint()
+                try await read(body, into: place)
+            case .append(let place):
+                facts.take(answer)
+                try await read(body, into: place)
+            default: decision = action
+            }
+        } catch let error as HTTPError {
+            throw error
+        } catch {
+            fileError = error
+        }
+    }
+
+    private func read(_ body: ResponseBody, into place: DownloadBody) async throws {
+        var cursor = DownloadBodyCursor(place)
+        var synced = place.start
+        position = place.start
+        if rules.range(from: 0) != nil { execution.canResume() }
+        while !cursor.isAtEnd, let chunks = try await body.next() {
+            let (blocks, exceedsLimit) = blocks(of: chunks, &cursor)
+            guard try await file.apply(blocks) else {
+                decision = rules.overlapDiffered()
+                return
+            }
+            if exceedsLimit {
+                decision = rules.limitExceeded()
+                return
+            }
+            position = cursor.position
+            execution.progress(offset: position, total: rules.total ?? 0)
+            if position - synced >= Self.syncStep {
+                try await file.sync()
+                synced = position
+                rules.markSynced(position)
+                try await saveCheckpoint()
+            }
+        }
+        // The end of a body of known length follows its last byte, and lets the connection be used again.
+        if cursor.isAtEnd, facts.hasLength { _ = try? await body.next() }
+        decision = rules.bodyEnded(at: cursor.position)
+    }
+
+    /// Divides chunks into bytes to compare and bytes to write.
+    private func blocks(
+        of chunks: [ByteBuffer], _ cursor: inout DownloadBodyCursor
+    ) -> (blocks: [DownloadFile.Block], exceedsLimit: Bool) {
+        var blocks: [DownloadFile.Block] = []
+        for var chunk in chunks {
+            let step = cursor.take(chunk.readableBytes)
+            if step.compared > 0, let bytes = chunk.readSlice(length: step.compared) {
+                blocks.append(.init(bytes: bytes, offset: step.offset, isCompared: true))
+            }
+            if step.written > 0, let bytes = chunk.readSlice(length: step.written) {
+                blocks.append(.init(bytes: bytes, offset: step.offset + Int64(step.compared), isCompared: false))
+            }
+            if step.exceedsLimit { return (blocks, true) }
+        }
+        return (blocks, false)
+    }
+
+    // MARK: End
+
+    private func publish(_ completion: DownloadCompletion) async throws -> [UInt8] {
+        // A 206 may leave out what the 200 before it has said.
+        facts.validators = rules.checkpoint.validators
+        let target = try await CopyTarget.following(payload.target(contentDisposition: facts.contentDisposition))
+        let isPublished = try await file.publish(as: target, publication(completion))
+        guard isPublished else {
+            await file.remove()
+            return try DownloadResult.ofExisting(target, payload)
+        }
+        execution.progress(offset: completion.length, total: completion.length)
+        return result(.init(path: target.path, completion: completion))
+    }
+
+    private func publication(_ completion: DownloadCompletion) -> DownloadFile.Publication {
+        DownloadFile.Publication(
+            length: completion.length, mode: payload.mode, modified: payload.keepTime ? facts.modified : nil,
+            replacesTarget: payload.overwrite == .replace,
+            record: TargetRecord(url: payload.url.text, validators: facts.validators))
+    }
+
+    private func result(_ end: DownloadResult.End) -> [UInt8] {
+        DownloadResult(facts: facts, counts: rules.checkpoint.counts, end: end).json
+    }
+}

@@ -1,0 +1,114 @@
+import Commands
+import Foundation
+import Store
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    /// `sluice get`, from the command line to the file.
+    struct DownloadTests {
+        private static let size = 24 << 20
+        private static let limited = """
+            location /slow/ {
+                alias ROOT/;
+                limit_rate 4m;
+            }
+            """
+
+        /// Runs a test with nginx and a file of random bytes in it.
+        private func withNginx(
+            _ body: (Installation, NginxServer, _ bytes: [UInt8]) async throws -> Void
+        ) async throws {
+            try await Installation.with { installation in
+                let root = "\(installation.directory.path)/nginx/dav"
+                let server = try await NginxServer(
+                    in: installation.directory.path,
+                    locations: Self.limited.replacing("ROOT", with: root))
+                do {
+                    var random = SeededRandom(seed: 11)
+                    let bytes = (0..<Self.size / 8).flatMap { _ in withUnsafeBytes(of: random.next()) { Array($0) } }
+                    try Data(bytes).write(to: URL(fileURLWithPath: "\(root)/a.bin"))
+                    // A file of the last second has a weak date.
+                    try FileManager.default.setAttributes(
+                        [.modificationDate: Date(timeIntervalSince1970: 1_700_000_000)],
+                        ofItemAtPath: "\(root)/a.bin")
+                    mkdir("\(installation.directory.path)/in", 0o700)
+                    try await body(installation, server, bytes)
+                } catch {
+                    await server.stop()
+                    throw error
+                }
+                await server.stop()
+            }
+        }
+
+        @Test(.enabled(if: isAvailable(NginxServer.isInstalled), "needs nginx"))
+        func `a download is continued by another worker after the death of every process`() async throws {
+            try await withNginx { installation, server, bytes in
+                let services = [try await installation.coordinator(), try await installation.worker()]
+                let directory = "\(installation.directory.path)/in/"
+                let get = try await installation.sluice("get", "\(server.origin)/slow/a.bin", "--to", directory)
+                let id = try #require(get.ids.first, "\(get.errors)")
+                let store = try installation.store()
+                try await until("4 MiB of the file") { (try store.command(id)?.offset ?? 0) > 4 << 20 }
+                for service in services { service.signal(SIGKILL) }
+                for service in services { _ = await service.end }
+                #expect(contents(of: directory + "a.bin") == nil)
+
+                _ = try await installation.coordinator()
+                _ = try await installation.worker()
+                let command = try await installation.await(id, .success, in: store)
+                #expect(command.claim == 2 && command.retries == 0 && command.total == Int64(Self.size))
+                #expect(contents(of: directory + "a.bin") == bytes)
+                let result = try JSONValue(parsing: try #require(try store.result(id)))
+                #expect(result["resumed"]?.integer == 1 && result["restarted"]?.integer == 0, "\(result.text)")
+                #expect(result["wasted"]?.integer ?? .max <= 256 << 10, "\(result.text)")
+                let names = try FileManager.default.contentsOfDirectory(atPath: directory)
+                #expect(names == ["a.bin"])
+            }
+        }
+
+        @Test func `a file is there when get --wait returns`() async throws {
+            let server = try await ScriptedServer()
+            try await stopping(server) {
+                try server.run(
+                    """
+                    GET /missing : answer 404
+                    GET /a* : answer 200 header "ETag: \\"1\\"" body "abc"
+                    """)
+                try await Installation.with { installation in
+                    _ = try await installation.up()
+                    let directory = "\(installation.directory.path)/"
+                    let done = try await installation.sluice(
+                        "get", "\(server.origin)/a1?key=hush", "\(server.origin)/a2", "--to", directory, "--wait")
+                    #expect(done.code == 0 && done.ids.count == 2, "\(done.errors)")
+                    #expect(contents(of: directory + "a1") == Array("abc".utf8))
+                    #expect(contents(of: directory + "a2") == Array("abc".utf8))
+                    let shown = try await installation.sluice("status", "\(done.ids[0])", "--json").output
+                    #expect(shown.contains("a1") && !shown.contains("hush"), "\(shown)")
+                    let missing = try await installation.sluice(
+                        "get", "\(server.origin)/missing", "--to", directory, "--wait")
+                    #expect(missing.code == 1 && missing.errors.contains("answered 404"), "\(missing.errors)")
+                    #expect(contents(of: directory + "missing") == nil)
+                }
+            }
+        }
+
+        @Test(arguments: [
+            (["file:///a"], 64, "reads from http or https"), (["http://a/b", "http://a/c", "--to", "x"], 64, "slash"),
+            (["http://a/b", "http://c/b", "--to", "/tmp/"], 64, "would both become /tmp/b"),
+            (["http://a/b", "--checksum", "sha256:12"], 65, "hexadecimal digits"),
+            (["http://a/b", "--header", "Range: bytes=1-"], 65, "cannot be set"),
+            (["http://a/b", "--to", ".."], 65, "does not name a file"), (["host/path"], 65, "host/path"),
+        ])
+        func `invalid arguments are refused before anything is submitted`(
+            _ arguments: [String], _ code: Int32, _ words: String
+        ) async throws {
+            try await Installation.with { installation in
+                let refused = try await installation.run(program: "\(Installation.bin)/sluice", ["get"] + arguments)
+                #expect(refused.code == code && refused.errors.contains(words), "\(refused.errors)")
+                #expect(refused.output.isEmpty)
+            }
+        }
+    }
+}
