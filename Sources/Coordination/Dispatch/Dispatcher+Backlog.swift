@@ -21,7 +21,7 @@ extension Dispatcher {
     /// Inserts commands that a hint or the end of an execution told of.
     package mutating func insert(_ commands: [ReadyCommand], now: MonotonicTime) {
         for command in commands where inFlight[command.id] == nil && isWanted(command) {
-            links.register(command.destination, now: now)
+            links.register(command.destination, CommandType.direction(of: command.type), now: now)
             if let out = queue.insert(command) { backlog.left(out, shard: out.id.shard(of: shardCount)) }
             scheduleProbe(of: command.destination)
         }
@@ -79,7 +79,9 @@ extension Dispatcher {
 
     /// Takes in what a refill brought.
     package mutating func refilled(_ refill: Refill, _ commands: [ReadyCommand], now: MonotonicTime) {
-        links.register(refill.key.destination, now: now)
+        for direction in Set(commands.map { CommandType.direction(of: $0.type) }) {
+            links.register(refill.key.destination, direction, now: now)
+        }
         var through: Int64?
         var isRefused = false
         var out: [ReadyCommand] = []

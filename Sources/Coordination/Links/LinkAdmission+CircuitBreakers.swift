@@ -33,7 +33,7 @@ extension LinkAdmission {
         _ circuitBreaker: CircuitBreakerState<Timestamp>, of destination: Destination, wall: Timestamp,
         now: MonotonicTime
     ) {
-        register(destination, now: now)
+        register(destination, .up, now: now)
         // A damaged or future time counts as the nearest possible one.
         let age = min(max(wall - circuitBreaker.since, .zero), Self.maxAge)
         controller.restore(

@@ -10,7 +10,9 @@ extension LinkAdmission {
     package mutating func tick(waiting: [Destination: [QualityOfService: Int]], minuteOfDay: Int, now: MonotonicTime) {
         controller.minuteOfDay = minuteOfDay
         for (destination, counts) in waiting where destination != .none {
-            controller.setWaiting(counts, for: LinkKey(destination, .up), now: now)
+            for direction in known[destination] ?? [.up] {
+                controller.setWaiting(counts, for: LinkKey(destination, direction), now: now)
+            }
         }
         adopt(controller.tick(now: now))
         let closed = Set(policy.destinations.keys.filter { controller.isOutOfHours(LinkKey($0, .up)) })
@@ -24,9 +26,9 @@ extension LinkAdmission {
         decisions = new
         decisions.changed = changed + new.changed
         decisions.forgotten = forgotten + new.forgotten
-        for (key, allowance) in new.allowances where key.direction == .up {
-            guard let destination = key.destination, allowances[destination] != allowance else { continue }
-            allowances[destination] = allowance
+        for (key, allowance) in new.allowances {
+            guard let destination = key.destination, allowances[key] != allowance else { continue }
+            allowances[key] = allowance
             released.insert(destination)
         }
     }

@@ -34,7 +34,7 @@ extension LinkAdmission {
 
     /// The transfers of a worker, which replace those of its last report.
     package mutating func report(_ transfers: Transfers, worker: Int64, now: MonotonicTime) {
-        for link in transfers.links { register(link.destination, now: now) }
+        for link in transfers.links { register(link.destination, link.direction, now: now) }
         var samples: [TransferSample] = []
         samples.reserveCapacity(transfers.transfers.count)
         for transfer in transfers.transfers {
@@ -64,7 +64,7 @@ extension LinkAdmission {
     package mutating func workerLost(_ epoch: Int64) { controller.workerLost(epoch) }
 
     package mutating func override(_ destination: Destination, _ value: LinkOverride, now: MonotonicTime) {
-        register(destination, now: now)
+        register(destination, .up, now: now)
         controller.override(destination, value, now: now)
     }
 
@@ -79,7 +79,7 @@ extension LinkAdmission {
     package mutating func uplinkFound(_ name: String, now: MonotonicTime) { controller.uplinkFound(name, now: now) }
 
     package mutating func restore(_ memory: LinkHistory, of key: LinkKey, now: MonotonicTime) {
-        if let destination = key.destination { register(destination, now: now) }
+        if let destination = key.destination { register(destination, key.direction, now: now) }
         controller.restore(memory, of: key, now: now)
     }
 }

@@ -9,10 +9,11 @@ package struct LinkAdmission: Sendable {
     package internal(set) var decisions = NetworkDecisions()
     /// A decision that workers must hear at once was made since ``takeUrgent()``.
     var isUrgent = false
-    var known: Set<Destination> = []
+    /// The known destinations, and the directions of their commands so far.
+    var known: [Destination: [Direction]] = [:]
     /// Destinations that became known since ``takeNew()``.
     var new: Set<Destination> = []
-    var allowances: [Destination: LinkAllowance] = [:]
+    var allowances: [LinkKey: LinkAllowance] = [:]
     /// Destinations whose allowance has changed since ``takeReleased()``, or that have answered since.
     var released: Set<Destination> = []
     /// Destinations outside their hours at the last tick.
@@ -28,10 +29,13 @@ package struct LinkAdmission: Sendable {
 
     // MARK: Destinations
 
-    /// A destination occurs for the first time. The route of loopback is known at once; the kernel tells the
-    /// others.
-    package mutating func register(_ destination: Destination, now: MonotonicTime) {
-        guard destination != .none, known.insert(destination).inserted else { return }
+    /// A destination or a direction occurs, perhaps for the first time. The route of loopback is known at once;
+    /// the kernel tells the others.
+    package mutating func register(_ destination: Destination, _ direction: Direction, now: MonotonicTime) {
+        guard destination != .none, known[destination]?.contains(direction) != true else { return }
+        let isNew = known[destination] == nil
+        known[destination, default: []].append(direction)
+        guard isNew else { return }
         new.insert(destination)
         if destination.isLoopback { controller.routeChanged(destination, to: .local, now: now) }
     }
@@ -40,8 +44,8 @@ package struct LinkAdmission: Sendable {
     /// - Returns: false where a link of the other direction is still known.
     package mutating func forget(_ destination: Destination) -> Bool {
         guard Direction.allCases.allSatisfy({ controller.links[LinkKey(destination, $0)] == nil }) else { return false }
-        known.remove(destination)
-        allowances[destination] = nil
+        known[destination] = nil
+        forgetAllowances(of: destination)
         controller.forget(destination)
         return true
     }
@@ -57,24 +61,41 @@ package struct LinkAdmission: Sendable {
 
     package mutating func routed(_ destination: Destination, _ route: Route, now: MonotonicTime) {
         controller.routeChanged(destination, to: route, now: now)
-        allowances[destination] = nil
+        forgetAllowances(of: destination)
         released.insert(destination)
+    }
+
+    private mutating func forgetAllowances(of destination: Destination) {
+        for direction in Direction.allCases { allowances[LinkKey(destination, direction)] = nil }
     }
 
     // MARK: Dispatch
 
-    /// The bounds for commands to a destination, which must not be `none`.
+    /// The bounds for commands to a destination, which must not be `none`. Whether it can be reached and how
+    /// many requests it takes is known of the link up, to which every end of an execution is reported. How many
+    /// transfers the network carries is known of the link in their direction; a destination of both has the
+    /// lower bounds of the two.
     func load(_ destination: Destination, _ qos: QualityOfService, now: MonotonicTime) -> Admission.Load {
         let key = LinkKey(destination, .up)
         var load = Admission.Load()
         load.availability = controller.availability(of: qos, to: key, now: now)
-        // An allowance from the time when it was offline does not apply when it is back.
-        load.allowance =
-            allowances[destination].flatMap { $0.level == .offline ? nil : $0 } ?? controller.firstAllowance(of: key)
+        load.allowance = allowance(of: destination)
         controller.fill(&load.allowance, of: key, now: now)
         load.isProven = controller.isProven(key)
         load.isFailing = controller.isFailing(key) || load.availability == .probe
         return load
+    }
+
+    private func allowance(of destination: Destination) -> LinkAllowance {
+        let directions = known[destination] ?? [.up]
+        return directions.dropFirst().reduce(allowance(of: LinkKey(destination, directions[0]))) {
+            $0.combined(with: allowance(of: LinkKey(destination, $1)))
+        }
+    }
+
+    private func allowance(of key: LinkKey) -> LinkAllowance {
+        // An allowance from the time when it was offline does not apply when it is back.
+        allowances[key].flatMap { $0.level == .offline ? nil : $0 } ?? controller.firstAllowance(of: key)
     }
 
     /// When the next probe may go to a destination; nil where none is needed, or one is under way.
@@ -94,11 +115,11 @@ package struct LinkAdmission: Sendable {
     /// them.
     package mutating func offered(_ command: ReadyCommand, now: MonotonicTime) {
         guard command.destination != .none else { return }
-        let key = LinkKey(command.destination, .up)
-        controller.offered(command.id, to: key, now: now)
+        controller.offered(command.id, to: LinkKey(command.destination, .up), now: now)
         guard
             let decisions = controller.announce(
-                command.id, to: key, qos: command.qos, bytes: command.remaining, now: now)
+                command.id, to: LinkKey(command.destination, CommandType.direction(of: command.type)), qos: command.qos,
+                bytes: command.remaining, now: now)
         else { return }
         adopt(decisions)
         isUrgent = true

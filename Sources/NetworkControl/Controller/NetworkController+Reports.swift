@@ -56,10 +56,12 @@ extension NetworkController {
             (gained, resent) = transfer.update(sample, now: now)
         }
         transfers[sample.id] = transfer
-        for key in chain(sample.key) {
-            links[key]?.intervalBuilder.sent(gained, again: resent)
-            guard gained > 0 else { continue }
-            if key == sample.key, links[key]?.hasAnswered == false {
+        let chain = chain(sample.key)
+        for key in chain { links[key]?.intervalBuilder.sent(gained, again: resent) }
+        guard gained > 0 else { return }
+        // Whether a destination can be reached is known of its link up.
+        for key in chain + (sample.direction == .down ? self.chain(LinkKey(sample.destination, .up)) : []) {
+            if key.destination != nil, links[key]?.hasAnswered == false {
                 links[key]?.hasAnswered = true
                 proven.append(sample.destination)
             }

@@ -76,7 +76,8 @@ extension NetworkController {
                 mayFall: key.destination != nil || uplinkLoads[key]?.areHeldBack == true, now: now)
         }
         if !snapshot.hasFlow { link.intervalBuilder.idle(now: now) }
-        if key.destination != nil, snapshot.hasFlow {
+        // A server may pause within an answer, while an acknowledgement is due within a round trip.
+        if key.destination != nil, key.direction == .up, snapshot.hasFlow {
             _ = link.circuitBreaker.silent(
                 for: now - link.intervalBuilder.lastBytes, srtt: snapshot.medianRTT, chance: jitter.chance(), now: now)
         }

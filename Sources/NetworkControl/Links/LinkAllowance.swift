@@ -27,4 +27,13 @@ package struct LinkAllowance: Sendable, Equatable {
         self.lowLimit = lowLimit
         self.blocked = blocked
     }
+
+    /// The lower bounds of two links to one destination.
+    package func combined(with other: LinkAllowance) -> LinkAllowance {
+        var combined = limit <= other.limit ? self : other
+        combined.level = max(level, other.level)
+        combined.lowLimit = min(lowLimit, other.lowLimit)
+        combined.blocked = blocked.union(other.blocked)
+        return combined
+    }
 }

@@ -55,7 +55,9 @@ extension Executor {
                 state.writes.append(state.slots.held.claimedWithoutOperation(id, claim: command.claim))
                 return
             }
-            let execution = execution(of: command, payload, checkpoint, state.paces.rate(of: command, .up))
+            let execution = execution(
+                of: command, payload, checkpoint, state.paces.rate(of: command, CommandType.direction(of: command.type))
+            )
             state.slots.claimed(execution, operation, now: now)
             state.report(transitions, of: command, retries: command.retries, shard: shard)
             if state.slots.isDraining { state.releaseUnstarted() }
@@ -89,7 +91,8 @@ extension Executor {
         let claimed = CommandClaim(id: command.id, claim: command.claim)
         return CommandExecution(
             command: command, payload: payload, checkpoint: checkpoint,
-            meter: TransferMeter(offset: command.offset, total: command.total),
+            meter: TransferMeter(
+                CommandType.direction(of: command.type), offset: command.offset, total: command.total),
             pace: Pace(bytesPerSecond: bytesPerSecond), saver: { [self] in try await save($0, of: claimed) })
     }
 }

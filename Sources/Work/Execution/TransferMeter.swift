@@ -40,8 +40,10 @@ package final class TransferMeter: Sendable {
 
     private let state = Mutex(State())
 
-    package init(offset: Int64 = 0, total: Int64 = 0) {
+    /// - Parameter direction: of the type of the command; received bytes make it `down`.
+    package init(_ direction: Direction = .up, offset: Int64 = 0, total: Int64 = 0) {
         state.withLock {
+            $0.reading.direction = direction
             $0.reading.offset = offset
             $0.reading.total = total
         }

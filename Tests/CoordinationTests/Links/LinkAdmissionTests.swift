@@ -22,13 +22,15 @@ import Wire
     }
 
     /// Low transfers that fill a link of 2.5 MB/s for some seconds, and the commands that wait behind them.
-    private func busy(_ admission: inout LinkAdmission, _ ids: [CommandID], seconds: Int64) -> MonotonicTime {
+    private func busy(
+        _ admission: inout LinkAdmission, _ ids: [CommandID], _ direction: Direction = .up, seconds: Int64
+    ) -> MonotonicTime {
         var now = MonotonicTime.zero
         for beat in 1...(4 * seconds) {
             now = .zero + .milliseconds(250 * beat)
             let share = beat * 625_000 / Int64(ids.count)
             let link = Transfers.Link(
-                destination: host, direction: .up, bytes: [0, 0, share * Int64(ids.count)], rate: 2_500_000,
+                destination: host, direction: direction, bytes: [0, 0, share * Int64(ids.count)], rate: 2_500_000,
                 inFlight: ids.count, roundTrip: .milliseconds(50))
             let report = Transfers(
                 links: [link], transfers: ids.map { transfer($0, .utility, acknowledged: share) })
@@ -38,8 +40,10 @@ import Wire
         return now
     }
 
-    private func ready(_ id: CommandID, _ qos: QualityOfService, remaining: Int64? = nil) -> ReadyCommand {
-        var command = ReadyCommand(id: id, type: "upload", qos: qos, destination: host, turn: 1, createdAt: .zero)
+    private func ready(
+        _ id: CommandID, _ qos: QualityOfService, type: String = "upload", remaining: Int64? = nil
+    ) -> ReadyCommand {
+        var command = ReadyCommand(id: id, type: type, qos: qos, destination: host, turn: 1, createdAt: .zero)
         command.remaining = remaining
         return command
     }
@@ -78,6 +82,68 @@ import Wire
             #expect(admission.paces.isEmpty == !stops, "\(commands)")
             #expect(admission.paces.contains { $0.qos == .utility && $0.bytesPerSecond == 0 } == stops, "\(commands)")
         }
+    }
+
+    @Test func `low downloads stand still before a download of high quality has received a byte`() {
+        var admission = LinkAdmission()
+        let now = busy(&admission, (0..<4).map { _ in CommandID() }, .down, seconds: 8)
+        #expect(admission.controller.level(of: LinkKey(host, .down)) == .good)
+        admission.offered(ready(CommandID(), .userInitiated), now: now)
+        let isUrgentForUpload = admission.takeUrgent()
+        #expect(!isUrgentForUpload, "an upload goes the other way")
+        admission.offered(ready(CommandID(), .userInitiated, type: "download"), now: now)
+        let isUrgent = admission.takeUrgent()
+        #expect(isUrgent)
+        let pace = admission.paces.first { $0.qos == .utility && $0.direction == .down }
+        #expect(pace?.bytesPerSecond ?? .max < 2_500_000 / 4 / 4)
+    }
+
+    @Test func `downloads are admitted by the link down, and a destination of both ways by the lower bounds`() {
+        var policy = NetworkPolicy()
+        policy.good[.utility] = .pause
+        var admission = LinkAdmission(policy: policy)
+        admission.register(host, .down, now: .zero)
+        let unknown = admission.load(host, .utility, now: .zero).allowance
+        #expect(unknown.blocked.isEmpty)
+        let now = busy(&admission, (0..<4).map { _ in CommandID() }, .down, seconds: 8)
+        let down = admission.load(host, .utility, now: now).allowance
+        #expect(down.level == .good && down.blocked.contains(.utility))
+        var both = admission
+        both.register(host, .up, now: now)
+        let lower = both.load(host, .utility, now: now).allowance
+        #expect(lower.blocked == down.blocked && lower.limit <= down.limit)
+        #expect(lower.limit <= both.controller.firstAllowance(of: LinkKey(host, .up)).limit)
+        // An upload elsewhere is not bounded by it.
+        let other = Destination(scheme: "http", host: "b", port: 80)
+        admission.register(other, .up, now: now)
+        #expect(admission.load(other, .utility, now: now).allowance.blocked.isEmpty)
+    }
+
+    @Test func `a pause within an answer is not an outage, and received bytes end one`() throws {
+        var admission = LinkAdmission()
+        let ids = [CommandID()]
+        let now = busy(&admission, ids, .down, seconds: 2)
+        let link = Transfers.Link(
+            destination: host, direction: .down, bytes: [0, 0, 5_000_000], inFlight: 1, roundTrip: .milliseconds(50))
+        let stalled = Transfers(links: [link], transfers: [transfer(ids[0], .utility, acknowledged: 5_000_000)])
+        for beat in 1...40 {
+            let then = now + .milliseconds(250 * beat)
+            admission.report(stalled, worker: 1, now: then)
+            admission.tick(waiting: [:], minuteOfDay: 0, now: then)
+        }
+        #expect(admission.load(host, .utility, now: now + .seconds(10)).availability == .available)
+
+        var offline = LinkAdmission()
+        for number in 0..<3 {
+            var transition = Transition(seq: 1, id: CommandID(), status: .new, at: .zero, claim: 1, reason: "refused")
+            transition.seat = 0
+            let event = StatusEvent(
+                transition: transition, type: "download", qos: .utility, destination: host, retries: 0, shard: number)
+            offline.ended(StatusReport(event: event, fault: .link), now: .zero)
+        }
+        #expect(offline.load(host, .utility, now: .zero).availability == .offline)
+        let later = busy(&offline, ids, .down, seconds: 1)
+        #expect(offline.load(host, .utility, now: later).availability == .available)
     }
 
     @Test func `an order finds its execution by the claim that was reported`() {
