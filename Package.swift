@@ -105,6 +105,7 @@ let package = Package(
             "Operations",
             [
                 "Commands", "HTTPClient", "Host", "Settings", "Work", "CLinux", log,
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

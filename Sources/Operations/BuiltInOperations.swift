@@ -21,6 +21,10 @@ package enum BuiltInOperations {
             DownloadOperation(
                 transport: transport, credentials: configuration.credentials, evidence: evidence,
                 umask: submission.umask),
+            FetchOperation(
+                transport: transport, credentials: configuration.credentials, evidence: evidence,
+                store: ResponseStoreAccess(directory: configuration.cache, maxBytes: configuration.maxCacheBytes)
+            ),
             UploadOperation(
                 transport: transport, lockRetryDelays: configuration.http.lockRetryDelays,
                 credentials: configuration.credentials, resumes: configuration.resumes, submission: submission,

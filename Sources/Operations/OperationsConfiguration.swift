@@ -6,10 +6,14 @@ package struct OperationsConfiguration: Sendable {
     package var http = HTTPConfiguration()
     package var credentials = CredentialStore()
     package var resumes = ResumeRules()
+    /// The directory of the responses that `fetch` keeps; nil where this process executes nothing.
+    package var cache: String?
+    /// `cache.maxSize`: bytes of all these responses. The default is 1 GiB.
+    package var maxCacheBytes: Int64 = 1 << 30
 
     package init() {}
 
-    /// Reads the section `upload` (``HTTPConfiguration/init(reading:)``), the credentials
+    /// Reads the sections `upload` (``HTTPConfiguration/init(reading:)``) and `cache`, the credentials
     /// (``CredentialStore/init(reading:)``) and the resume rules of destinations
     /// (``ResumeRules/init(reading:)``).
     /// - Throws: ``SettingsError`` naming the key.
@@ -17,5 +21,10 @@ package struct OperationsConfiguration: Sendable {
         http = try HTTPConfiguration(reading: &reader)
         credentials = try CredentialStore(reading: &reader)
         resumes = try ResumeRules(reading: &reader)
+        if let size = try reader.value(
+            ["cache", "maxSize"], takes: "a size such as 2GiB", parse: { ByteCount.bytes($0) })
+        {
+            maxCacheBytes = size
+        }
     }
 }

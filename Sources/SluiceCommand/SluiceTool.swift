@@ -34,7 +34,9 @@ struct SluiceTool: AsyncParsableCommand {
                 name: "Running", subcommands: [UpCommand.self, CoordinatorCommand.self, WorkerCommand.self]),
             CommandGroup(
                 name: "Submitting",
-                subcommands: [PutCommand.self, GetCommand.self, RequestCommand.self, SubmitCommand.self]),
+                subcommands: [
+                    PutCommand.self, GetCommand.self, FetchCommand.self, RequestCommand.self, SubmitCommand.self,
+                ]),
             CommandGroup(
                 name: "Looking",
                 subcommands: [StatusCommand.self, ListCommand.self, WatchCommand.self, ExplainCommand.self]),
@@ -47,7 +49,7 @@ struct SluiceTool: AsyncParsableCommand {
             CommandGroup(
                 name: "Upkeep",
                 subcommands: [
-                    DoctorCommand.self, PruneCommand.self, BackupCommand.self, BenchCommand.self,
+                    DoctorCommand.self, PruneCommand.self, ResponseCommand.self, BackupCommand.self, BenchCommand.self,
                     BenchChildCommand.self,
                 ]),
         ])

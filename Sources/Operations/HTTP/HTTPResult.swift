@@ -34,7 +34,7 @@ enum HTTPResult {
         writer.beginObject()
         if let head = record.head {
             writer.member("status", Int(head.status.code))
-            writer.member("headers", headers(head.headers, extras.keepHeaders))
+            writer.member("headers", headers(HeaderFields(head.headers), extras.keepHeaders))
             body(record, &writer)
         }
         if let url = extras.url { writer.member("url", url) }
@@ -44,11 +44,12 @@ enum HTTPResult {
         return writer.bytes
     }
 
-    private static func headers(_ headers: HTTPHeaders, _ more: [String]) -> JSONValue {
+    /// - Parameter more: names in lower case, beside ``keptHeaders``.
+    static func headers(_ headers: HeaderFields, _ more: [String] = []) -> JSONValue {
         let more = more.filter { !keptHeaders.contains($0) && !HTTPHeaderRedaction.isSecret($0) }
         return .object(
             (keptHeaders + more).compactMap { name in
-                guard let value = headers.first(name: name) else { return nil }
+                guard let value = headers.first(name) else { return nil }
                 return JSONValue.Member(name, .string(String(value.prefix(headerLimit))))
             })
     }
@@ -59,15 +60,17 @@ enum HTTPResult {
         if record.bodyBytes > record.body.readableBytes {
             bytes = bytes.dropLast(Self.cutCharacter(bytes.suffix(4)))
         }
-        if let text = String(validating: bytes, as: UTF8.self),
-            bytes.allSatisfy({ $0 >= 0x20 || (9...13).contains($0) })
-        {
-            writer.member("body", text)
-        } else {
-            writer.member("body", Base64.encode(record.body.readableBytesView))
-            writer.member("bodyEncoding", "base64")
-        }
+        let text = text(of: bytes)
+        // Where the body is not text, nothing is cut at a character.
+        writer.member("body", text ?? Base64.encode(record.body.readableBytesView))
+        if text == nil { writer.member("bodyEncoding", "base64") }
         if isTruncated { writer.member("bodyTruncated", true) }
+    }
+
+    /// A body as text; nil where it is not UTF-8, or has control characters.
+    static func text(of body: some Collection<UInt8>) -> String? {
+        guard body.allSatisfy({ $0 >= 0x20 || (9...13).contains($0) }) else { return nil }
+        return String(validating: body, as: UTF8.self)
     }
 
     /// The number of bytes at the end that belong to an incomplete UTF-8 character.

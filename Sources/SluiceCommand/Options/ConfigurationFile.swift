@@ -29,7 +29,7 @@ struct ConfigurationFile {
             try reader.refuseUnknown(keys)
             try reader.refuseUnknown(
                 variables: Self.variables.filter { !operations.credentials.variables.contains($0) },
-                of: ["network", "destination", "upload", "credential"])
+                of: ["network", "destination", "upload", "credential", "cache"])
         } catch {
             throw ExitError(.configuration, "\(error)")
         }

@@ -5,16 +5,24 @@ internal import Host
 enum SmallFile {
     /// Nil where it cannot be read.
     static func read(_ path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
         var bytes: [UInt8] = []
+        guard (try? visit(path) { bytes += $0 }) != nil else { return nil }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Reads a file in pieces, which may be large.
+    /// - Throws: ``SystemError`` where it cannot be opened or read.
+    static func visit(_ path: String, _ body: (ArraySlice<UInt8>) -> Void) throws(SystemError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemError("open", path) }
+        defer { close(descriptor) }
         var buffer = [UInt8](repeating: 0, count: 16_384)
         while true {
             let count = Glibc.read(descriptor, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
-            bytes.append(contentsOf: buffer[..<count])
+            guard count >= 0 else { throw SystemError("read", path) }
+            guard count > 0 else { return }
+            body(buffer[..<count])
         }
     }
 

@@ -51,7 +51,7 @@ struct WorkerCommand: AsyncParsableCommand {
         try Services.requireDescriptors()
         let logger = log.logger("worker")
         let directory = data.directory()
-        let operations = try await ConfigurationFile(data, directory).uploads()
+        var operations = try await ConfigurationFile(data, directory).uploads()
         if let proxies = operations.http.client.proxies.summary {
             logger.info("Requests go through a proxy", metadata: ["proxy": "\(proxies)"])
         }
@@ -60,6 +60,7 @@ struct WorkerCommand: AsyncParsableCommand {
         configuration.concurrency = concurrency
         configuration.grace = grace.duration
         configuration.parentDescriptor = parentDescriptor
+        operations.cache = directory.cache
         let registry = BuiltInOperations.registry(operations)
         let service = WorkerService(
             directory: directory, store: store, registry: registry, configuration: configuration, logger: logger,

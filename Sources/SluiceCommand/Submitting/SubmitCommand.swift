@@ -44,7 +44,7 @@ struct SubmitCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The type: download, noop, request, upload, or one of your own workers'.", valueName: "type"),
+            "The type: download, fetch, noop, request, upload, or one of your own workers'.", valueName: "type"),
         completion: .list(CommandType.builtIn.sorted()))
     var type: String
 

@@ -21,6 +21,8 @@ package struct DataDirectory: Sendable, Hashable {
 
     package var run: RunDirectory { RunDirectory(path: "\(path)/run") }
     package var spool: String { "\(path)/spool" }
+    /// The responses of `fetch`; made with its first use.
+    package var cache: String { "\(path)/cache" }
     package var keys: String { "\(path)/keys" }
     package var configuration: String { "\(path)/sluice.yaml" }
     /// The data directory and the directories in it, in the order in which they are made.

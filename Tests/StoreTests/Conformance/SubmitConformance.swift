@@ -77,7 +77,9 @@ import Testing
                 #expect(try subject.store.payload(submission.id) == drafts[index].payload)
             }
         }
-        if case .failure(let error) = results[20] { #expect(error.message.contains("download, noop, request, upload")) }
+        if case .failure(let error) = results[20] {
+            #expect(error.message.contains("download, fetch, noop, request, upload"))
+        }
         #expect(try subject.store.counts()[.new] == 695)
         #expect(try subject.countsAreTrue())
     }
@@ -98,7 +100,7 @@ import Testing
         #expect(throws: StoreError.self) { try subject.submit(draft) }
         #expect(try subject.store.submit([draft], allowUnknownTypes: true, now: .base)[0].get().isExisting == false)
         try subject.store.record(types: ["thumbnail", "noop"])
-        #expect(try subject.store.types() == ["download", "noop", "request", "thumbnail", "upload"])
+        #expect(try subject.store.types() == ["download", "fetch", "noop", "request", "thumbnail", "upload"])
         try subject.submit(draft)
         #expect(throws: StoreError.self) { try subject.store.record(types: ["Not A Type"]) }
     }

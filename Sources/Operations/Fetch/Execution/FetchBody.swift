@@ -1,0 +1,46 @@
+internal import Commands
+internal import HTTPClient
+
+/// The body of an answer: its bytes, or the path of a stored one.
+enum FetchBody: Sendable {
+    /// - isTruncated: these are only the first of all bytes.
+    case bytes([UInt8], isTruncated: Bool)
+    case file(String)
+
+    init(_ stored: StoredBody?) {
+        switch stored?.place {
+        case .index(let bytes)?: self = .bytes(bytes, isTruncated: false)
+        case .file(let path)?: self = .file(path)
+        case nil: self = .bytes([], isTruncated: false)
+        }
+    }
+
+    /// - Parameter path: of the stored body; nil where the response was not stored.
+    init(received body: ReceivedBody, path: String?) {
+        if body.isSmall {
+            self = .bytes(body.start, isTruncated: false)
+        } else if let path {
+            self = .file(path)
+        } else {
+            self = .bytes(body.start, isTruncated: true)
+        }
+    }
+
+    /// The result of a fetch: the members of ``FetchResult``, `headers`, and `body` or `bodyFile`.
+    /// - Parameter url: the last one, where a redirect was followed.
+    func json(_ result: FetchResult, url: String? = nil) -> [UInt8] {
+        var members = result.members
+        if let url { members.append(.init("url", .string(url))) }
+        guard !result.isWithheld else { return JSONValue.object(members).bytes }
+        members.append(.init("headers", HTTPResult.headers(result.headers)))
+        switch self {
+        case .bytes(let bytes, let isTruncated):
+            let text = HTTPResult.text(of: bytes)
+            members.append(.init("body", .string(text ?? Base64.encode(bytes))))
+            if text == nil { members.append(.init("bodyEncoding", "base64")) }
+            if isTruncated { members.append(.init("bodyTruncated", true)) }
+        case .file(let path): members.append(.init("bodyFile", .string(path)))
+        }
+        return JSONValue.object(members).bytes
+    }
+}

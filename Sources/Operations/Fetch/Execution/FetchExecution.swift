@@ -1,0 +1,137 @@
+internal import Commands
+internal import HTTPClient
+internal import NIOCore
+internal import NIOHTTP1
+internal import Work
+
+/// One execution of a fetch: a hop for each URL of the chain of redirects, each with its own stored response.
+struct FetchExecution: Sendable {
+    let payload: FetchPayload
+    let execution: CommandExecution
+    let transport: any RequestTransport
+    let credentials: CredentialStore
+    let evidence: DestinationEvidence
+    let store: ResponseStoreAccess
+
+    private let rules = CacheRules()
+
+    /// The answer of one hop.
+    struct Answer: Sendable {
+        var result: FetchResult
+        var body: FetchBody
+    }
+
+    init(
+        payload: FetchPayload, execution: CommandExecution, transport: any RequestTransport,
+        credentials: CredentialStore, evidence: DestinationEvidence, store: ResponseStoreAccess
+    ) {
+        self.payload = payload
+        self.execution = execution
+        self.transport = transport
+        self.credentials = credentials
+        self.evidence = evidence
+        self.store = store
+    }
+
+    /// - Returns: the result.
+    /// - Throws: ``CommandFailure``; `CancellationError`.
+    func run() async throws -> [UInt8] {
+        var redirects = RedirectRules(payload.url, method: "GET")
+        while true {
+            let answer = try await hop(redirects)
+            switch redirects.step(status: answer.result.status, location: answer.result.headers.first("location")) {
+            case .follow: continue
+            case .refused(let failure): throw failure
+            case .none, .done:
+                return answer.body.json(
+                    answer.result, url: redirects.hasRedirected ? redirects.url.displayText : nil)
+            }
+        }
+    }
+
+    private func hop(_ redirects: RedirectRules) async throws -> Answer {
+        let headers = payload.headers.filter { redirects.sends(field: $0.name) }
+        let credential = try await credentials.field(for: redirects.credentialDestination, unlessIn: headers)
+        let sender = RequestSender(
+            execution: execution, headers: headers, credential: credential, transport: transport, evidence: evidence)
+        let request = payload.request(
+            for: redirects.url, headers, credential: credential == nil ? nil : redirects.credentialDestination)
+        let stored = try await selected(for: request)
+        switch rules.decision(for: request, stored: stored?.response, now: .now) {
+        case .stored(let answer):
+            return Answer(result: FetchResult(answer, now: .now), body: FetchBody(stored))
+        case .refused(let refusal): throw CommandFailure(.final, reason: refusal.message(url: request.url))
+        case .storedThenRefresh(_, let question), .ask(let question, _):
+            return try await ask(question, request, stored, sender, redirects.url)
+        }
+    }
+
+    private func selected(for request: FetchRequest) async throws -> StoredBody? {
+        try await store.use { store in
+            let variants = try store.variants(url: request.url, partition: request.partition)
+            guard let response = VariantChoice.select(variants.map(\.response), for: request.headers),
+                let body = variants.first(where: { $0.response.key == response.key }), body.isReadable
+            else { return nil }
+            try store.used(response.key, lastUse: response.usedAt, now: .now)
+            return body
+        }
+    }
+
+    // MARK: Asking
+
+    private func ask(
+        _ question: ConditionalRequest, _ request: FetchRequest, _ stored: StoredBody?, _ sender: RequestSender,
+        _ url: ResourceURL
+    ) async throws -> Answer {
+        var question = question
+        // A 304 that does not fit the stored response is followed by one request without conditions.
+        for _ in 0..<2 {
+            let exchange = try await send(question, sender, url)
+            switch rules.outcome(of: exchange.facts, for: request, stored: stored?.response, now: .now) {
+            case .askAgain(let next): question = next
+            case .answered(let result, let change):
+                return try await finish(exchange, result, change, stored)
+            case .refused(let refusal, let change):
+                try await apply(change, nil)
+                throw exchange.failure ?? CommandFailure(.command, reason: refusal.message(url: request.url))
+            }
+        }
+        throw CommandFailure(
+            .command, reason: "GET \(url.displayText) was answered 304 without having been asked for a change")
+    }
+
+    private func send(
+        _ question: ConditionalRequest, _ sender: RequestSender, _ url: ResourceURL
+    ) async throws -> FetchReception {
+        let body = ReceivedBody(path: store.partPath(execution.id, claim: execution.claim))
+        let reception = FetchReception(question, body, url, maxBytes: payload.maxBody)
+        var parts = RequestSender.Parts(.GET, url)
+        parts.headers = question.fields.map { ($0.name, $0.value) } + [("Accept-Encoding", "identity")]
+        parts.needsAnswer = true
+        parts.reader = { head, chunks in try await reception.read(head, chunks) }
+        let record = await sender.send(parts)
+        if let status = record.status { evidence.recordAnswer(status, to: execution.id, at: url.destination) }
+        try await reception.take(record, execution.id, sender.failure(record, of: .GET, url))
+        return reception
+    }
+
+    private func finish(
+        _ exchange: FetchReception, _ result: FetchResult, _ change: StoreChange, _ stored: StoredBody?
+    ) async throws -> Answer {
+        let body = exchange.body
+        try await apply(change, result.source == .network ? body : nil)
+        guard result.source == .network else { return Answer(result: result, body: FetchBody(stored)) }
+        // The response is the answer, and a failure: 404, for example.
+        if result.status >= 400, let failure = exchange.failure { throw failure }
+        var path: String?
+        if case .write(let response, _) = change {
+            path = try await store.use { $0.path(of: response.sha256) }
+        }
+        return Answer(result: result, body: FetchBody(received: body, path: path))
+    }
+
+    private func apply(_ change: StoreChange, _ body: ReceivedBody?) async throws {
+        guard change != .none else { return }
+        try await store.use { try $0.apply(change, body: body) }
+    }
+}

@@ -1,0 +1,45 @@
+internal import Commands
+internal import Synchronization
+
+/// The store of responses of a data directory, opened with its first use.
+final class ResponseStoreAccess: Sendable {
+    /// `<data>/cache`; nil where this process executes nothing.
+    private let directory: String?
+    private let maxBytes: Int64
+    private let opened = Mutex<ResponseStore?>(nil)
+
+    init(directory: String?, maxBytes: Int64) {
+        self.directory = directory
+        self.maxBytes = maxBytes
+    }
+
+    /// Runs a body with the store, on a thread that may block.
+    /// - Throws: ``CommandFailure`` that is charged where the store cannot be used.
+    func use<Value: Sendable>(_ body: @escaping @Sendable (ResponseStore) throws -> Value) async throws -> Value {
+        guard let directory else {
+            throw CommandFailure(.final, reason: "this process has no data directory, so it keeps no responses")
+        }
+        return try await BlockingIO.copies.run(at: directory) { [self] in
+            do {
+                return try body(try store(directory))
+            } catch let failure as CommandFailure {
+                throw failure
+            } catch {
+                let words = error is ResponseStoreError ? "\(error)" : "\(ResponseStoreError(error, directory))"
+                throw CommandFailure(.command, reason: words, retryAfter: .seconds(60))
+            }
+        }
+    }
+
+    private func store(_ directory: String) throws -> ResponseStore {
+        try opened.withLock { opened in
+            if let opened { return opened }
+            let store = try ResponseStore(directory: directory, maxBytes: maxBytes)
+            opened = store
+            return store
+        }
+    }
+
+    /// The path of a body that is arriving.
+    func partPath(_ id: CommandID, claim: Int) -> String { "\(directory ?? "")/body/.\(id).\(claim).part" }
+}

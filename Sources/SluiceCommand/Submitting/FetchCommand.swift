@@ -1,0 +1,146 @@
+internal import ArgumentParser
+internal import Commands
+internal import Operations
+internal import Sluice
+
+struct FetchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fetch",
+        abstract: "Print the stored response to a GET at once, and the fresh one when it arrives.",
+        discussion: """
+            Responses are kept in the data directory by the rules of HTTP (RFC 9111, RFC 5861): one that its server calls \
+            fresh is printed without a request; an older one is printed at once, with its age on standard error, and its \
+            server is asked. Where the server cannot be reached, the stored response is the answer, and the request goes on \
+            as a command. Users with different credentials never see each other's responses.
+
+            A terminal shows both responses. A pipe gets one: the fresh response, or the stored one where the server cannot \
+            be reached. --json prints a line for each, with its stage, age, status and headers.
+
+            EXAMPLES
+              sluice fetch https://api.example.com/quotes
+              sluice fetch https://api.example.com/quotes --wait fresh | jq .
+              sluice fetch https://api.example.com/quotes --wait stored
+              sluice fetch https://api.example.com/quotes --mode network --max-stale 1h --json
+            """)
+
+    enum Mode: String, ExpressibleByArgument, CaseIterable {
+        case both, reload, stored, network
+    }
+
+    enum Wait: String, ExpressibleByArgument, CaseIterable {
+        case fresh, stored
+    }
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var print: PrintOptions
+    @OptionGroup var fields: SubmitFields
+
+    @Argument(help: ArgumentHelp("The URL, http or https.", valueName: "url"))
+    var url: String
+
+    @Option(
+        name: .long, parsing: .singleValue,
+        help: ArgumentHelp("A header, as in 'Accept-Language: en'. May be given several times.", valueName: "header"))
+    var header: [String] = []
+
+    @Option(
+        name: .long,
+        help: """
+            both: as described above; reload: take only a response that the server has just confirmed; stored: never ask; \
+            network: ask first.
+            """)
+    var mode = Mode.both
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Use no response that has been stale for longer. (default: any while the server cannot be reached)",
+            valueName: "time"))
+    var maxStale: DurationArgument?
+
+    @Option(
+        name: .long,
+        help:
+            "fresh: print only the fresh response, and exit 75 where it cannot be had now; stored: do not wait for it.")
+    var wait: Wait?
+
+    @Option(name: .long, help: ArgumentHelp("Refuse a longer body. (default: 16 MiB)", valueName: "bytes"))
+    var maxBody: Int64?
+
+    func validate() throws {
+        if fields.uniqueKey != nil || fields.uniqueFor != nil {
+            throw ValidationError("A fetch has the unique key of its response: leave --unique-key out.")
+        }
+        if wait == .fresh, mode == .stored {
+            throw ValidationError("--mode stored never asks: leave --wait fresh out.")
+        }
+        _ = try HeaderArgument.members(header)
+    }
+
+    func run() async throws {
+        SignalHandling.exits()
+        let directory = data.directory()
+        let operations = try await ConfigurationFile(data, directory).uploads()
+        let registry = BuiltInOperations.registry(operations)
+        let payload = try payload()
+        var draft = try CommandDraft(
+            type: CommandType.fetch, payload: payload, options: fields.options, registry: registry)
+        let store = try ResponseCommand.store(directory)
+        let (step, uniqueKey) = try StoredFetch.look(payload, operations.credentials, in: store)
+        (draft.uniqueKey, draft.uniqueFor) = (uniqueKey, .running)
+        let printer = FetchPrinter(asJSON: print.json)
+        switch step {
+        case .stored(let stored): printer.show(stored)
+        case .refused(let sentence): throw ExitError(.failed, sentence)
+        case .storedThenRefresh(let stored):
+            printer.show(stored)
+            draft.qos = fields.qos ?? .utility
+            _ = try await submit(draft, registry)
+        case .ask(let first): try await ask(draft, registry, first, printer)
+        }
+    }
+
+    private func submit(_ draft: CommandDraft, _ registry: OperationRegistry) async throws -> (SluiceClient, CommandID)
+    {
+        let client = try data.client(registry)
+        let ids = try await SubmissionPrinter(client: client, asJSON: print.json, isQuiet: true)
+            .submit([draft], labels: [url])
+        guard let id = ids.first else { throw ExitError(.internalError, "\(url) was not submitted") }
+        return (client, id)
+    }
+
+    private func ask(
+        _ draft: CommandDraft, _ registry: OperationRegistry, _ first: StoredFetch?, _ printer: FetchPrinter
+    ) async throws {
+        let showsFirst = wait == .stored || wait == nil && (Output.isTerminal || print.json)
+        if let first, showsFirst { printer.show(first) }
+        let (client, id) = try await submit(draft, registry)
+        defer { Task { await client.close() } }
+        if wait == .stored {
+            if first == nil { throw ExitError(.failed, "nothing is stored for \(url); \(id) asks for it") }
+            return
+        }
+        switch try await FetchWaiter(client: client, data: data, id: id).run() {
+        case .ended(let outcome):
+            guard outcome.isSuccess else {
+                throw ExitError(.failed, "\(id) is \(outcome.status)\(outcome.reason.map { ": \($0)" } ?? "")")
+            }
+            printer.show(outcome, isFirstShown: first != nil && showsFirst)
+        case .held(let reason):
+            let sentence = "\(reason). \(id) goes on; see “sluice explain \(id)”"
+            guard let first, wait != .fresh else { throw ExitError(.tryAgain, sentence) }
+            if !showsFirst { printer.show(first) }
+            Diagnostics.say("this is the stored response: \(sentence)")
+        }
+    }
+
+    private func payload() throws -> JSONValue {
+        var members: [JSONValue.Member] = [.init("url", .string(url))]
+        let headers = try HeaderArgument.members(header)
+        if !headers.isEmpty { members.append(.init("headers", .object(headers))) }
+        if mode != .both { members.append(.init("mode", .string(mode.rawValue))) }
+        if let maxStale { members.append(.init("maxStale", .integer(maxStale.duration.components.seconds))) }
+        if let maxBody { members.append(.init("maxBody", .integer(maxBody))) }
+        return .object(members)
+    }
+}

@@ -1,0 +1,66 @@
+internal import Commands
+internal import Console
+internal import HTTPClient
+internal import Operations
+internal import Sluice
+
+/// Prints the responses of a fetch: bodies on standard output, their age on standard error.
+struct FetchPrinter {
+    let asJSON: Bool
+
+    /// A stored response.
+    func show(_ stored: StoredFetch) {
+        let age = stored.age.map { "\($0.shortText) old" } ?? "of unknown age"
+        if asJSON {
+            line(stored.result, stage: stored.staleBecause == nil ? "stored" : "stale")
+        } else {
+            body(of: stored.result)
+            Output.flush()
+            let stale = stored.staleBecause.map { ", and stale (\($0))" } ?? ""
+            Diagnostics.say("stored: the response is \(age)\(stale)")
+        }
+        Output.flush()
+    }
+
+    /// The end of the command that asked.
+    /// - Parameter isFirstShown: the stored response was printed.
+    func show(_ outcome: CommandOutcome, isFirstShown: Bool) {
+        let result = outcome.result.map { JSONValue(stored: $0) } ?? .null
+        let source = result["source"]?.string
+        let stage = source == "network" ? "fresh" : source == "notModified" ? "notModified" : "stored"
+        if asJSON {
+            line(result, stage: stage, id: outcome.id)
+        } else if source == "network" || !isFirstShown {
+            body(of: result)
+        }
+        Output.flush()
+        if !asJSON, isFirstShown {
+            Diagnostics.say(
+                source == "network" ? "fresh: this response has just arrived" : "fresh: nothing has changed")
+        }
+    }
+
+    private func line(_ result: JSONValue, stage: String, id: CommandID? = nil) {
+        var members: [JSONValue.Member] = [.init("stage", .string(stage))]
+        if let id { members.append(.init("id", .string(id.description))) }
+        members.append(.init("result", HTTPHeaderRedaction.shown(result: result)))
+        Output.line(JSONValue.object(members).bytes)
+    }
+
+    private func body(of result: JSONValue) {
+        if let path = result["bodyFile"]?.string {
+            do { try SmallFile.visit(path) { bytes in Output.append { $0 += bytes } } } catch {
+                Diagnostics.say("the body in \(path) cannot be read: \(error)")
+            }
+            return
+        }
+        guard let text = result["body"]?.string else { return }
+        let isBase64 = result["bodyEncoding"]?.string == "base64"
+        let bytes = isBase64 ? Base64.decode(text.utf8) ?? [] : Array(text.utf8)
+        Output.append { $0 += bytes }
+        if Output.isTerminal, bytes.last != UInt8(ascii: "\n") { Output.line("") }
+        if result["bodyTruncated"]?.bool == true {
+            Diagnostics.say("the response is longer than 64 KiB and was not stored: this is its start")
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import Commands
+import Foundation
+import HTTPClient
+import TestSupport
+import Work
+
+@testable import Operations
+
+/// Executes fetches as a worker does, and reads the store as a reader does.
+struct FetchHarness {
+    let server: ScriptedServer
+    let directory: TemporaryDirectory
+    private let operation: FetchOperation
+
+    /// Runs a test with a server that follows a script.
+    static func with(_ script: String, _ body: (FetchHarness) async throws -> Void) async throws {
+        let server = try await ScriptedServer()
+        try await stopping(server) {
+            try server.run(script)
+            let directory = try TemporaryDirectory("fetch")
+            defer { directory.remove() }
+            try await body(FetchHarness(server, directory))
+        }
+    }
+
+    private init(_ server: ScriptedServer, _ directory: TemporaryDirectory) {
+        self.server = server
+        self.directory = directory
+        operation = FetchOperation(
+            transport: HTTPTransport(configuration: HTTPConfiguration()), credentials: CredentialStore(),
+            evidence: DestinationEvidence(),
+            store: ResponseStoreAccess(directory: "\(directory.path)/cache", maxBytes: 1 << 30))
+    }
+
+    func payload(_ path: String, _ members: [JSONValue.Member] = []) -> JSONValue {
+        .object([.init("url", .string("\(server.origin)\(path)"))] + members)
+    }
+
+    func fetch(_ payload: JSONValue) async throws -> ExecutionOutcome {
+        let attributes = try operation.inspect(payload)
+        var command = Command(id: CommandID(), type: "fetch", destination: attributes.destination, createdAt: .now)
+        (command.status, command.idempotent, command.claim) = (.sent, true, 1)
+        let execution = CommandExecution(
+            command: command, payload: attributes.payload?.bytes ?? [], meter: TransferMeter())
+        do {
+            return .success(try JSONValue(parsing: try await operation.execute(execution) ?? []))
+        } catch let failure as CommandFailure {
+            return .failure(failure)
+        }
+    }
+
+    func fetch(_ path: String, _ members: [JSONValue.Member] = []) async throws -> ExecutionOutcome {
+        try await fetch(payload(path, members))
+    }
+
+    func store() throws -> ResponseStore { try ResponseStore(directory: "\(directory.path)/cache") }
+
+    /// The step of a reader.
+    func look(_ path: String, _ members: [JSONValue.Member] = []) throws -> StoredFetch.Step {
+        try StoredFetch.look(payload(path, members), CredentialStore(), in: try store()).step
+    }
+}
+
+extension StoredFetch.Step {
+    /// The response to show at once.
+    var shown: StoredFetch? {
+        switch self {
+        case .stored(let stored), .storedThenRefresh(let stored): stored
+        case .ask(let first): first
+        case .refused: nil
+        }
+    }
+}
