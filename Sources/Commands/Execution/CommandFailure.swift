@@ -39,6 +39,9 @@ public struct CommandFailure: Error, Sendable, Equatable {
     /// The minimum wait before the next execution, as the destination asked for it (`Retry-After`, RFC 9110,
     /// section 10.2.3). Nil, the default: the wait follows from the fault.
     public var retryAfter: Duration?
+    /// The wait before the next execution where the failure is charged, in place of that of ``RetryPolicy``:
+    /// for an operation with a table of its own. Nil, the default: by ``RetryPolicy``.
+    package var backoff: Duration?
     /// Whether the destination asks for fewer concurrent requests: 429 or 503. The default is false.
     public var isPushback = false
     /// Whether the destination itself reported the failure, by a response or a certificate, so that it can be

@@ -56,7 +56,9 @@ package struct Settlement: Sendable, Equatable {
                 .reset where command.retries >= command.retryLimit:
                 statuses = [.error, .tooManyTimes]
             case .command, .reset:
-                let wait = policy.delay(retries: command.retries, retryAfter: failure.retryAfter, chance: chance)
+                let wait =
+                    failure.backoff.map { max($0, failure.retryAfter ?? .zero) }
+                    ?? policy.delay(retries: command.retries, retryAfter: failure.retryAfter, chance: chance)
                 statuses = [.error]
                 retries = command.retries + 1
                 notBefore = now + wait

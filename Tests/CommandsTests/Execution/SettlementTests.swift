@@ -188,6 +188,25 @@ struct SettlementTests {
         #expect(settlement.notBefore == (row.wait.map { Self.now + .milliseconds($0) } ?? Self.earlier))
     }
 
+    @Test(
+        arguments: [
+            (nil, nil, 5000), (.seconds(300), nil, 300_000), (.seconds(1), nil, 1000),
+            (.seconds(300), .seconds(600), 600_000), (.seconds(300), .seconds(2), 300_000),
+        ] as [(Duration?, Duration?, Int64)])
+    func `a charged failure waits as its operation says, and at least as long as the destination asks`(
+        _ backoff: Duration?, _ retryAfter: Duration?, _ wait: Int64
+    ) {
+        for fault in [CommandFailure.Fault.command, .reset] {
+            var failure = CommandFailure(fault, reason: "it failed", retryAfter: retryAfter)
+            failure.backoff = backoff
+            let settled = Self.settle(Self.command(.sent), .failure(failure))
+            #expect(settled.notBefore - Self.now == .milliseconds(wait) && settled.retries == 1)
+        }
+        var failure = CommandFailure(.link, reason: "it failed")
+        failure.backoff = backoff
+        #expect(Self.settle(Self.command(.sent), .failure(failure)).notBefore == Self.earlier)
+    }
+
     @Test func `every settlement passes only through legal transitions`() {
         var results: [ExecutionResult] = [.success(result: nil), .cancelled(reason: "requested")]
         for ambiguous in [false, true] {
