@@ -6,8 +6,9 @@ public struct SubmitOptions: Sendable, Equatable {
     /// says, and false for a type without a known operation.
     public var idempotent: Bool?
     /// The maximum number of charged failures that are retried, 0…``maxRetryLimit``. The next one gives the
-    /// command up. The default is 5 (``Command/defaultRetryLimit``).
-    public var retryLimit = Command.defaultRetryLimit
+    /// command up. Nil, the default: as its operation says, which is 5 (``Command/defaultRetryLimit``) for
+    /// all but `webhook`.
+    public var retryLimit: Int?
     /// The command is not offered before this time, from 1970 on. Zero, the default: it may be offered at
     /// once.
     public var notBefore: Timestamp = .zero
@@ -49,10 +50,8 @@ extension CommandDraft {
         guard CommandDraft.isType(type) else {
             throw PayloadError(.data, "“\(type)” is not a command type: use 1 to 64 of a-z, 0-9, “.” and “-”")
         }
-        guard (0...SubmitOptions.maxRetryLimit).contains(options.retryLimit) else {
-            throw PayloadError(
-                .data,
-                "retryLimit is \(options.retryLimit) and must be from 0 to \(SubmitOptions.maxRetryLimit)")
+        if let limit = options.retryLimit, !(0...SubmitOptions.maxRetryLimit).contains(limit) {
+            throw PayloadError(.data, "retryLimit is \(limit) and must be from 0 to \(SubmitOptions.maxRetryLimit)")
         }
         let facts =
             try registry[type]?.inspect(payload)
@@ -66,7 +65,7 @@ extension CommandDraft {
         self.init(
             type: type, payload: bytes, destination: options.destination ?? facts.destination, qos: options.qos,
             idempotent: options.idempotent ?? facts.idempotent)
-        retryLimit = options.retryLimit
+        retryLimit = options.retryLimit ?? facts.retryLimit ?? Command.defaultRetryLimit
         notBefore = options.notBefore
         deadline = options.deadline
         uniqueKey = options.uniqueKey

@@ -69,7 +69,7 @@ import Testing
         #expect(options.uniqueKey == "k" && options.uniqueFor == .duration(.seconds(600)))
         #expect(options.idempotent == true)
         #expect(options.notBefore > .now)
-        #expect(options.retryLimit == Command.defaultRetryLimit)
+        #expect(options.retryLimit == nil)
     }
 
     @Test func `options that contradict each other are refused as usage`() {

@@ -31,8 +31,10 @@ struct SubmitFields: ParsableArguments {
         transform: UniquePeriod.init(option:))
     var uniqueFor: UniquePeriod?
 
-    @Option(name: .long, help: ArgumentHelp("Charged failures after which it is given up.", valueName: "count"))
-    var retryLimit: Int = Command.defaultRetryLimit
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Charged failures after which it is given up. (default: 5; webhook: 9)", valueName: "count"))
+    var retryLimit: Int?
 
     @Option(
         name: .long, help: ArgumentHelp("Do not run it earlier: RFC 3339, or from now as in 10m.", valueName: "time"))
@@ -47,7 +49,7 @@ struct SubmitFields: ParsableArguments {
     var idempotent: YesNo?
 
     func validate() throws {
-        guard (0...SubmitOptions.maxRetryLimit).contains(retryLimit) else {
+        if let retryLimit, !(0...SubmitOptions.maxRetryLimit).contains(retryLimit) {
             throw ValidationError("--retry-limit must be from 0 to \(SubmitOptions.maxRetryLimit).")
         }
         if let uniqueKey, uniqueKey.isEmpty { throw ValidationError("--unique-key must not be empty.") }

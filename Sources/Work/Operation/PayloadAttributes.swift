@@ -8,6 +8,9 @@ public struct PayloadAttributes: Sendable, Equatable {
     public var idempotent: Bool
     /// Bytes in all; 0 when not known.
     public var total: Int64
+    /// The charged failures after which the command is given up, where its producer does not say. Nil: 5
+    /// (``Command/defaultRetryLimit``).
+    public var retryLimit: Int?
     /// The payload to store in place of the given one: with absolute paths, or with facts about the source.
     /// Nil: the given one.
     public var payload: JSONValue?
