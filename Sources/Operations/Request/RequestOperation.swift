@@ -135,19 +135,8 @@ package struct RequestOperation: CommandOperation {
         _ request: RequestPayload
     ) async throws -> HTTPRecord {
         guard let deadline else { return await sender.send(parts) }
-        let record = await withTaskGroup(of: HTTPRecord?.self) { group in
-            group.addTask { await sender.send(parts) }
-            group.addTask {
-                try? await Task.sleep(until: deadline)
-                return nil
-            }
-            let first = await group.next() ?? nil
-            group.cancelAll()
-            guard first == nil else { return first }
-            return await group.next() ?? nil
-        }
-        guard let record else { throw CommandFailure.stopped("\(request.method) \(parts.url.displayText)") }
-        guard record.error is CancellationError, !Task.isCancelled else { return record }
+        let (record, isLate) = await sender.send(parts, until: deadline)
+        guard isLate else { return record }
         throw CommandFailure(
             .command,
             reason: "\(request.method) \(parts.url.displayText) did not end within "
