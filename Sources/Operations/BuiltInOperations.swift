@@ -29,6 +29,9 @@ package enum BuiltInOperations {
                 transport: transport, lockRetryDelays: configuration.http.lockRetryDelays,
                 credentials: configuration.credentials, resumes: configuration.resumes, submission: submission,
                 evidence: evidence),
+            WebhookOperation(
+                transport: transport, endpoints: configuration.webhooks, credentials: configuration.credentials,
+                evidence: evidence),
         ]
         return OperationRegistry(own + builtIn.filter { operation in !own.contains { $0.type == operation.type } })
     }

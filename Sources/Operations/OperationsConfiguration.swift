@@ -6,6 +6,7 @@ package struct OperationsConfiguration: Sendable {
     package var http = HTTPConfiguration()
     package var credentials = CredentialStore()
     package var resumes = ResumeRules()
+    package var webhooks = WebhookEndpoints()
     /// The directory of the responses that `fetch` keeps; nil where this process executes nothing.
     package var cache: String?
     /// `cache.maxSize`: bytes of all these responses. The default is 1 GiB.
@@ -14,17 +15,21 @@ package struct OperationsConfiguration: Sendable {
     package init() {}
 
     /// Reads the sections `upload` (``HTTPConfiguration/init(reading:)``) and `cache`, the credentials
-    /// (``CredentialStore/init(reading:)``) and the resume rules of destinations
-    /// (``ResumeRules/init(reading:)``).
+    /// (``CredentialStore/init(reading:)``), the resume rules of destinations (``ResumeRules/init(reading:)``)
+    /// and the receivers of webhooks (``WebhookEndpoints/init(reading:)``).
     /// - Throws: ``SettingsError`` naming the key.
     package init(reading reader: inout SettingsReader) throws(SettingsError) {
         http = try HTTPConfiguration(reading: &reader)
         credentials = try CredentialStore(reading: &reader)
         resumes = try ResumeRules(reading: &reader)
+        webhooks = try WebhookEndpoints(reading: &reader)
         if let size = try reader.value(
             ["cache", "maxSize"], takes: "a size such as 2GiB", parse: { ByteCount.bytes($0) })
         {
             maxCacheBytes = size
         }
     }
+
+    /// The names of the environment variables that hold secrets.
+    package var secretVariables: Set<String> { credentials.variables.union(webhooks.variables) }
 }

@@ -35,7 +35,8 @@ struct SluiceTool: AsyncParsableCommand {
             CommandGroup(
                 name: "Submitting",
                 subcommands: [
-                    PutCommand.self, GetCommand.self, FetchCommand.self, RequestCommand.self, SubmitCommand.self,
+                    PutCommand.self, GetCommand.self, FetchCommand.self, RequestCommand.self, WebhookCommand.self,
+                    SubmitCommand.self,
                 ]),
             CommandGroup(
                 name: "Looking",

@@ -83,6 +83,6 @@ import Work
 
     @Test func `the built-in operations are registered`() {
         let registry = BuiltInOperations.registry()
-        #expect(registry.types == ["download", "fetch", "noop", "request", "upload"])
+        #expect(registry.types == ["download", "fetch", "noop", "request", "upload", "webhook"])
     }
 }

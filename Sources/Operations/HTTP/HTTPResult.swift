@@ -27,6 +27,10 @@ enum HTTPResult {
         /// A DELETE found that an earlier execution had deleted the resource.
         var alreadyGone = false
         var removal: SourceRemovalResult?
+        /// The id of the message that a webhook sent.
+        var message: String?
+        /// The number of the execution that succeeded.
+        var attempts: Int?
     }
 
     static func json(_ record: HTTPRecord, _ extras: Extras) -> [UInt8] {
@@ -40,6 +44,8 @@ enum HTTPResult {
         if let url = extras.url { writer.member("url", url) }
         if extras.alreadyGone { writer.member("alreadyGone", true) }
         extras.removal?.write(to: &writer)
+        if let message = extras.message { writer.member("message", message) }
+        if let attempts = extras.attempts { writer.member("attempts", attempts) }
         writer.endObject()
         return writer.bytes
     }

@@ -1,7 +1,7 @@
 internal import Commands
 internal import Work
 
-/// The body of a message, which is made once at submit, so that each attempt signs and sends the same bytes.
+/// The body of a message, of which each attempt signs and sends the same bytes.
 enum WebhookBody {
     /// The maximum length in bytes. Standard Webhooks advises less than 20 kB.
     static let maxLength = 256 << 10

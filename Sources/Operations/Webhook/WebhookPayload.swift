@@ -8,13 +8,14 @@ internal import Work
 /// {"url": "https://example.com/hooks",        the receiver
 ///  "type": "upload.done",                     the event: letters, digits, underscores and dots
 ///  "data": {"id": "a"},                       any JSON; null by default
-///  "time": "2025-11-13T02:13:20Z",            of the event: RFC 3339 or Unix milliseconds; by default now
+///  "time": "2025-11-13T02:13:20Z",            of the event: RFC 3339 or Unix milliseconds; by default the submit
 ///  "body": "…",                               instead of type, data and time: text that is sent as it is
 ///  "endpoint": "billing",                     the name of secrets, headers and timeout in sluice.yaml
 ///  "id": "msg_01998b5e"}                      the message: letters, digits, _ and -; or msg_<UUID>
 /// ```
 ///
-/// At submit ``prepared(for:now:)`` makes body and id. The stored payload has them and no event.
+/// Each execution makes body and id by ``prepared(for:now:)`` from facts that do not change: the command's id
+/// and the time of its submit. So every attempt sends the same bytes.
 struct WebhookPayload: Sendable, Equatable {
     enum Content: Sendable, Equatable {
         /// - Parameter time: RFC 3339; nil: the time of the submit.
@@ -38,7 +39,7 @@ struct WebhookPayload: Sendable, Equatable {
     /// Receivers drop a message whose id they have seen, so it may always be sent again.
     var isIdempotent: Bool { true }
 
-    /// The payload to store: with the body and the id that every attempt uses.
+    /// The payload with the body and the id that every attempt uses.
     /// - Parameters:
     ///   - command: the id of the command.
     ///   - now: the time of the submit.
@@ -56,11 +57,11 @@ struct WebhookPayload: Sendable, Equatable {
     var body: [UInt8]? { if case .body(let text) = content { Array(text.utf8) } else { nil } }
 
     /// Whether the URL may be used. Without TLS each router on the path reads and changes messages.
-    /// - Parameter allowsPlain: sluice.yaml allows http for this receiver.
+    /// - Parameter allowsPlain: an endpoint in sluice.yaml has this origin.
     /// - Returns: why not, in a sentence; nil where it may.
     func objection(allowsPlain: Bool) -> String? {
         guard url.scheme == .http, !allowsPlain else { return nil }
-        return "“\(url.displayText)” is not encrypted; use https, or allow http for the endpoint in sluice.yaml"
+        return "“\(url.displayText)” is not encrypted; use https, or name its origin for an endpoint in sluice.yaml"
     }
 
     var json: JSONValue {

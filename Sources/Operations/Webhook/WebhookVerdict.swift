@@ -8,7 +8,7 @@ internal import HTTPClient
 /// |---|---|---|
 /// | 2xx | success | |
 /// | 3xx | final | “register the new URL”: a signed message is for one receiver |
-/// | 410 | final | the endpoint is paused (``WebhookEndpointState``) |
+/// | 410 | final | the receiver wants no more messages |
 /// | other 4xx | command, charged | a receiver is mended within days; 429 is a push-back |
 /// | 502, 504 | command, charged, push-back | also those of a proxy |
 /// | 503 | link, push-back | |
@@ -51,7 +51,7 @@ struct WebhookVerdict: Sendable {
             }
             return "\(request) was answered \(response.status): a redirect\(location ?? ""), which is not followed; "
                 + "register the new URL and submit again"
-        case 410: return "\(answer); the receiver wants no more messages, so that its endpoint is paused"
+        case 410: return "\(answer); the receiver wants no more messages there"
         default: return answer
         }
     }

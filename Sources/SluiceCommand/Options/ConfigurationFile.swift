@@ -28,8 +28,8 @@ struct ConfigurationFile {
             network = try NetworkPolicy(reading: &reader)
             try reader.refuseUnknown(keys)
             try reader.refuseUnknown(
-                variables: Self.variables.filter { !operations.credentials.variables.contains($0) },
-                of: ["network", "destination", "upload", "credential", "cache"])
+                variables: Self.variables.filter { !operations.secretVariables.contains($0) },
+                of: ["network", "destination", "upload", "credential", "cache", "webhook"])
         } catch {
             throw ExitError(.configuration, "\(error)")
         }

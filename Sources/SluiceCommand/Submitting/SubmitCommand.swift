@@ -26,7 +26,8 @@ struct SubmitCommand: AsyncParsableCommand {
             have “method”, “headers”, “protocol” and “removeSource”, as the options of “sluice put”, “name” (the file's \
             name at the destination) and “mode” (octal permissions of a copy to a file: URL). That of “request” has “url”, and \
             may have “method”, “headers”, one of “body”, “json”, “bodyBase64” and “bodyFile”, “accept”, “redirects”, \
-            “keepHeaders” and “timeout”, as the options of “sluice request”.
+            “keepHeaders” and “timeout”, as the options of “sluice request”. That of “webhook” has “url”, and “type” with \
+            “data” and “time”, or “body” (text), and may have “endpoint” and “id”.
 
             EXAMPLES
               sluice submit noop
@@ -44,7 +45,8 @@ struct SubmitCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The type: download, fetch, noop, request, upload, or one of your own workers'.", valueName: "type"),
+            "The type: download, fetch, noop, request, upload, webhook, or one of your own workers'.",
+            valueName: "type"),
         completion: .list(CommandType.builtIn.sorted()))
     var type: String
 

@@ -46,7 +46,7 @@ import Work
         }
     }
 
-    @Test func `the stored payload keeps the bytes and the id of every attempt`() throws {
+    @Test func `a prepared payload keeps the bytes and the id of every attempt`() throws {
         let given = try payload([.init("type", "a.b"), .init("data", ["é", 1, nil]), .init("endpoint", "billing")])
         let prepared = try given.prepared(for: command, now: now)
         #expect(prepared.id == "msg_01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f")

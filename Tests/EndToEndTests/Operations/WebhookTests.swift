@@ -1,0 +1,134 @@
+import Commands
+import Foundation
+import HTTPClient
+import Store
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    /// `sluice webhook`, from the command line to the receiver.
+    struct WebhookTests {
+        private static let secret = "whsec_c2x1aWNlLXRlc3Qta2V5LW9mLTMyLWJ5dGVzLWxvbmc="
+        private static let time = "2025-11-13T02:13:20.000Z"
+
+        private func with(
+            _ script: String, _ body: (Installation, ScriptedServer) async throws -> Void
+        ) async throws {
+            let server = try await ScriptedServer()
+            try await stopping(server) {
+                try server.run(script)
+                try await Installation.with { installation in
+                    let file = try installation.directory.file("billing.whsec", Array(Self.secret.utf8))
+                    chmod(file, 0o600)
+                    let yaml = """
+                        webhooks: [billing]
+                        webhook:
+                          billing:
+                            origin: \(server.origin)
+                            secretFiles: [\(file)]
+                        """
+                    let configuration = try installation.directory.file("sluice.yaml", Array(yaml.utf8))
+                    _ = try await installation.up(workers: 1, "--config", configuration)
+                    try await body(installation, server)
+                }
+            }
+        }
+
+        private func verify(_ request: ReceivedRequest, body: String) async throws -> [String] {
+            #expect(request.sha256 == sha256(Array(body.utf8)))
+            return try await PythonScript.lines(
+                "webhook-vectors.py", needing: "standardwebhooks", ["verify"],
+                input: [
+                    [
+                        "secret": .string(Self.secret), "body": .string(body),
+                        "id": .string(request["webhook-id"] ?? ""),
+                        "timestamp": .integer(Int64(request["webhook-timestamp"] ?? "") ?? 0),
+                        "signature": .string(request["webhook-signature"] ?? ""),
+                    ]
+                ])
+        }
+
+        @Test(.enabled(if: isAvailable(PythonScript.has("standardwebhooks")), "no Python has standardwebhooks"))
+        func `an event arrives with a signature that the package standardwebhooks accepts`() async throws {
+            try await with("* * : read; answer 200 body \"thanks\"") { installation, server in
+                let sent = try await installation.sluice(
+                    "webhook", "\(server.origin)/hooks", "--type", "invoice.paid", "--json-body", #"{"id": "in_7"}"#,
+                    "--time", Self.time, "--wait")
+                #expect(sent.code == 0 && sent.output == "thanks", "\(sent.output)\(sent.errors)")
+                let request = try #require(server.requests.first)
+                let event = #"{"type":"invoice.paid","timestamp":"\#(Self.time)","data":{"id":"in_7"}}"#
+                #expect(try await verify(request, body: event) == ["ok"])
+                let file = try installation.directory.file("body.json", Array("{ \"a\" : 1.0 }\n".utf8))
+                let whole = try await installation.sluice(
+                    "webhook", "\(server.origin)/hooks", "--body-file", file, "--endpoint", "billing", "--id", "msg_a",
+                    "--wait", "--json")
+                #expect(try whole.json()["result"]?["message"] == "msg_a", "\(whole.output)\(whole.errors)")
+                #expect(try await verify(try #require(server.requests.last), body: "{ \"a\" : 1.0 }\n") == ["ok"])
+            }
+        }
+
+        @Test func `no output, log or file of the data directory has the secret or a signature`() async throws {
+            try await with("* * : read; answer 400 body \"bad {webhook-signature}\"") { installation, server in
+                let id = try #require(
+                    try await installation.sluice(
+                        "webhook", "\(server.origin)/hooks?key=hush", "--type", "a", "--retry-limit", "0"
+                    ).ids.first)
+                _ = try await installation.await(id, .tooManyTimes, in: try installation.store())
+                let shown = try await installation.sluice("status", "\(id)", "--json").output
+                #expect(shown.contains("was answered 400") && !shown.contains("hush"), "\(shown)")
+                let signature = try #require(server.requests.first?["webhook-signature"])
+                let secrets = [String(signature.dropFirst(3)), String(Self.secret.dropFirst(6))]
+                for secret in secrets { #expect(!"\(shown)\(installation.logs)".contains(secret)) }
+                let paths = try FileManager.default.subpathsOfDirectory(atPath: installation.data)
+                for path in paths {
+                    let bytes = contents(of: "\(installation.data)/\(path)") ?? []
+                    for secret in secrets { #expect(bytes.firstRange(of: Array(secret.utf8)) == nil, "\(path)") }
+                }
+            }
+        }
+
+        @Test func `a worker that is killed before the answer delivers the message again with one id`() async throws {
+            try await with("* * #1 : read; hang\n* * : read; answer 200") { installation, server in
+                let id = try #require(
+                    try await installation.sluice("webhook", "\(server.origin)/hooks", "--type", "a").ids.first)
+                try await until("the first delivery") { server.requests.first?.isWhole == true }
+                kill(try #require(try await installation.workers().first), SIGKILL)
+                let command = try await installation.await(id, .success, in: try installation.store())
+                #expect(command.retries == 0)
+                #expect(server.requests.count == 2)
+                #expect(Set(server.requests.map { $0["webhook-id"] }) == ["msg_\(id)"])
+                #expect(Set(server.requests.map(\.sha256)).count == 1)
+            }
+        }
+
+        @Test func `a refused message waits for its next attempt, and its limit is that of the table`() async throws {
+            try await with("* * : read; answer 500") { installation, server in
+                let id = try #require(
+                    try await installation.sluice("webhook", "\(server.origin)/hooks", "--type", "a").ids.first)
+                let command = try await installation.await(id, .error, in: try installation.store())
+                #expect(command.retries == 1 && command.retryLimit == 9)
+            }
+        }
+
+        @Test(arguments: [
+            (["host/path", "--type", "a"], 64, "is not a URL"), (["https://a/b"], 64, "Give the event by --type"),
+            (["https://a/b", "--type", "a-b"], 65, "“type” is “a-b”"),
+            (["https://a/b", "--type", "a", "--json-body", "{"], 65, "--json-body is not valid JSON"),
+            (["https://a/b", "--json-body", "{"], 65, "--json-body is not valid JSON"),
+            (["https://a/b", "--type", "a", "--json-body", "1", "--body-file", "x"], 64, "exclude each other"),
+            (["https://a/b", "--type", "a", "--body-file", "/no/such/file"], 66, "/no/such/file"),
+            (["https://a/b", "--type", "a", "--endpoint", "whsec_aGFzaA"], 64, "not a secret"),
+            (["https://a/b", "--json-body", "1", "--time", "2025-11-13T02:13:20Z"], 64, "--time"),
+        ])
+        func `invalid arguments are refused before anything is submitted`(
+            _ arguments: [String], _ code: Int32, _ words: String
+        ) async throws {
+            try await Installation.with { installation in
+                let refused = try await installation.run(
+                    program: "\(Installation.bin)/sluice", ["webhook"] + arguments)
+                #expect(refused.code == code && refused.errors.contains(words), "\(refused.errors)")
+                #expect(refused.output.isEmpty && !refused.errors.contains("aGFzaA"))
+            }
+        }
+    }
+}
