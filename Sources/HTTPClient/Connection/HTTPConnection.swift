@@ -173,9 +173,11 @@ package final class HTTPConnection: ChannelInboundHandler {
     func complete() {
         guard let exchange, let context else { return }
         let mayBeKept =
-            state.peerKeepsAlive && state.requestEnded && state.responseEnded && !state.isReadingPaused && !isClosing
+            state.peerKeepsAlive && state.requestEnded && state.responseEnded && !isClosing
             // A smaller send buffer cannot be undone, so no other request gets this connection.
             && window.bytes == nil
+        // The end of the response may have come in the read after which the exchange paused.
+        if mayBeKept { resumeReading() }
         self.exchange = nil
         request = nil
         if mayBeKept {
