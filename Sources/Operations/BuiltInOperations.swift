@@ -17,7 +17,9 @@ package enum BuiltInOperations {
         let evidence = DestinationEvidence()
         let builtIn: [any CommandOperation] = [
             NoopOperation(),
-            RequestOperation(transport: transport, credentials: configuration.credentials, evidence: evidence),
+            RequestOperation(
+                transport: transport, credentials: configuration.credentials, evidence: evidence,
+                umask: submission.umask),
             DownloadOperation(
                 transport: transport, credentials: configuration.credentials, evidence: evidence,
                 umask: submission.umask),

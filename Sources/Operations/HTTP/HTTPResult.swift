@@ -27,6 +27,8 @@ enum HTTPResult {
         /// A DELETE found that an earlier execution had deleted the resource.
         var alreadyGone = false
         var removal: SourceRemovalResult?
+        /// The file with the body, which is then not in the result.
+        var saved: JSONValue?
         /// The id of the message that a webhook sent.
         var message: String?
         /// The number of the execution that succeeded.
@@ -39,10 +41,11 @@ enum HTTPResult {
         if let head = record.head {
             writer.member("status", Int(head.status.code))
             writer.member("headers", headers(HeaderFields(head.headers), extras.keepHeaders))
-            body(record, &writer)
+            if extras.saved == nil { body(record, &writer) }
         }
         if let url = extras.url { writer.member("url", url) }
         if extras.alreadyGone { writer.member("alreadyGone", true) }
+        if let saved = extras.saved { writer.member("saved", saved) }
         extras.removal?.write(to: &writer)
         if let message = extras.message { writer.member("message", message) }
         if let attempts = extras.attempts { writer.member("attempts", attempts) }

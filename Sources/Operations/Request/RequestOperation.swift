@@ -14,11 +14,16 @@ package struct RequestOperation: CommandOperation {
     let transport: any RequestTransport
     let credentials: CredentialStore
     let evidence: DestinationEvidence
+    /// Permissions that no saved file gets.
+    let umask: UInt32
 
-    init(transport: any RequestTransport, credentials: CredentialStore, evidence: DestinationEvidence) {
+    init(
+        transport: any RequestTransport, credentials: CredentialStore, evidence: DestinationEvidence, umask: UInt32 = 0
+    ) {
         self.transport = transport
         self.credentials = credentials
         self.evidence = evidence
+        self.umask = umask
     }
 
     // MARK: Submit
@@ -36,6 +41,7 @@ package struct RequestOperation: CommandOperation {
             request.source = source
             total = source.size
         }
+        request.saveTo = try request.saveTo.map { path throws(PayloadError) in try path.absolutePath() }
         var attributes = PayloadAttributes(
             destination: request.url.destination, idempotent: request.isIdempotent, total: total, payload: request.json)
         attributes.identity = request.identity
@@ -51,6 +57,27 @@ package struct RequestOperation: CommandOperation {
         } catch {
             throw CommandFailure(.final, reason: "the payload of this request cannot be used: \(error)")
         }
+        guard let path = request.saveTo else { return try await execute(request, execution, saved: nil) }
+        let saved: SavedResponse
+        do {
+            saved = try await SavedResponse(
+                at: try path.absolutePath(), of: request.url, maxBytes: request.maxBody, umask: umask, execution)
+        } catch let error as PayloadError {
+            throw CommandFailure(.final, reason: "\(error)")
+        } catch is CancellationError {
+            throw CommandFailure.stopped("the request to \(request.url.displayText)")
+        }
+        do {
+            return try await execute(request, execution, saved: saved)
+        } catch {
+            await saved.remove()
+            throw error
+        }
+    }
+
+    private func execute(
+        _ request: RequestPayload, _ execution: CommandExecution, saved: SavedResponse?
+    ) async throws -> [UInt8] {
         let deadline = request.timeout > .zero ? ContinuousClock.now + request.timeout : nil
         let chain = RedirectedRequest(
             execution: execution, headers: request.headers, transport: transport, credentials: credentials,
@@ -58,8 +85,15 @@ package struct RequestOperation: CommandOperation {
         let response = try await chain.send(
             try await parts(request), maxRedirects: request.maxRedirects,
             isFinal: { request.accept.contains($0) },
+            reader: saved.map(Self.reader),
             by: { try await Self.send($1, by: $0, until: deadline, request) })
-        return response.isDone ? success(response, request) : try result(of: response, request)
+        if response.isDone { return try await success(response, request, saved) }
+        return try await result(of: response, request, saved)
+    }
+
+    private static func reader(into saved: SavedResponse) -> @Sendable (RedirectRules) -> ResponseReader {
+        let reader: ResponseReader = { _, body in try await saved.read(body) }
+        return { _ in reader }
     }
 
     private func parts(_ request: RequestPayload) async throws -> RequestSender.Parts {
@@ -73,7 +107,9 @@ package struct RequestOperation: CommandOperation {
     }
 
     /// - Throws: the failure of the request, unless its answer is a success.
-    private func result(of response: RedirectedRequest.Response, _ request: RequestPayload) throws -> [UInt8] {
+    private func result(
+        of response: RedirectedRequest.Response, _ request: RequestPayload, _ saved: SavedResponse?
+    ) async throws -> [UInt8] {
         let (record, url) = (response.record, response.redirects.url)
         let failure = response.sender.failure(record, of: HTTPMethod(rawValue: request.method), url)
         let what = "\(request.method) \(url.displayText)"
@@ -81,11 +117,11 @@ package struct RequestOperation: CommandOperation {
         if request.accept.contains(status) {
             // 2xx before the whole body was sent, and then cut off.
             if let failure, (200..<300).contains(status) { throw failure }
-            return success(response, request)
+            return try await success(response, request, saved)
         }
         // An earlier execution has deleted it, and its answer was lost.
         if request.method == "DELETE", status == 404 || status == 410, response.sender.execution.claim > 1 {
-            return success(response, request, alreadyGone: true)
+            return try await success(response, request, nil, alreadyGone: true)
         }
         throw failure
             ?? CommandFailure(
@@ -95,10 +131,16 @@ package struct RequestOperation: CommandOperation {
     }
 
     private func success(
-        _ response: RedirectedRequest.Response, _ request: RequestPayload, alreadyGone: Bool = false
-    ) -> [UInt8] {
-        evidence.recordSuccess(at: request.url.destination)
+        _ response: RedirectedRequest.Response, _ request: RequestPayload, _ saved: SavedResponse?,
+        alreadyGone: Bool = false
+    ) async throws -> [UInt8] {
         var extras = HTTPResult.Extras(keepHeaders: request.keepHeaders)
+        if let saved, (200..<300).contains(response.record.status ?? 0) {
+            extras.saved = try await saved.publish(isComplete: response.record.isComplete)
+        } else {
+            await saved?.remove()
+        }
+        evidence.recordSuccess(at: request.url.destination)
         if response.redirects.hasRedirected { extras.url = response.redirects.url.displayText }
         extras.alreadyGone = alreadyGone
         return response.sender.result(response.record, extras)

@@ -14,6 +14,8 @@ internal import Work
 ///  "bodyFile": "/data/a.json",    made absolute at submit, where its size and time are recorded as "source"
 ///  "accept": "2xx,404",           the statuses that are a success; "2xx" by default
 ///  "redirects": 5,                followed at most; 5 for GET and HEAD, else 0
+///  "saveTo": "/data/in/a.json",   the body of a 2xx goes to this file, not into the result; made absolute at submit
+///  "maxBody": 1073741824,         bytes of that file at most; 1 GiB by default
 ///  "keepHeaders": ["x-total"],    response headers that the result has beside the usual ones
 ///  "timeout": 30}                 seconds for the whole request; 0, the default: as long as bytes move
 /// ```
@@ -34,14 +36,16 @@ struct RequestPayload: Sendable, Equatable {
     var redirects: Int?
     var keepHeaders: [String] = []
     var timeout: Duration = .zero
+    var saveTo: String?
+    var maxBody = SavedResponse.defaultMaxBytes
     var source: SourceIdentity?
 
     static let maxRedirects = 20
     private static let maxTimeout: Int64 = 7 * 86_400
     private static let maxKeptHeaders = 32
     private static let keys =
-        "“url”, “method”, “headers”, “body”, “json”, “bodyBase64”, “bodyFile”, “accept”, “redirects”, “keepHeaders” "
-        + "and “timeout”"
+        "“url”, “method”, “headers”, “body”, “json”, “bodyBase64”, “bodyFile”, “accept”, “redirects”, “saveTo”, "
+        + "“maxBody”, “keepHeaders” and “timeout”"
 
     /// Reads and checks the payload without touching the file system.
     init(_ value: JSONValue) throws(PayloadError) {
@@ -57,9 +61,24 @@ struct RequestPayload: Sendable, Equatable {
         redirects = try reader.integer("redirects", in: 0...Int64(Self.maxRedirects)).map { Int($0) }
         keepHeaders = try reader.texts("keepHeaders", max: Self.maxKeptHeaders).map { $0.lowercased() }
         timeout = .seconds(try reader.integer("timeout", in: 0...Self.maxTimeout) ?? 0)
+        saveTo = try Self.path(try reader.text("saveTo"))
+        if let bytes = try reader.integer("maxBody", in: 0...(1 << 50)) {
+            guard saveTo != nil else {
+                throw PayloadError(.data, "“maxBody” is of the file that “saveTo” names: give both")
+            }
+            maxBody = bytes
+        }
         if let recorded = reader.take("source") { source = try SourceIdentity(recorded) }
         try reader.finish()
         try check()
+    }
+
+    private static func path(_ text: String?) throws(PayloadError) -> String? {
+        guard let text else { return nil }
+        guard !text.isEmpty, !text.utf8.contains(0), !text.endsWithBytes(of: "/") else {
+            throw PayloadError(.data, "“saveTo” is the path of a file, not “\(text.prefix(300))”")
+        }
+        return text
     }
 
     private static func body(_ reader: inout PayloadReader) throws(PayloadError) -> Body {
@@ -134,6 +153,8 @@ struct RequestPayload: Sendable, Equatable {
         if accept != .standard { members.append(.init("accept", .string(accept.text))) }
         if let redirects { members.append(.init("redirects", .integer(Int64(redirects)))) }
         if !keepHeaders.isEmpty { members.append(.init("keepHeaders", .array(keepHeaders.map { .string($0) }))) }
+        if let saveTo { members.append(.init("saveTo", .string(saveTo))) }
+        if maxBody != SavedResponse.defaultMaxBytes { members.append(.init("maxBody", .integer(maxBody))) }
         if timeout > .zero { members.append(.init("timeout", .integer(timeout.milliseconds / 1000))) }
         if let source { members.append(.init("source", source)) }
         return .object(members)

@@ -18,6 +18,7 @@ struct RequestCommand: AsyncParsableCommand {
             EXAMPLES
               sluice request https://api.example.com/v1/quotes --wait
               sluice request POST https://api.example.com/v1/orders --json-body '{"a":1}' --wait
+              sluice request POST https://api.example.com/v1/export --json-body '{"a":1}' --save-to export.csv
               sluice request DELETE https://api.example.com/v1/orders/7 --accept 2xx,404
               sluice request PUT https://api.example.com/v1/photo --body-file photo.jpg --header 'X-Tag: a'
             """)
@@ -58,6 +59,12 @@ struct RequestCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Redirects that are followed at most. (default: 5 for GET and HEAD, else 0)", valueName: "count"))
     var redirects: Int?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("A file for the body of the answer, instead of the result.", valueName: "file"),
+        completion: .file())
+    var saveTo: String?
 
     @Option(
         name: .long, parsing: .singleValue,
@@ -114,6 +121,7 @@ struct RequestCommand: AsyncParsableCommand {
         if let bodyFile { members.append(.init("bodyFile", .string(bodyFile))) }
         if let accept { members.append(.init("accept", .string(accept))) }
         if let redirects { members.append(.init("redirects", .integer(Int64(redirects)))) }
+        if let saveTo { members.append(.init("saveTo", .string(saveTo))) }
         if !keepHeader.isEmpty { members.append(.init("keepHeaders", .array(keepHeader.map { .string($0) }))) }
         if let timeout {
             members.append(.init("timeout", .integer(max((timeout.duration.milliseconds + 999) / 1000, 1))))

@@ -108,6 +108,40 @@ import Work
         }
     }
 
+    @Test func `the body of a success is saved to a file, and no other`() async throws {
+        let script = """
+            * /cut : answer 200 body "x" length 2; close
+            * /missing : answer 404 body "no"
+            * /large : answer 200 body 300k
+            """
+        try await RequestHarness.with(script) { harness in
+            let path = try harness.directory.file("out", [1])
+            func outcome(_ name: String, maxBody: Int64 = 300 << 10, accept: String = "2xx,404") async throws
+                -> ExecutionOutcome
+            {
+                try await harness.outcome(
+                    .object([
+                        .init("url", harness.url(name)), .init("saveTo", .string(path)),
+                        .init("maxBody", .integer(maxBody)),
+                        .init("accept", .string(accept)),
+                    ]))
+            }
+            let cut = try await outcome("/cut")
+            #expect(cut.failure?.fault == .reset, "\(cut)")
+            let long = try await outcome("/large", maxBody: 300_000)
+            #expect(long.failure?.fault == .final && long.failure?.reason.contains("maxBody") == true, "\(long)")
+            let missing = try await outcome("/missing")
+            #expect(missing.result?["body"]?.string == "no" && missing.result?["saved"] == nil, "\(missing)")
+            #expect(contents(of: path) == [1])
+            let saved = try await outcome("/large")
+            #expect(saved.result?["saved"]?["bytes"]?.integer == 300 << 10, "\(saved)")
+            #expect(saved.result?["saved"]?["path"]?.string == path && saved.result?["body"] == nil)
+            #expect(contents(of: path) == [UInt8](repeating: UInt8(ascii: "x"), count: 300 << 10))
+            let names = try FileManager.default.contentsOfDirectory(atPath: harness.directory.path)
+            #expect(!names.contains { $0.hasSuffix(".part") })
+        }
+    }
+
     @Test func `a file that has changed since the submit is not sent`() async throws {
         try await RequestHarness.with("") { harness in
             let file = try harness.directory.file("a", [1, 2, 3])

@@ -16,6 +16,7 @@ import Work
             #"{"url":"http://a/b","method":"PROPFIND","json":null,"redirects":0,"keepHeaders":["x-a"],"timeout":30}"#,
             #"{"url":"http://a/b","method":"PUT","bodyBase64":"AAEC"}"#,
             #"{"url":"http://a/b","method":"PUT","bodyFile":"/a"}"#,
+            #"{"url":"http://a/b","saveTo":"/a/b","maxBody":7}"#,
         ] {
             let request = try payload(text)
             #expect(try RequestPayload(request.json) == request, "\(text)")
@@ -38,6 +39,8 @@ import Work
         (#"{"url":"http://a/b","accept":"2xx,"}"#, "“accept” has “”"),
         (#"{"url":"http://a/b","accept":"1xx"}"#, "“accept”"),
         (#"{"url":"http://a/b","accept":"99"}"#, "“accept”"), (#"{"url":"http://a/b","redirects":21}"#, "from 0 to 20"),
+        (#"{"url":"http://a/b","saveTo":"/a/"}"#, "path of a file"),
+        (#"{"url":"http://a/b","maxBody":7}"#, "give both"),
         (#"{"url":"http://a/b","timeout":-1}"#, "from 0 to 604800"),
         (#"{"url":"http://a/b","timeout":1.5}"#, "whole number"),
         (#"{"url":"http://a/b","keepHeaders":"x"}"#, "array"),

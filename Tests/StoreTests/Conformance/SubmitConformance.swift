@@ -100,7 +100,8 @@ import Testing
         #expect(throws: StoreError.self) { try subject.submit(draft) }
         #expect(try subject.store.submit([draft], allowUnknownTypes: true, now: .base)[0].get().isExisting == false)
         try subject.store.record(types: ["thumbnail", "noop"])
-        #expect(try subject.store.types() == ["download", "fetch", "noop", "request", "thumbnail", "upload", "webhook"])
+        #expect(
+            try subject.store.types() == ["download", "fetch", "noop", "request", "thumbnail", "upload", "webhook"])
         try subject.submit(draft)
         #expect(throws: StoreError.self) { try subject.store.record(types: ["Not A Type"]) }
     }
