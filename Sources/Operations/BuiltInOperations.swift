@@ -15,22 +15,23 @@ package enum BuiltInOperations {
     ) -> OperationRegistry {
         let transport = HTTPTransport(configuration: configuration.http)
         let evidence = DestinationEvidence()
+        let responses = ResponseStoreAccess(directory: configuration.cache, maxBytes: configuration.maxCacheBytes)
+        var request = RequestOperation(
+            transport: transport, credentials: configuration.credentials, evidence: evidence, umask: submission.umask)
+        request.responses = responses
+        var upload = UploadOperation(
+            transport: transport, lockRetryDelays: configuration.http.lockRetryDelays,
+            credentials: configuration.credentials, resumes: configuration.resumes, submission: submission,
+            evidence: evidence)
+        upload.responses = responses
         let builtIn: [any CommandOperation] = [
-            NoopOperation(),
-            RequestOperation(
-                transport: transport, credentials: configuration.credentials, evidence: evidence,
-                umask: submission.umask),
+            NoopOperation(), request, upload,
             DownloadOperation(
                 transport: transport, credentials: configuration.credentials, evidence: evidence,
                 umask: submission.umask),
             FetchOperation(
                 transport: transport, credentials: configuration.credentials, evidence: evidence,
-                store: ResponseStoreAccess(directory: configuration.cache, maxBytes: configuration.maxCacheBytes)
-            ),
-            UploadOperation(
-                transport: transport, lockRetryDelays: configuration.http.lockRetryDelays,
-                credentials: configuration.credentials, resumes: configuration.resumes, submission: submission,
-                evidence: evidence),
+                store: responses),
             WebhookOperation(
                 transport: transport, endpoints: configuration.webhooks, credentials: configuration.credentials,
                 evidence: evidence),

@@ -16,6 +16,8 @@ package struct RequestOperation: CommandOperation {
     let evidence: DestinationEvidence
     /// Permissions that no saved file gets.
     let umask: UInt32
+    /// The responses that a request may make stale; nil: none are kept.
+    var responses: ResponseStoreAccess?
 
     init(
         transport: any RequestTransport, credentials: CredentialStore, evidence: DestinationEvidence, umask: UInt32 = 0
@@ -141,6 +143,11 @@ package struct RequestOperation: CommandOperation {
             await saved?.remove()
         }
         evidence.recordSuccess(at: request.url.destination)
+        if let head = response.record.head {
+            await responses?.invalidate(
+                method: request.method, response.redirects.url,
+                ResponseHead(status: Int(head.status.code), headers: HeaderFields(head.headers)))
+        }
         if response.redirects.hasRedirected { extras.url = response.redirects.url.displayText }
         extras.alreadyGone = alreadyGone
         return response.sender.result(response.record, extras)

@@ -23,6 +23,8 @@ package struct UploadOperation: CommandOperation {
     private let tusSupport = TusSupportCache()
     let chunks = ChunkSizes()
     let evidence: DestinationEvidence
+    /// The responses that an upload makes stale; nil: none are kept.
+    var responses: ResponseStoreAccess?
 
     /// How the process that calls ``inspect(_:)`` submits.
     package struct Submission: Sendable {
@@ -149,6 +151,7 @@ package struct UploadOperation: CommandOperation {
             query = DeliveryQuery(requests.upload, answered: record)
         }
         evidence.recordSuccess(at: upload.to.destination)
+        await responses?.invalidate(method: "PUT", requests.upload.to, ResponseHead(200))
         guard upload.removeSource else { return requests.result(record, removal: nil) }
         return requests.result(record, removal: try await remove(opened.source, requests, record, query))
     }

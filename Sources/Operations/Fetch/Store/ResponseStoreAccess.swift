@@ -1,4 +1,5 @@
 internal import Commands
+internal import Glibc
 internal import Synchronization
 
 /// The store of responses of a data directory, opened with its first use.
@@ -29,6 +30,16 @@ final class ResponseStoreAccess: Sendable {
                 throw CommandFailure(.command, reason: words, retryAfter: .seconds(60))
             }
         }
+    }
+
+    /// A request of this method has succeeded: the stored responses that it concerns are asked for again (RFC
+    /// 9111, section 4.4). Nothing happens where no response was ever stored.
+    ///
+    /// The request stays a success where the store cannot be written; then its responses cannot be read either.
+    func invalidate(method: String, _ url: ResourceURL, _ response: ResponseHead) async {
+        let urls = CacheInvalidation.urls(method: method, url: url, response: response)
+        guard !urls.isEmpty, let directory, access("\(directory)/index.sqlite", F_OK) == 0 else { return }
+        try? await use { try $0.invalidate(urls, now: .now) }
     }
 
     private func store(_ directory: String) throws -> ResponseStore {

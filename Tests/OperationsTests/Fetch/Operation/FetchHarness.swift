@@ -11,6 +11,7 @@ struct FetchHarness {
     let server: ScriptedServer
     let directory: TemporaryDirectory
     private let operation: FetchOperation
+    private let request: RequestOperation
 
     /// Runs a test with a server that follows a script.
     static func with(_ script: String, _ body: (FetchHarness) async throws -> Void) async throws {
@@ -26,19 +27,31 @@ struct FetchHarness {
     private init(_ server: ScriptedServer, _ directory: TemporaryDirectory) {
         self.server = server
         self.directory = directory
+        let transport = HTTPTransport(configuration: HTTPConfiguration())
+        let store = ResponseStoreAccess(directory: "\(directory.path)/cache", maxBytes: 1 << 30)
         operation = FetchOperation(
-            transport: HTTPTransport(configuration: HTTPConfiguration()), credentials: CredentialStore(),
-            evidence: DestinationEvidence(),
-            store: ResponseStoreAccess(directory: "\(directory.path)/cache", maxBytes: 1 << 30))
+            transport: transport, credentials: CredentialStore(), evidence: DestinationEvidence(), store: store)
+        var request = RequestOperation(
+            transport: transport, credentials: CredentialStore(), evidence: DestinationEvidence())
+        request.responses = store
+        self.request = request
     }
 
     func payload(_ path: String, _ members: [JSONValue.Member] = []) -> JSONValue {
         .object([.init("url", .string("\(server.origin)\(path)"))] + members)
     }
 
-    func fetch(_ payload: JSONValue) async throws -> ExecutionOutcome {
+    func fetch(_ payload: JSONValue) async throws -> ExecutionOutcome { try await execute(payload, by: operation) }
+
+    /// Sends a POST.
+    func post(_ path: String) async throws -> ExecutionOutcome {
+        try await execute(payload(path, [.init("method", "POST"), .init("body", "x")]), by: request)
+    }
+
+    private func execute(_ payload: JSONValue, by operation: some CommandOperation) async throws -> ExecutionOutcome {
         let attributes = try operation.inspect(payload)
-        var command = Command(id: CommandID(), type: "fetch", destination: attributes.destination, createdAt: .now)
+        var command = Command(
+            id: CommandID(), type: operation.type, destination: attributes.destination, createdAt: .now)
         (command.status, command.idempotent, command.claim) = (.sent, true, 1)
         let execution = CommandExecution(
             command: command, payload: attributes.payload?.bytes ?? [], meter: TransferMeter())

@@ -40,6 +40,24 @@ import Testing
         }
     }
 
+    @Test func `a POST to its URL makes a response stale`() async throws {
+        let script = """
+            GET /a #1 : answer 200 header "Cache-Control: max-age=60" body "old"
+            GET /a : answer 200 header "Cache-Control: max-age=60" body "new"
+            POST /b : read; answer 201 header "Location: /a"
+            POST /refused : read; answer 400
+            """
+        try await FetchHarness.with(script) { harness in
+            _ = try await harness.fetch("/a")
+            _ = try await harness.post("/refused")
+            if case .stored = try harness.look("/a") {} else { Issue.record("a refusal has made it stale") }
+            _ = try await harness.post("/b")
+            if case .ask(nil) = try harness.look("/a") {} else { Issue.record("the changed response is shown") }
+            let fresh = try await harness.fetch("/a")
+            #expect(fresh.result?["body"]?.string == "new", "\(fresh)")
+        }
+    }
+
     @Test func `a large body is a file that the result names`() async throws {
         try await FetchHarness.with("GET /a : answer 200 header \"ETag: \\\"1\\\"\" body 300k") { harness in
             let outcome = try await harness.fetch("/a")
