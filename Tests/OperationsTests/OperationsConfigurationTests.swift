@@ -79,6 +79,9 @@ import Work
         #expect(
             credentials[Destination(scheme: "https", host: "hooks.example.com", port: 443)]
                 == .header(name: "X-Api-Key", value: .file("/etc/sluice/hook.key")))
+        #expect(
+            credentials.accessKey(for: Destination(scheme: "https", host: "s3.example.com", port: 443))
+                == S3AccessKey(id: "AKIAIOSFODNN7EXAMPLE", secret: .file("/etc/sluice/store.secret")))
     }
 
     @Test func `the built-in operations are registered`() {

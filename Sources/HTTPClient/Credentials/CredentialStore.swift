@@ -5,18 +5,26 @@ package import Settings
 /// plain HTTP never gets a credential of another origin.
 package struct CredentialStore: Sendable, Equatable {
     private var credentials: [Destination: Credential] = [:]
+    private var accessKeys: [Destination: S3AccessKey] = [:]
 
     package init() {}
 
-    package init(_ credentials: [Destination: Credential]) { self.credentials = credentials }
+    package init(_ credentials: [Destination: Credential], accessKeys: [Destination: S3AccessKey] = [:]) {
+        self.credentials = credentials
+        self.accessKeys = accessKeys
+    }
 
     package subscript(_ destination: Destination) -> Credential? { credentials[destination] }
 
+    /// The access key for an endpoint of S3.
+    package func accessKey(for endpoint: Destination) -> S3AccessKey? { accessKeys[endpoint] }
+
     /// The names of the environment variables that hold secrets.
     package var variables: Set<String> {
-        Set(
-            credentials.values.compactMap { credential in
-                if case .environment(let name) = credential.secret { name } else { nil }
+        let keys = accessKeys.values.flatMap { [$0.secret, $0.token].compactMap(\.self) }
+        return Set(
+            (credentials.values.map(\.secret) + keys).compactMap { secret in
+                if case .environment(let name) = secret { name } else { nil }
             })
     }
 
@@ -28,19 +36,57 @@ package struct CredentialStore: Sendable, Equatable {
     /// | `bearerFile`, `bearerEnvironment` | a bearer token: in a file, or in an environment variable |
     /// | `basicUser` with `basicPasswordFile` or `basicPasswordEnvironment` | user and password |
     /// | `headerName` with `headerValueFile` or `headerValueEnvironment` | any other header |
+    /// | `s3AccessKey` with `s3SecretFile` or `s3SecretEnvironment` | an access key of S3, which signs |
+    /// | `s3TokenFile`, `s3TokenEnvironment` | the token of a temporary access key |
     ///
     /// - Throws: ``SettingsError`` naming the key. The secrets themselves are not read here.
     package init(reading reader: inout SettingsReader) throws(SettingsError) {
         for name in try reader.list(["credentials"]) {
             let section = ["credential", name]
-            let credential = try Self.credential(name, &reader)
+            let accessKey = try Self.accessKey(name, &reader)
+            let credential = accessKey == nil ? try Self.credential(name, &reader) : nil
             let key = "credential.\(name).origin"
             guard let origin = try reader.origin(section) else { throw SettingsError(key: key, problem: "is missing") }
-            guard credentials[origin] == nil else {
+            guard credentials[origin] == nil, accessKeys[origin] == nil else {
                 throw SettingsError(key: key, problem: "names \(origin), which has a credential already")
             }
             credentials[origin] = credential
+            accessKeys[origin] = accessKey
         }
+    }
+
+    /// - Returns: nil where the section has no access key of S3.
+    private static func accessKey(
+        _ name: String, _ reader: inout SettingsReader
+    ) throws(SettingsError) -> S3AccessKey? {
+        let id = try reader.text(["credential", name, "s3AccessKey"])
+        let secret = try self.secret("s3Secret", of: name, &reader)
+        let token = try self.secret("s3Token", of: name, &reader)
+        guard let id, let secret else {
+            guard id == nil, secret == nil, token == nil else {
+                throw SettingsError(
+                    key: "credential.\(name).s3AccessKey",
+                    problem: "needs s3SecretFile or s3SecretEnvironment beside it, and they need it")
+            }
+            return nil
+        }
+        return S3AccessKey(id: id, secret: secret, token: token)
+    }
+
+    /// The file or variable of a secret; nil where the section has neither.
+    private static func secret(
+        _ key: String, of name: String, _ reader: inout SettingsReader
+    ) throws(SettingsError) -> Secret? {
+        let path = try reader.text(["credential", name, "\(key)File"])
+        let variable = try reader.text(["credential", name, "\(key)Environment"])
+        for (value, source) in [(path, "File"), (variable, "Environment")] where value == "" {
+            throw SettingsError(key: "credential.\(name).\(key)\(source)", problem: "is empty")
+        }
+        guard path == nil || variable == nil else {
+            throw SettingsError(
+                key: "credential.\(name)", problem: "has both \(key)File and \(key)Environment; keep one of them")
+        }
+        return path.map { .file($0) } ?? variable.map { .environment($0) }
     }
 
     private static func credential(_ name: String, _ reader: inout SettingsReader) throws(SettingsError) -> Credential {
@@ -50,24 +96,11 @@ package struct CredentialStore: Sendable, Equatable {
             throw SettingsError(
                 key: "credential.\(name).\(key)", problem: "does not belong to this kind of credential; remove it")
         }
-        func secret(_ key: String) throws(SettingsError) -> Secret? {
-            for source in ["File", "Environment"] where try text("\(key)\(source)") == "" {
-                throw SettingsError(key: "credential.\(name).\(key)\(source)", problem: "is empty")
-            }
-            switch (try text("\(key)File"), try text("\(key)Environment")) {
-            case (nil, nil): return nil
-            case (let path?, nil): return .file(path)
-            case (nil, let variable?): return .environment(variable)
-            case (_?, _?):
-                throw SettingsError(
-                    key: "credential.\(name)", problem: "has both \(key)File and \(key)Environment; keep one of them")
-            }
-        }
-        let bearer = try secret("bearer")
+        let bearer = try secret("bearer", of: name, &reader)
         let user = try text("basicUser")
-        let password = try secret("basicPassword")
+        let password = try secret("basicPassword", of: name, &reader)
         let header = try text("headerName")
-        let value = try secret("headerValue")
+        let value = try secret("headerValue", of: name, &reader)
         switch (bearer, password, value) {
         case (let secret?, nil, nil):
             try refuse(user, "basicUser")
@@ -90,7 +123,7 @@ package struct CredentialStore: Sendable, Equatable {
             throw SettingsError(
                 key: "credential.\(name)",
                 problem: "needs one of bearerFile, bearerEnvironment, basicPasswordFile, basicPasswordEnvironment, "
-                    + "headerValueFile and headerValueEnvironment")
+                    + "headerValueFile, headerValueEnvironment and s3AccessKey")
         }
     }
 }

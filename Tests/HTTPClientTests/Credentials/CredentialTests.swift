@@ -92,7 +92,28 @@ import Testing
         #expect(store[Destination(scheme: "http", host: "c", port: 8080)] == .header(name: "X-Key", value: .file("/v")))
     }
 
+    @Test func `an access key of S3 is read from the configuration, and is not a header`() throws {
+        let store = try store([
+            "credentials": .init(.stringArray(["a", "b"]), isSecret: false),
+            "credential.a.origin": "https://a", "credential.a.s3AccessKey": "AK", "credential.a.s3SecretFile": "/s",
+            "credential.b.origin": "https://b", "credential.b.s3AccessKey": "BK",
+            "credential.b.s3SecretEnvironment": "SECRET", "credential.b.s3TokenEnvironment": "TOKEN",
+        ])
+        let (a, b) = (
+            Destination(scheme: "https", host: "a", port: 443), Destination(scheme: "https", host: "b", port: 443)
+        )
+        #expect(store.accessKey(for: a) == S3AccessKey(id: "AK", secret: .file("/s")))
+        #expect(
+            store.accessKey(for: b)
+                == S3AccessKey(id: "BK", secret: .environment("SECRET"), token: .environment("TOKEN")))
+        #expect(store[a] == nil && store.variables == ["SECRET", "TOKEN"])
+    }
+
     @Test(arguments: [
+        ["origin": "https://h", "s3AccessKey": "AK"], ["origin": "https://h", "s3SecretFile": "/s"],
+        ["origin": "https://h", "s3AccessKey": "AK", "s3TokenFile": "/t"],
+        ["origin": "https://h", "s3AccessKey": "AK", "s3SecretFile": "/s", "s3SecretEnvironment": "S"],
+        ["s3AccessKey": "AK", "s3SecretFile": "/s"], ["origin": "https://h", "s3AccessKey": "AK", "s3SecretFile": ""],
         ["origin": "media.example.com", "bearerFile": "/t"], ["origin": "https://h/path", "bearerFile": "/t"],
         ["origin": "https://u@h", "bearerFile": "/t"], ["origin": "https://h", "bearerFile": ""],
         ["origin": "https://h", "bearerFile": "/t", "basicUser": "u"],
