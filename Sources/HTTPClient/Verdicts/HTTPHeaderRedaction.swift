@@ -10,8 +10,11 @@ package enum HTTPHeaderRedaction {
         switch name {
         case "cookie", "set-cookie", "x-amz-security-token", "x-api-key", "api-key", "apikey": return true
         default:
-            return ["auth", "token", "secret", "password", "passwd", "credential", "session", "signature", "api-key"]
-                .contains { name.contains($0) }
+            let words = [
+                "auth", "token", "secret", "password", "passwd", "credential", "session", "signature", "api-key",
+                "customer-key",
+            ]
+            return words.contains { name.contains($0) }
         }
     }
 
@@ -29,7 +32,7 @@ package enum HTTPHeaderRedaction {
                 switch (member.name, member.value) {
                 case ("headers", .object(let headers)):
                     return JSONValue.Member("headers", .object(headers.map(shown(header:))))
-                case ("to", .string(let url)), ("url", .string(let url)):
+                case ("to", .string(let url)), ("url", .string(let url)), ("presigned", .string(let url)):
                     return JSONValue.Member(member.name, .string(shown(url: url)))
                 default: return member
                 }

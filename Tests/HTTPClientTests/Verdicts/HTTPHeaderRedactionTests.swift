@@ -5,6 +5,7 @@ import Testing
 @Suite struct HTTPHeaderRedactionTests {
     @Test(arguments: [
         "Authorization", "proxy-authorization", "Cookie", "X-Api-Key", "X-Auth-Token", "X-Amz-Security-Token",
+        "webhook-signature", "x-amz-server-side-encryption-customer-key",
     ])
     func `values of secret headers are redacted`(_ name: String) {
         #expect(HTTPHeaderRedaction.shown("hush", of: name) == "[redacted]")
