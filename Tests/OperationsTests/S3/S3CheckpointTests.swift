@@ -23,6 +23,53 @@ import Testing
         }
     }
 
+    @Test func `acknowledged parts are read back with their gaps and checksums`() throws {
+        var checkpoint = try planned().initiated("a", abortDate: nil)
+        checkpoint.acknowledge(S3Part(1, etag: "d41d8cd98f00b204e9800998ecf8427e"))
+        checkpoint.acknowledge(S3Part(3, etag: "\"x", checksum: "4waSgw=="))
+        let read = try #require(S3Checkpoint(checkpoint.bytes))
+        #expect(read == checkpoint && read.acknowledged == [1, 3])
+        checkpoint.lose([3, 2])
+        #expect(S3Checkpoint(checkpoint.bytes)?.acknowledged == [1])
+        #expect(checkpoint.restarted()?.parts == [:] && checkpoint.initiated("b", abortDate: nil).parts == [:])
+    }
+
+    @Test(
+        arguments: [
+            (#"["a",["b","c"],null,7,"d"]"#, [1, 2]), ("7", []), (#"[[],["a","b","c"],[1],""]"#, []),
+            (#"[null,null,"a"]"#, [3]),
+        ] as [(String, Set<Int>)])
+    func `tags of another form, or beyond the plan, count as not acknowledged`(_ tags: String, _ known: Set<Int>) throws
+    {
+        let text = String(decoding: try planned().initiated("a", abortDate: nil).bytes.dropLast(), as: UTF8.self)
+        let read = try #require(S3Checkpoint(Array("\(text),\"tags\":\(tags)}".utf8)))
+        #expect(read.acknowledged == known)
+    }
+
+    @Test func `an upload of 10,000 parts writes less than 30 MB of checkpoints`() throws {
+        let large = SourceIdentity(size: 10_000 * (8 << 20), modified: 5, inode: 6, device: 7)
+        var checkpoint = S3Checkpoint(try PartPlan(size: large.size), of: large).initiated("a", abortDate: nil)
+        var (unsaved, written, maxUnsaved) = (0, 0, 0)
+        for number in 1...10_000 {
+            checkpoint.acknowledge(S3Part(number, etag: "d41d8cd98f00b204e9800998ecf8427e"))
+            unsaved += 1
+            if number <= 64 { #expect(checkpoint.isDue(unsaved: unsaved) == (number < 64 || unsaved > 1)) }
+            guard checkpoint.isDue(unsaved: unsaved) else { continue }
+            maxUnsaved = max(maxUnsaved, unsaved)
+            // The bytes of a tag, its quotes and its comma.
+            written += 300 + number * 35
+            unsaved = 0
+        }
+        #expect(written < 30_000_000 && maxUnsaved <= 10_000 / 64 + 1)
+        #expect(abs(checkpoint.bytes.count - 350_000) < 1000)
+    }
+
+    @Test func `CRC-32C has the value of its specification`() {
+        var checksum = CRC32C()
+        for piece in ["12345", "", "6789"] { Array(piece.utf8).withUnsafeBytes { checksum.update($0) } }
+        #expect(checksum.value == 0xE306_9283)
+    }
+
     @Test func `a restart forgets the upload and is bounded`() throws {
         var checkpoint = try planned().initiated("a", abortDate: .zero)
         for restarts in 1...S3Checkpoint.maxRestarts {

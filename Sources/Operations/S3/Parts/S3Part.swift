@@ -1,4 +1,4 @@
-/// A part that the endpoint has acknowledged, as the table of parts has it.
+/// A part that the endpoint has acknowledged, as the checkpoint has it.
 struct S3Part: Sendable, Equatable {
     /// 1…10,000
     var number: Int

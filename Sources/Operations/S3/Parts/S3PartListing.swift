@@ -1,4 +1,4 @@
-/// The parts of an upload as the endpoint lists them, page by page. The list only confirms the table of
+/// The parts of an upload as the endpoint lists them, page by page. The list only confirms our own list of
 /// parts: OpenStack Swift has listed too few of them, and a completion by that list makes a short object.
 struct S3PartListing: Sendable, Equatable {
     private(set) var parts: [Int: S3ListedPart] = [:]
@@ -23,14 +23,14 @@ struct S3PartListing: Sendable, Equatable {
     /// Whether the endpoint holds nothing of the upload any more.
     var isEmpty: Bool { isWhole && parts.isEmpty }
 
-    /// The parts of the table that the endpoint does not list with the same tag and the planned size. They
+    /// The parts of our own list that the endpoint does not list with the same tag and the planned size. They
     /// are sent again under the same numbers.
     func lost(of own: [S3Part], _ plan: PartPlan) -> [Int] {
         guard isWhole else { return [] }
         return own.filter { !isListed($0.number, etag: $0.etag, plan) }.map(\.number).sorted()
     }
 
-    /// The parts that the endpoint holds with the planned size and that the table does not have: they were
+    /// The parts that the endpoint holds with the planned size and that our own list does not have: they were
     /// sent, and the answer was lost. One whose MD5 of the source is the tag need not be sent again.
     func adoptable(beside own: [S3Part], _ plan: PartPlan) -> [S3ListedPart] {
         let known = Set(own.map(\.number))

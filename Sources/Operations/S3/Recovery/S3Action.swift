@@ -6,17 +6,17 @@ enum S3Action: Sendable, Equatable {
     case create
     /// Look for an upload that this command may have created before.
     case listUploads
-    /// Compare the table of parts with the endpoint.
+    /// Compare the parts of the checkpoint with the endpoint.
     case listParts
     /// Send these parts.
     case send([Int])
-    /// Save the phase `completing`, then send the completion with the table of parts.
+    /// Save the phase `completing`, then send the completion with the parts of the checkpoint.
     case complete
     /// HEAD.
     case inspectObject
     /// Delete the upload, then list its parts, because one in flight may still arrive.
     case abort
-    /// The upload is lost: delete the rows of its parts and plan a new one (``S3Checkpoint/restarted()``).
+    /// The upload is lost: plan a new one (``S3Checkpoint/restarted()``).
     case restart
     /// The object is stored.
     case succeed

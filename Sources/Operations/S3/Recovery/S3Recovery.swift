@@ -26,7 +26,7 @@ struct S3Recovery: Sendable, Equatable {
     /// - Parameters:
     ///   - checkpoint: what earlier executions left; nil in the first one.
     ///   - source: the file as it is now.
-    ///   - acknowledged: the numbers in the table of parts.
+    ///   - acknowledged: the numbers of the parts in the checkpoint.
     func first(_ checkpoint: S3Checkpoint?, of source: SourceIdentity, acknowledged: Set<Int>) -> S3Action {
         let start: S3Action = plan.isSingle ? .put : .create
         guard let checkpoint else { return start }
@@ -47,7 +47,7 @@ struct S3Recovery: Sendable, Equatable {
     /// After ListParts.
     /// - Parameters:
     ///   - exists: false for NoSuchUpload.
-    ///   - acknowledged: the numbers in the table, with adopted parts and without lost ones.
+    ///   - acknowledged: the same, with adopted parts and without lost ones.
     func afterParts(exists: Bool, acknowledged: Set<Int>) -> S3Action {
         guard exists else { return .inspectObject }
         let missing = plan.missing(acknowledged)
