@@ -20,12 +20,14 @@ package enum ScriptStep: Sendable, Equatable {
     case halfClose
     case reset
     case hang
+    /// Asks the server's ``RequestHandler`` for the next steps. No script has it.
+    case handle
 
     /// Whether this is the last step of the connection.
     var isLast: Bool {
         switch self {
         case .tunnel, .forward, .close, .reset, .hang: true
-        case .read, .discard, .wait, .interim, .answer, .send, .store, .idle, .halfClose: false
+        case .read, .discard, .wait, .interim, .answer, .send, .store, .idle, .halfClose, .handle: false
         }
     }
 }

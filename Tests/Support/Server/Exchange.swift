@@ -12,6 +12,8 @@ struct Exchange {
     /// The number of bytes of the body that were read.
     var received = 0
     var hash: SHA256?
+    /// The body so far, for a ``RequestHandler``; nil where there is none.
+    var body: ByteBuffer?
     /// The path of the file that the body is written to.
     var file: String?
     /// Whether an interim or final response was sent.
@@ -27,12 +29,14 @@ struct Exchange {
         number = choice.number
         steps = choice.steps[...]
         hash = hashes ? SHA256() : nil
+        body = choice.steps.contains(.handle) ? ByteBuffer() : nil
     }
 
     var isWhole: Bool { received >= head.declared }
 
     mutating func take(_ bytes: ByteBuffer) {
         received += bytes.readableBytes
+        body?.writeImmutableBuffer(bytes)
         if hash != nil { bytes.withUnsafeReadableBytes { hash?.update(bufferPointer: $0) } }
     }
 

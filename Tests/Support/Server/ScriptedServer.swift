@@ -75,6 +75,9 @@ package final class ScriptedServer: Sendable {
         state.access { $0.queues[path] = behaviours }
     }
 
+    /// Lets `handler` answer all requests in place of the script.
+    package func handle(by handler: any RequestHandler) { state.access { $0.handler = handler } }
+
     /// Sets the rate at which each connection is read, in bytes a second; nil for no limit.
     package func readConnections(at rate: Double?) {
         state.access { $0.connectionRate = rate }

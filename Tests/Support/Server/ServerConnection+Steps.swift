@@ -38,7 +38,16 @@ extension ServerConnection {
             context.flush()
             pace.reset()
         case .hang: phase = .waiting
+        case .handle: handle()
         }
+    }
+
+    private func handle() {
+        guard let exchange, let handler = state.access({ $0.handler }) else { return }
+        let request = HandledRequest(
+            method: exchange.head.method, target: exchange.head.target, headers: exchange.head.headers,
+            body: exchange.body.map { Array($0.readableBytesView) } ?? [])
+        self.exchange?.steps = handler.respond(to: request).steps[...] + exchange.steps
     }
 
     private func replaced(_ text: String, _ context: ChannelHandlerContext) -> String {

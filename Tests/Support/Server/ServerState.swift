@@ -10,6 +10,8 @@ final class ServerState: Sendable {
         /// The behaviour for the next requests to a path; overrides the script.
         var queues: [String: [Behaviour]] = [:]
         var script = Script()
+        /// Answers the requests that ``queues`` do not; overrides the script.
+        var handler: (any RequestHandler)?
         var files = StoredFiles()
         /// The number of requests that are not answered yet.
         var active = 0
@@ -33,6 +35,7 @@ final class ServerState: Sendable {
                 if queue.count > 1 { queues[head.path]?.removeFirst() }
                 return (requests.count - 1, Script.Choice(steps: first.steps, number: 0))
             }
+            if handler != nil { return (requests.count - 1, Script.Choice(steps: [.read(), .handle], number: 0)) }
             return (requests.count - 1, script.choose(head.question(active: active, idle: idle)))
         }
     }
