@@ -5,6 +5,7 @@ package enum CommandType {
     package static let request = "request"
     package static let download = "download"
     package static let fetch = "fetch"
+    package static let s3 = "s3"
     package static let webhook = "webhook"
 
     /// The direction in which commands of a type move most of their bytes. Types of other programs count as
@@ -12,5 +13,5 @@ package enum CommandType {
     package static func direction(of type: String) -> Direction { type == download || type == fetch ? .down : .up }
 
     /// All of them: what a new store accepts before any worker has registered.
-    package static let builtIn: Set<String> = [download, fetch, noop, request, upload, webhook]
+    package static let builtIn: Set<String> = [download, fetch, noop, request, s3, upload, webhook]
 }

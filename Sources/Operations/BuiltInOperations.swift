@@ -32,6 +32,7 @@ package enum BuiltInOperations {
             FetchOperation(
                 transport: transport, credentials: configuration.credentials, evidence: evidence,
                 store: responses),
+            S3Operation(transport: transport, credentials: configuration.credentials, evidence: evidence),
             WebhookOperation(
                 transport: transport, endpoints: configuration.webhooks, credentials: configuration.credentials,
                 evidence: evidence),

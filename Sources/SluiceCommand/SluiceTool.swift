@@ -35,8 +35,8 @@ struct SluiceTool: AsyncParsableCommand {
             CommandGroup(
                 name: "Submitting",
                 subcommands: [
-                    PutCommand.self, GetCommand.self, FetchCommand.self, RequestCommand.self, WebhookCommand.self,
-                    SubmitCommand.self,
+                    PutCommand.self, S3Command.self, GetCommand.self, FetchCommand.self, RequestCommand.self,
+                    WebhookCommand.self, SubmitCommand.self,
                 ]),
             CommandGroup(
                 name: "Looking",
@@ -89,8 +89,9 @@ struct SluiceTool: AsyncParsableCommand {
 
     private static func changesSomething(_ command: any ParsableCommand) -> Bool {
         switch command {
-        case is PutCommand, is SubmitCommand, is CancelCommand, is RetryCommand, is ResolveCommand, is RequalifyCommand,
-            is PauseCommand, is ResumeCommand, is NetworkSetCommand, is PruneCommand, is BackupCommand:
+        case is PutCommand, is S3PutCommand, is SubmitCommand, is CancelCommand, is RetryCommand, is ResolveCommand,
+            is RequalifyCommand, is PauseCommand, is ResumeCommand, is NetworkSetCommand, is PruneCommand,
+            is BackupCommand:
             true
         default: false
         }

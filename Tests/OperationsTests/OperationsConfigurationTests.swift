@@ -86,6 +86,6 @@ import Work
 
     @Test func `the built-in operations are registered`() {
         let registry = BuiltInOperations.registry()
-        #expect(registry.types == ["download", "fetch", "noop", "request", "upload", "webhook"])
+        #expect(registry.types == ["download", "fetch", "noop", "request", "s3", "upload", "webhook"])
     }
 }

@@ -68,6 +68,8 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
     /// Bytes of the body that the peer has received, including those after a gap.
     private var delivered: Int64 = 0
     private var requestEnded: NIODeadline?
+    /// The maximum bytes of the response body that are stored. Set before the request begins.
+    var answerLimit = HTTPTransfer.bodyLimit
 
     /// - Parameters:
     ///   - range: the bytes of the file that are the body.
@@ -216,7 +218,7 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
     func received(body bytes: ByteBuffer) -> ReadDecision {
         record.bodyBytes += bytes.readableBytes
         if isBeingRead, let reading { return read(bytes, reading) }
-        let room = Self.bodyLimit - record.body.readableBytes
+        let room = answerLimit - record.body.readableBytes
         if room > 0, let kept = bytes.getSlice(at: bytes.readerIndex, length: min(room, bytes.readableBytes)) {
             record.body.writeImmutableBuffer(kept)
         }

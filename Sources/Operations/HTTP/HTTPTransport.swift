@@ -59,6 +59,7 @@ final class HTTPTransport: RequestTransport {
                     execution: execution, body: parts.body, range: parts.range, reading: reading, active: active,
                     loop: loop
                 ) { continuation.resume(returning: $0) }
+                transfer.answerLimit = parts.answerLimit
                 let call = client.call(request, transfer)
                 pending.withLock { $0 = call }
                 call.start()

@@ -31,7 +31,10 @@ struct RequestSender: Sendable {
         var isRest = false
         /// The purpose of the request is its answer: reading it may take as long as bytes move.
         var needsAnswer = false
-        /// Reads the body of a successful response; nil: up to 64 KiB of it are stored in the record.
+        /// The maximum bytes of the answer's body that are stored in the record; at most
+        /// ``HTTPTransfer/maxResponseBody``.
+        var answerLimit = HTTPTransfer.bodyLimit
+        /// Reads the body of a successful response; nil: its start is stored in the record.
         var reader: ResponseReader?
 
         init(_ method: HTTPMethod, _ url: ResourceURL) {

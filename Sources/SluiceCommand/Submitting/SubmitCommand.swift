@@ -27,7 +27,9 @@ struct SubmitCommand: AsyncParsableCommand {
             name at the destination) and “mode” (octal permissions of a copy to a file: URL). That of “request” has “url”, and \
             may have “method”, “headers”, one of “body”, “json”, “bodyBase64” and “bodyFile”, “accept”, “redirects”, \
             “keepHeaders” and “timeout”, as the options of “sluice request”. That of “webhook” has “url”, and “type” with \
-            “data” and “time”, or “body” (text), and may have “endpoint” and “id”.
+            “data” and “time”, or “body” (text), and may have “endpoint” and “id”. That of “s3” has “file”, “endpoint”, \
+            “bucket” and “key”, or “file” and “presigned”, and may have “region”, “addressing”, “partSize”, “contentType”, \
+            “metadata”, “headers”, “ifAbsent”, “checksum” and “removeSource”, as the options of “sluice s3 put”.
 
             EXAMPLES
               sluice submit noop
@@ -45,7 +47,7 @@ struct SubmitCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The type: download, fetch, noop, request, upload, webhook, or one of your own workers'.",
+            "The type: download, fetch, noop, request, s3, upload, webhook, or one of your own workers'.",
             valueName: "type"),
         completion: .list(CommandType.builtIn.sorted()))
     var type: String

@@ -43,6 +43,9 @@ struct S3Refusal: Sendable, Equatable {
         expires = document.word("Expires").flatMap { Timestamp(rfc3339: $0) }
     }
 
+    /// Whether the access key has no right to the request.
+    var isDenied: Bool { code.map { $0 == "AccessDenied" } ?? (status == 403) }
+
     /// Status, code and message in a sentence: `403 AccessDenied: “Access Denied”`.
     var text: String {
         let name = code.map { " \($0)" } ?? ""

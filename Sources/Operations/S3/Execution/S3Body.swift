@@ -1,0 +1,9 @@
+/// The body of a request to S3.
+struct S3Body: Sendable {
+    var content = HTTPTransfer.Body.none
+    /// The bytes of the file, or of ``content``, that are the body.
+    var range: Range<Int64> = 0..<0
+    var hash = AWSPayloadHash.empty
+
+    static let none = S3Body()
+}
