@@ -174,7 +174,8 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
-            path: "Tests/Support", exclude: ["Script/SCRIPT.md", "botocore-vectors.py", "webhook-vectors.py"],
+            path: "Tests/Support",
+            exclude: ["Script/SCRIPT.md", "botocore-vectors.py", "webhook-vectors.py", "s3-peer.py"],
             swiftSettings: swiftSettings),
         // Changes the routes of a network namespace, which a process enters before its first thread.
         .executableTarget(

@@ -26,7 +26,7 @@ package enum PythonScript {
         guard let python = interpreter(with: module) else {
             throw Missed("no Python has the module \(module); deploy/prepare test installs it")
         }
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(name).path
+        let script = path(name)
         let directory = try TemporaryDirectory("python")
         defer { directory.remove() }
         let child = try ChildProcess(
@@ -37,7 +37,12 @@ package enum PythonScript {
         return child.output.split(separator: "\n").map(String.init)
     }
 
-    private static func interpreter(with module: String) -> String? {
+    /// The path of a script.
+    static func path(_ name: String) -> String {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(name).path
+    }
+
+    static func interpreter(with module: String) -> String? {
         candidates.first { path in
             let process = Process()
             process.executableURL = URL(fileURLWithPath: path)

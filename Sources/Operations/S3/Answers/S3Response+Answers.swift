@@ -23,9 +23,9 @@ extension S3Response {
     }
 
     /// The answer to CompleteMultipartUpload. The status 200 is sent before the endpoint begins to work, so
-    /// only a whole `<CompleteMultipartUploadResult>` is success.
+    /// only a whole `<CompleteMultipartUploadResult>` is success, which moto calls `…Response`.
     func completion() -> S3Answer<S3StoredObject> {
-        document("CompleteMultipartUploadResult") { record in
+        document("CompleteMultipartUploadResult", or: "CompleteMultipartUploadResponse") { record in
             guard let etag = record.word("ETag").flatMap(S3Tag.text) else {
                 return .unreadable("without an <ETag>")
             }
@@ -86,7 +86,7 @@ extension S3Response {
 
     /// Reads the body of a success, which must be a whole document with this root.
     private func document<Value>(
-        _ root: String, item: String? = nil, _ read: (XMLRecord) -> S3Answer<Value>
+        _ root: String, or other: String? = nil, item: String? = nil, _ read: (XMLRecord) -> S3Answer<Value>
     ) -> S3Answer<Value> {
         guard isSuccess else { return .refused(S3Refusal(self)) }
         guard isWhole else { return .unreadable("with a body that was cut off") }
@@ -97,7 +97,7 @@ extension S3Response {
             return .unreadable(body.isEmpty ? "without a body" : "with a body that is not XML: \(error)")
         }
         if record.root == "Error" { return .refused(S3Refusal(self, record)) }
-        guard record.root == root else {
+        guard record.root == root || record.root == other else {
             return .unreadable("with <\(SingleLine.text(record.root, limit: 40))> instead of <\(root)>")
         }
         return read(record)
