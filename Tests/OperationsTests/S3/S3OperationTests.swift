@@ -170,8 +170,10 @@ import Work
         try await S3Harness.with { harness in
             let (path, bytes) = try harness.file(Self.size)
             harness.store.fail(.complete, .refuse(500, "InternalError"))
-            let first = try await harness.outcome(harness.payload(path))
+            let meter = TransferMeter()
+            let first = try await harness.outcome(of: try harness.execution(harness.payload(path), meter: meter))
             #expect(first.failure?.fault == .command && first.failure?.ambiguous == true, "\(first)")
+            #expect(meter.reading.offset == Int64(Self.size))
             // Planned, created, three parts, completing.
             #expect(harness.saveCount == 6 && harness.checkpoint?.parts.count == 3)
             harness.store.lose(part: 2)

@@ -136,8 +136,11 @@ extension S3Upload {
         checkpoint = checkpoint.completing()
         try await save()
         let list = S3Requests.completion(checkpoint.sortedParts)
+        // Progress stays at the end of the file while the endpoint works on the completion.
+        let end = max(plan.size, Int64(list.count))
         let body = S3Body(
-            content: .whole(ByteBuffer(bytes: list)), range: 0..<Int64(list.count), hash: AWSPayloadHash(of: list))
+            content: .whole(ByteBuffer(bytes: list)), range: end - Int64(list.count)..<end,
+            hash: AWSPayloadHash(of: list))
         switch try await request(requests.complete(id), body: body, attempt(.complete), { $0.completion() }) {
         case .accepted(let object): return .success(object)
         case .decided(.inspectThenRestart, _):

@@ -6,7 +6,12 @@ struct CRC32C: Sendable {
 
     private var state = UInt32.max
 
-    mutating func update(_ bytes: [UInt8]) {
+    var value: UInt32 { ~state }
+
+    /// ``value``, the most significant byte first.
+    var bytes: [UInt8] { [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) } }
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
         var state = state
         Self.table.withUnsafeBufferPointer { table in
             for byte in bytes { state = state >> 8 ^ table[Int((state ^ UInt32(byte)) & 0xFF)] }
@@ -14,9 +19,5 @@ struct CRC32C: Sendable {
         self.state = state
     }
 
-    /// The most significant byte first.
-    var bytes: [UInt8] {
-        let value = state ^ .max
-        return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
-    }
+    mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
 }
