@@ -10,7 +10,9 @@ extension LinkAdmission {
     package mutating func tick(waiting: [Destination: [QualityOfService: Int]], minuteOfDay: Int, now: MonotonicTime) {
         controller.minuteOfDay = minuteOfDay
         for (destination, counts) in waiting where destination != .none {
-            for direction in known[destination] ?? [.up] {
+            // Whether the destination can be reached is known of its link up.
+            let directions = known[destination] ?? []
+            for direction in directions.contains(.up) ? directions : [.up] + directions {
                 controller.setWaiting(counts, for: LinkKey(destination, direction), now: now)
             }
         }

@@ -97,7 +97,7 @@ extension NetworkController {
     package mutating func offered(_ id: CommandID, to key: LinkKey, now: MonotonicTime) {
         _ = touch(key, now: now)
         links[key]?.sent(id, now: now)
-        links[key]?.circuitBreaker.offered(id, now: now)
+        for key in bothWays(key) { links[key]?.circuitBreaker.offered(id, now: now) }
         if let destination = key.destination { circuitBreakers[destination]?.offered(id, now: now) }
     }
 

@@ -14,16 +14,16 @@ extension NetworkController {
         case .unreachable(let reason): unreachable(id, key, reason, now: now)
         case .withdrawn:
             links[key]?.ended(id)
-            links[key]?.circuitBreaker.withdrawn(id, now: now)
+            for key in bothWays(key) { links[key]?.circuitBreaker.withdrawn(id, now: now) }
         case .undecided, .refused(_, _, isAnswer: false):
             links[key]?.ended(id)
-            links[key]?.circuitBreaker.undecided(id, chance: jitter.chance(), now: now)
+            undecided(id, bothWays(key), now: now)
         case .pushedBack(let reason, let othersAreAnswered):
             let inFlight = inFlight(at: key)
             links[key]?.refused(id, inFlight: inFlight, now: now)
             // A server that answers no other command cannot be reached.
             guard othersAreAnswered else { return unreachable(id, key, reason, now: now) }
-            links[key]?.circuitBreaker.undecided(id, chance: jitter.chance(), now: now)
+            undecided(id, bothWays(key), now: now)
         case .answered, .refused(_, _, isAnswer: true):
             let inFlight = inFlight(at: key)
             links[key]?.accepted(id, inFlight: inFlight, now: now)
@@ -44,7 +44,8 @@ extension NetworkController {
         let isNews = links[key]?.hasAnswered == false || links[key]?.circuitBreaker.isFailing == true
         if isNews, let destination = key.destination { proven.append(destination) }
         links[key]?.hasAnswered = true
-        for key in chain(key) where links[key]?.circuitBreaker.answered(id, now: now) == .closed {
+        for key in chain(key) + bothWays(key).dropFirst()
+        where links[key]?.circuitBreaker.answered(id, now: now) == .closed {
             links[key]?.reopened(now: now)
         }
     }
@@ -53,6 +54,18 @@ extension NetworkController {
         links[key]?.ended(id)
         links[key]?.intervalBuilder.failed += 1
         _ = links[key]?.circuitBreaker.failed(id, text: text, chance: jitter.chance(), now: now)
+        undecided(id, Array(bothWays(key).dropFirst()), now: now)
+    }
+
+    private mutating func undecided(_ id: CommandID, _ keys: [LinkKey], now: MonotonicTime) {
+        for key in keys { links[key]?.circuitBreaker.undecided(id, chance: jitter.chance(), now: now) }
+    }
+
+    /// The link, and the link of the other direction where there is one: a command is a probe of both, and its
+    /// answer concerns both.
+    func bothWays(_ key: LinkKey) -> [LinkKey] {
+        let other = LinkKey(key.scope, key.direction == .up ? .down : .up)
+        return links[other] == nil || key.destination == nil ? [key] : [key, other]
     }
 
     /// Destinations that have answered, or taken bytes, for the first time or again, since the last call.

@@ -60,7 +60,9 @@ extension NetworkController {
         for key in chain { links[key]?.intervalBuilder.sent(gained, again: resent) }
         guard gained > 0 else { return }
         // Whether a destination can be reached is known of its link up.
-        for key in chain + (sample.direction == .down ? self.chain(LinkKey(sample.destination, .up)) : []) {
+        let above = sample.direction == .down ? self.chain(LinkKey(sample.destination, .up)) : []
+        for key in above { links[key]?.lastUsed = now }
+        for key in chain + above {
             if key.destination != nil, links[key]?.hasAnswered == false {
                 links[key]?.hasAnswered = true
                 proven.append(sample.destination)
