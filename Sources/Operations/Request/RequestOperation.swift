@@ -89,6 +89,9 @@ package struct RequestOperation: CommandOperation {
             isFinal: { request.accept.contains($0) },
             reader: saved.map(Self.reader),
             by: { try await Self.send($1, by: $0, until: deadline, request) })
+        if request.method == "DELETE", response.record.status == nil, response.record.mayHaveSent {
+            try await execution.saveCheckpoint(Array(#"{"sent":true}"#.utf8))
+        }
         if response.isDone { return try await success(response, request, saved) }
         return try await result(of: response, request, saved)
     }
@@ -121,8 +124,7 @@ package struct RequestOperation: CommandOperation {
             if let failure, (200..<300).contains(status) { throw failure }
             return try await success(response, request, saved)
         }
-        // An earlier execution has deleted it, and its answer was lost.
-        if request.method == "DELETE", status == 404 || status == 410, response.sender.execution.claim > 1 {
+        if request.method == "DELETE", status == 404 || status == 410, Self.mayHaveDeleted(response.sender.execution) {
             return try await success(response, request, nil, alreadyGone: true)
         }
         throw failure
@@ -138,7 +140,7 @@ package struct RequestOperation: CommandOperation {
     ) async throws -> [UInt8] {
         var extras = HTTPResult.Extras(keepHeaders: request.keepHeaders)
         if let saved, (200..<300).contains(response.record.status ?? 0) {
-            extras.saved = try await saved.publish(isComplete: response.record.isComplete)
+            extras.saved = try await Self.publish(saved, response.record)
         } else {
             await saved?.remove()
         }
@@ -151,6 +153,22 @@ package struct RequestOperation: CommandOperation {
         if response.redirects.hasRedirected { extras.url = response.redirects.url.displayText }
         extras.alreadyGone = alreadyGone
         return response.sender.result(response.record, extras)
+    }
+
+    /// Whether the answer to an earlier DELETE of the command was lost.
+    private static func mayHaveDeleted(_ execution: CommandExecution) -> Bool {
+        execution.checkpoint != nil || execution.command.crashes > 0
+    }
+
+    /// - Throws: a failure that is ambiguous, because the request was answered.
+    private static func publish(_ saved: SavedResponse, _ record: HTTPRecord) async throws -> JSONValue {
+        if record.error is CancellationError { throw CancellationError() }
+        do {
+            return try await saved.publish(isComplete: record.isComplete)
+        } catch var failure as CommandFailure {
+            failure.ambiguous = true
+            throw failure
+        }
     }
 
     private func body(of request: RequestPayload) async throws -> (content: HTTPTransfer.Body, size: Int64) {

@@ -14,6 +14,7 @@ actor SavedResponse {
     private let url: ResourceURL
     private let maxBytes: Int64
     private let mode: UInt32
+    private let command: CommandID
     private var digest = ChecksumDigest(.sha256)
     private var count: Int64 = 0
     /// Why the file could not be written.
@@ -28,6 +29,7 @@ actor SavedResponse {
         file = try await DownloadFile(at: target, BlockingIO.copies.queue(of: target.path), execution, nil)
         self.url = url
         self.maxBytes = maxBytes
+        command = execution.id
         mode = Self.mode & ~umask
     }
 
@@ -72,7 +74,7 @@ actor SavedResponse {
             as: file.target,
             DownloadFile.Publication(
                 length: count, mode: mode, modified: nil, replacesTarget: true,
-                record: TargetRecord(url: url.text, validators: DownloadValidators())))
+                record: TargetRecord(command, url: url, validators: DownloadValidators())))
         return .object([
             .init("path", .string(file.target.path)), .init("bytes", .integer(count)),
             .init("sha256", .string(Hexadecimal.text(digest.bytes))),

@@ -48,6 +48,8 @@ struct RequestHarness {
         command.status = .sent
         command.idempotent = attributes.idempotent
         command.claim = claim
+        // An earlier execution has died with its worker.
+        command.crashes = claim > 1 ? 1 : 0
         return CommandExecution(command: command, payload: attributes.payload?.bytes ?? [], meter: TransferMeter())
     }
 
