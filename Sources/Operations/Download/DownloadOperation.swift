@@ -1,4 +1,5 @@
 package import Commands
+internal import Glibc
 internal import HTTPClient
 package import Work
 
@@ -46,8 +47,12 @@ package struct DownloadOperation: CommandOperation {
     private func execute(_ download: DownloadPayload, _ execution: CommandExecution) async throws -> [UInt8]? {
         let target = try await CopyTarget.following(download.target(contentDisposition: nil))
         let queue = BlockingIO.copies.queue(of: target.path)
+        if execution.claim > 1, let result = try await published(download, target, queue, execution) { return result }
         let isNameKnown = !download.isDirectory || download.name != .ofServer
         if isNameKnown, try await queue.run({ _ in try target.exists() }), download.overwrite != .replace {
+            await queue.cleanUp {
+                for path in target.temporaryPaths(execution.id, before: execution.claim) { unlink(path) }
+            }
             return try DownloadResult.ofExisting(target, download)
         }
         let condition = download.ifChanged ? try await queue.recordedValidators(of: target, download.url) : nil
@@ -67,8 +72,30 @@ package struct DownloadOperation: CommandOperation {
         }
     }
 
+    /// The result where an earlier execution has published the file and died before it could report that.
+    private func published(
+        _ download: DownloadPayload, _ target: CopyTarget, _ queue: FileSystemQueue, _ execution: CommandExecution
+    ) async throws -> [UInt8]? {
+        let size = try await queue.run { _ -> Int64? in
+            guard TargetRecord(of: target.path)?.command == execution.id else { return nil }
+            var status = stat()
+            return stat(target.path, &status) == 0 ? Int64(status.st_size) : nil
+        }
+        guard let size else { return nil }
+        execution.progress(offset: size, total: size)
+        // The checksum of the payload was compared before the file got its name.
+        let checksums = download.checksum.map { [$0] } ?? []
+        return DownloadResult(
+            counts: DownloadCheckpoint(execution.checkpoint)?.counts ?? DownloadCounts(),
+            end: .init(
+                path: target.path,
+                completion: DownloadCompletion(length: size, checksums: checksums, isUnverified: false))
+        ).json
+    }
+
     /// Whether a later execution can continue the part.
     private func keepsPart(after error: any Error, _ execution: CommandExecution) -> Bool {
+        guard !Task.isCancelled || execution.isReleased else { return false }
         guard let failure = error as? CommandFailure else { return execution.isReleased }
         let isLast = execution.command.retries >= execution.command.retryLimit
         return failure.fault != .final && !(failure.fault == .command && isLast)

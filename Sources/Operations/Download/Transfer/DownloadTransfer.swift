@@ -217,7 +217,7 @@ actor DownloadTransfer {
         DownloadFile.Publication(
             length: completion.length, mode: payload.mode, modified: payload.keepTime ? facts.modified : nil,
             replacesTarget: payload.overwrite == .replace,
-            record: TargetRecord(url: payload.url.text, validators: facts.validators))
+            record: TargetRecord(execution.id, url: payload.url, validators: facts.validators))
     }
 
     private func result(_ end: DownloadResult.End) -> [UInt8] {

@@ -173,19 +173,38 @@ import Work
 
     @Test func `a current target is not downloaded again, and a changed one is`() async throws {
         try await with(Self.version, [.init("ifChanged", true)]) { server, harness in
-            let first = try await harness.execute()
+            // Each is a command of its own.
+            func next() async throws -> ExecutionOutcome {
+                try await DownloadHarness(harness.payload, in: harness.directory).execute()
+            }
+            let first = try await next()
             #expect(first.result?["bytes"]?.integer == 1_000_000, "\(first)")
-            let second = try await harness.execute()
+            let second = try await next()
             #expect(second.result?["notModified"]?.bool == true && second.result?["bytes"] == nil, "\(second)")
             #expect(harness.parts.isEmpty)
             // A person has changed the file: it is not the server's any more.
             _ = try harness.directory.file("a.mp4", [1])
-            let third = try await harness.execute()
+            let third = try await next()
             #expect(third.result?["notModified"] == nil, "\(third)")
             #expect(contents(harness) == Self.version.bytes)
             server.use { $0.version.tag = "\"b\"" }
-            let fourth = try await harness.execute()
+            let fourth = try await next()
             #expect(fourth.result?["bytes"]?.integer == 1_000_000, "\(fourth)")
+        }
+    }
+
+    @Test func `a file that was published before its worker died is the result`() async throws {
+        for overwrite in ["replace", "keep", "fail"] {
+            let members: [JSONValue.Member] = [
+                .init("overwrite", .string(overwrite)), .init("checksum", .string(Self.checksum(Self.version.bytes))),
+            ]
+            try await with(Self.version, members) { server, harness in
+                _ = try await harness.execute()
+                let again = try await harness.execute()
+                #expect(again.result?["bytes"]?.integer == 1_000_000 && again.result?["kept"] == nil, "\(again)")
+                #expect(again.result?["checksum"]?.string == "verified")
+                #expect(server.use { $0.requests.count } == 1)
+            }
         }
     }
 
