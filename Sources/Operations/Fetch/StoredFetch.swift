@@ -1,5 +1,8 @@
+internal import CLinux
 package import Commands
+internal import Glibc
 package import HTTPClient
+package import Host
 
 /// The stored answer to a fetch, without a worker and without the network.
 package struct StoredFetch: Sendable {
@@ -9,8 +12,10 @@ package struct StoredFetch: Sendable {
         case stored(StoredFetch)
         /// It is the answer, and is refreshed later.
         case storedThenRefresh(StoredFetch)
-        /// A command has to ask the origin; the stored response, where there is one, is shown meanwhile.
-        case ask(first: StoredFetch?)
+        /// A command has to ask the origin.
+        /// - first: the stored response to show meanwhile.
+        /// - offline: the stored response that is the answer while the origin cannot be reached.
+        case ask(first: StoredFetch?, offline: StoredFetch?)
         /// There is no answer: a sentence.
         case refused(String)
     }
@@ -23,6 +28,36 @@ package struct StoredFetch: Sendable {
     package let staleBecause: String?
     /// The path of a body that the result does not have.
     package var bodyFile: String? { result["bodyFile"]?.string }
+
+    /// Looks into the store of a data directory, for a client that knows no credentials.
+    /// - Parameter directory: `<data>/cache`, which may be missing.
+    package static func look(_ payload: JSONValue, in directory: String) throws -> (step: Step, uniqueKey: String) {
+        let exists = access("\(directory)/index.sqlite", F_OK) == 0
+        return try look(payload, CredentialStore(), in: exists ? try ResponseStore(directory: directory) : nil)
+    }
+
+    /// The body of a result. Blocks.
+    /// - Throws: ``SystemError`` where its file cannot be read.
+    package static func body(of result: JSONValue) throws(SystemError) -> [UInt8] {
+        if let path = result["bodyFile"]?.string { return try contents(of: path) }
+        guard let text = result["body"]?.string else { return [] }
+        return result["bodyEncoding"]?.string == "base64" ? Base64.decode(text.utf8) ?? [] : Array(text.utf8)
+    }
+
+    private static func contents(of path: String) throws(SystemError) -> [UInt8] {
+        let descriptor = clinux_open(path, O_RDONLY | O_CLOEXEC, 0)
+        guard descriptor >= 0 else { throw SystemError("open", path) }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = read(descriptor, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw SystemError("read", path) }
+            guard count > 0 else { return bytes }
+            bytes += buffer[..<count]
+        }
+    }
 
     /// Looks into the store.
     /// - Parameters:
@@ -44,7 +79,7 @@ package struct StoredFetch: Sendable {
             }
             let request = fetch.request(
                 for: redirects.url, headers, credential: hasCredential == true ? destination : nil)
-            uniqueKey = uniqueKey ?? CacheKey.uniqueKey(of: request)
+            uniqueKey = uniqueKey ?? fetch.uniqueKey(of: request)
             let stored = try store.flatMap { try select(request, in: $0) }
             let decision = CacheRules().decision(for: request, stored: stored?.response, now: now)
             if let answer = decision.answer,
@@ -53,7 +88,8 @@ package struct StoredFetch: Sendable {
             {
                 continue
             }
-            return (step(decision, stored, redirects, now: now), uniqueKey ?? "")
+            let fallback = CacheRules().fallback(after: .offline, for: request, stored: stored?.response, now: now)
+            return (step(decision, fallback, stored, redirects, now: now), uniqueKey ?? "")
         }
     }
 
@@ -64,7 +100,8 @@ package struct StoredFetch: Sendable {
     }
 
     private static func step(
-        _ decision: FetchDecision, _ stored: StoredBody?, _ redirects: RedirectRules, now: Timestamp
+        _ decision: FetchDecision, _ fallback: FetchFallback, _ stored: StoredBody?, _ redirects: RedirectRules,
+        now: Timestamp
     ) -> Step {
         func shown(_ answer: StoredAnswer) -> StoredFetch {
             StoredFetch(answer, stored, redirects, now: now)
@@ -72,7 +109,9 @@ package struct StoredFetch: Sendable {
         switch decision {
         case .stored(let answer): return .stored(shown(answer))
         case .storedThenRefresh(let answer, _): return .storedThenRefresh(shown(answer))
-        case .ask(_, let first): return .ask(first: first.map(shown))
+        case .ask(_, let first):
+            if case .stored(let answer) = fallback { return .ask(first: first.map(shown), offline: shown(answer)) }
+            return .ask(first: first.map(shown), offline: nil)
         case .refused(let refusal): return .refused(refusal.message(url: redirects.url.text))
         }
     }

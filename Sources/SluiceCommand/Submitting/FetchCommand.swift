@@ -90,13 +90,14 @@ struct FetchCommand: AsyncParsableCommand {
         (draft.uniqueKey, draft.uniqueFor) = (uniqueKey, .running)
         let printer = FetchPrinter(asJSON: print.json)
         switch step {
-        case .stored(let stored): printer.show(stored)
+        case .stored(let stored): try printer.show(stored)
         case .refused(let sentence): throw ExitError(.failed, sentence)
+        case .storedThenRefresh where wait == .fresh: try await ask(draft, registry, (nil, nil), printer)
         case .storedThenRefresh(let stored):
-            printer.show(stored)
+            try printer.show(stored)
             draft.qos = fields.qos ?? .utility
             _ = try await submit(draft, registry)
-        case .ask(let first): try await ask(draft, registry, first, printer)
+        case .ask(let first, let offline): try await ask(draft, registry, (first, offline), printer)
         }
     }
 
@@ -110,10 +111,12 @@ struct FetchCommand: AsyncParsableCommand {
     }
 
     private func ask(
-        _ draft: CommandDraft, _ registry: OperationRegistry, _ first: StoredFetch?, _ printer: FetchPrinter
+        _ draft: CommandDraft, _ registry: OperationRegistry, _ stored: (first: StoredFetch?, offline: StoredFetch?),
+        _ printer: FetchPrinter
     ) async throws {
+        let first = stored.first
         let showsFirst = wait == .stored || wait == nil && (Output.isTerminal || print.json)
-        if let first, showsFirst { printer.show(first) }
+        if let first, showsFirst { try printer.show(first) }
         let (client, id) = try await submit(draft, registry)
         defer { Task { await client.close() } }
         if wait == .stored {
@@ -125,11 +128,11 @@ struct FetchCommand: AsyncParsableCommand {
             guard outcome.isSuccess else {
                 throw ExitError(.failed, "\(id) is \(outcome.status)\(outcome.reason.map { ": \($0)" } ?? "")")
             }
-            printer.show(outcome, isFirstShown: first != nil && showsFirst)
+            try printer.show(outcome, isFirstShown: first != nil && showsFirst)
         case .held(let reason):
             let sentence = "\(reason). \(id) goes on; see “sluice explain \(id)”"
-            guard let first, wait != .fresh else { throw ExitError(.tryAgain, sentence) }
-            if !showsFirst { printer.show(first) }
+            guard let offline = first ?? stored.offline, wait != .fresh else { throw ExitError(.tryAgain, sentence) }
+            if first == nil || !showsFirst { try printer.show(offline) }
             Diagnostics.say("this is the stored response: \(sentence)")
         }
     }

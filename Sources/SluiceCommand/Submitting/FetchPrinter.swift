@@ -9,12 +9,12 @@ struct FetchPrinter {
     let asJSON: Bool
 
     /// A stored response.
-    func show(_ stored: StoredFetch) {
+    func show(_ stored: StoredFetch) throws {
         let age = stored.age.map { "\($0.shortText) old" } ?? "of unknown age"
         if asJSON {
             line(stored.result, stage: stored.staleBecause == nil ? "stored" : "stale")
         } else {
-            body(of: stored.result)
+            try body(of: stored.result)
             Output.flush()
             let stale = stored.staleBecause.map { ", and stale (\($0))" } ?? ""
             Diagnostics.say("stored: the response is \(age)\(stale)")
@@ -24,14 +24,14 @@ struct FetchPrinter {
 
     /// The end of the command that asked.
     /// - Parameter isFirstShown: the stored response was printed.
-    func show(_ outcome: CommandOutcome, isFirstShown: Bool) {
+    func show(_ outcome: CommandOutcome, isFirstShown: Bool) throws {
         let result = outcome.result.map { JSONValue(stored: $0) } ?? .null
         let source = result["source"]?.string
         let stage = source == "network" ? "fresh" : source == "notModified" ? "notModified" : "stored"
         if asJSON {
             line(result, stage: stage, id: outcome.id)
         } else if source == "network" || !isFirstShown {
-            body(of: result)
+            try body(of: result)
         }
         Output.flush()
         if !asJSON, isFirstShown {
@@ -47,16 +47,11 @@ struct FetchPrinter {
         Output.line(JSONValue.object(members).bytes)
     }
 
-    private func body(of result: JSONValue) {
-        if let path = result["bodyFile"]?.string {
-            do { try SmallFile.visit(path) { bytes in Output.append { $0 += bytes } } } catch {
-                Diagnostics.say("the body in \(path) cannot be read: \(error)")
-            }
-            return
+    private func body(of result: JSONValue) throws {
+        let bytes: [UInt8]
+        do { bytes = try StoredFetch.body(of: result) } catch {
+            throw ExitError(.tryAgain, "the stored body is gone, because another fetch has replaced it: \(error)")
         }
-        guard let text = result["body"]?.string else { return }
-        let isBase64 = result["bodyEncoding"]?.string == "base64"
-        let bytes = isBase64 ? Base64.decode(text.utf8) ?? [] : Array(text.utf8)
         Output.append { $0 += bytes }
         if Output.isTerminal, bytes.last != UInt8(ascii: "\n") { Output.line("") }
         if result["bodyTruncated"]?.bool == true {

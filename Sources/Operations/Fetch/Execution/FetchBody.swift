@@ -16,8 +16,8 @@ enum FetchBody: Sendable {
     }
 
     /// - Parameter path: of the stored body; nil where the response was not stored.
-    init(received body: ReceivedBody, path: String?) {
-        if body.isSmall {
+    init(received body: ReceivedBody, path: String?, isKept: Bool) {
+        if body.isSmall, isKept {
             self = .bytes(body.start, isTruncated: false)
         } else if let path {
             self = .file(path)

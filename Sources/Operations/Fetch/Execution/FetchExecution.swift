@@ -19,6 +19,8 @@ struct FetchExecution: Sendable {
     struct Answer: Sendable {
         var result: FetchResult
         var body: FetchBody
+        /// The target of a redirect, also of one whose headers are withheld from the result.
+        var location: String?
     }
 
     init(
@@ -39,7 +41,7 @@ struct FetchExecution: Sendable {
         var redirects = RedirectRules(payload.url, method: "GET")
         while true {
             let answer = try await hop(redirects)
-            switch redirects.step(status: answer.result.status, location: answer.result.headers.first("location")) {
+            switch redirects.step(status: answer.result.status, location: answer.location) {
             case .follow: continue
             case .refused(let failure): throw failure
             case .none, .done:
@@ -59,7 +61,9 @@ struct FetchExecution: Sendable {
         let stored = try await selected(for: request)
         switch rules.decision(for: request, stored: stored?.response, now: .now) {
         case .stored(let answer):
-            return Answer(result: FetchResult(answer, now: .now), body: FetchBody(stored))
+            return Answer(
+                result: FetchResult(answer, now: .now), body: FetchBody(stored),
+                location: answer.response.headers.first("location"))
         case .refused(let refusal): throw CommandFailure(.final, reason: refusal.message(url: request.url))
         case .storedThenRefresh(_, let question), .ask(let question, _):
             return try await ask(question, request, stored, sender, redirects.url)
@@ -119,15 +123,27 @@ struct FetchExecution: Sendable {
         _ exchange: FetchReception, _ result: FetchResult, _ change: StoreChange, _ stored: StoredBody?
     ) async throws -> Answer {
         let body = exchange.body
+        let change = exchange.isBodyKept ? change : Self.withoutBody(change)
         try await apply(change, result.source == .network ? body : nil)
-        guard result.source == .network else { return Answer(result: result, body: FetchBody(stored)) }
+        guard result.source == .network else {
+            return Answer(
+                result: result, body: FetchBody(stored), location: stored?.response.headers.first("location"))
+        }
         // The response is the answer, and a failure: 404, for example.
         if result.status >= 400, let failure = exchange.failure { throw failure }
         var path: String?
         if case .write(let response, _) = change {
             path = try await store.use { $0.path(of: response.sha256) }
         }
-        return Answer(result: result, body: FetchBody(received: body, path: path))
+        return Answer(
+            result: result, body: FetchBody(received: body, path: path, isKept: exchange.isBodyKept),
+            location: exchange.facts.head.headers.first("location"))
+    }
+
+    /// The change by a response whose body is too long to keep.
+    private static func withoutBody(_ change: StoreChange) -> StoreChange {
+        guard case .write(let response, let replaced) = change else { return change }
+        return [404, 410].contains(response.status) ? .remove(replaced ?? response.key) : .none
     }
 
     private func apply(_ change: StoreChange, _ body: ReceivedBody?) async throws {

@@ -17,6 +17,8 @@ final class FetchReception: Sendable {
         /// The body could not be taken: it is too long, or the disk is full.
         var bodyError: (any Error)?
         var hasRead = false
+        /// All of the body was kept; false: only its start.
+        var isBodyKept = true
     }
 
     private let state: Mutex<State>
@@ -30,6 +32,7 @@ final class FetchReception: Sendable {
     }
 
     var facts: FetchExchange { state.withLock { $0.facts } }
+    var isBodyKept: Bool { state.withLock { $0.isBodyKept } }
     /// The failure that the answer means; nil for success.
     var failure: (any Error)? { state.withLock { $0.failure } }
 
@@ -69,14 +72,13 @@ final class FetchReception: Sendable {
     func take(_ record: HTTPRecord, _ id: CommandID, _ failure: (any Error)?) async throws {
         let (bodyError, hasRead) = state.withLock { ($0.bodyError, $0.hasRead) }
         if let bodyError { throw bodyError }
+        if record.error is CancellationError { throw CancellationError() }
         guard let head = record.head else {
             throw failure ?? CommandFailure.stopped("the fetch of \(url.displayText)")
         }
-        var isComplete = record.isComplete
-        if !hasRead {
-            isComplete = isComplete && record.bodyBytes == record.body.readableBytes
-            try await append([record.body])
-        }
+        // The body of an error or a redirect is kept up to 64 KiB, and not read without end.
+        let isComplete = record.isComplete || !hasRead && record.hasEnough
+        if !hasRead { try await append([record.body]) }
         let cut = CommandFailure(.reset, reason: "the body of GET \(url.displayText) was cut off")
         state.withLock { state in
             if !hasRead { state.facts.respondedAt = .now }
@@ -86,6 +88,7 @@ final class FetchReception: Sendable {
             state.facts.bytes = body.count
             state.facts.sha256 = body.sha256
             state.facts.command = id
+            state.isBodyKept = hasRead || record.bodyBytes == record.body.readableBytes
             state.failure = failure ?? (isComplete ? nil : cut)
         }
     }

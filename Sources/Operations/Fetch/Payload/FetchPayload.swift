@@ -80,6 +80,12 @@ struct FetchPayload: Sendable, Equatable {
         return .object(members)
     }
 
+    /// The unique key of the command: two fetches of one response join where they ask in the same way.
+    func uniqueKey(of request: FetchRequest) -> String {
+        let stale = maxStale.map { String($0.wholeSeconds) } ?? "any"
+        return "\(CacheKey.uniqueKey(of: request)):\(mode.rawValue):\(stale):\(maxBody)"
+    }
+
     /// The request for one URL of the chain of redirects.
     /// - Parameter credential: the destination whose credential is used; nil without one.
     func request(for url: ResourceURL, _ headers: [HTTPField], credential: Destination?) -> FetchRequest {

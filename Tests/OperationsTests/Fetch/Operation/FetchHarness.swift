@@ -79,7 +79,7 @@ extension StoredFetch.Step {
     var shown: StoredFetch? {
         switch self {
         case .stored(let stored), .storedThenRefresh(let stored): stored
-        case .ask(let first): first
+        case .ask(let first, _): first
         case .refused: nil
         }
     }

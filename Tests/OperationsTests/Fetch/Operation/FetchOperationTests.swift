@@ -14,7 +14,7 @@ import Testing
             GET /a : answer 200 header "ETag: \\"1\\"" header "Content-Type: text/plain" body "hello"
             """
         try await FetchHarness.with(script) { harness in
-            if case .ask(nil) = try harness.look("/a") {} else { Issue.record("something is stored") }
+            if case .ask(nil, _) = try harness.look("/a") {} else { Issue.record("something is stored") }
             let first = try await harness.fetch("/a")
             #expect(
                 first.result?["source"]?.string == "network" && first.result?["body"]?.string == "hello", "\(first)")
@@ -52,7 +52,7 @@ import Testing
             _ = try await harness.post("/refused")
             if case .stored = try harness.look("/a") {} else { Issue.record("a refusal has made it stale") }
             _ = try await harness.post("/b")
-            if case .ask(nil) = try harness.look("/a") {} else { Issue.record("the changed response is shown") }
+            if case .ask(nil, _) = try harness.look("/a") {} else { Issue.record("the changed response is shown") }
             let fresh = try await harness.fetch("/a")
             #expect(fresh.result?["body"]?.string == "new", "\(fresh)")
         }
@@ -65,7 +65,7 @@ import Testing
             #expect(contents(of: path) == [UInt8](repeating: UInt8(ascii: "x"), count: 300 << 10))
             #expect(try harness.look("/a").shown?.bodyFile == path)
             unlink(path)
-            if case .ask(nil) = try harness.look("/a") {} else { Issue.record("a lost body is shown") }
+            if case .ask(nil, _) = try harness.look("/a") {} else { Issue.record("a lost body is shown") }
         }
     }
 
@@ -136,7 +136,10 @@ import Testing
             let other = try await harness.fetch("/a", [.init("headers", ["Authorization": "Bearer two"])])
             #expect(other.result?["body"]?.string == "two", "\(other)")
             #expect(try harness.look("/a", Self.headers).shown?.result["body"]?.string == "one")
-            if case .ask(nil) = try harness.look("/a") {} else { Issue.record("a response of a user is shown to all") }
+            if case .ask(nil, _) = try harness.look("/a") {
+            } else {
+                Issue.record("a response of a user is shown to all")
+            }
             // No secret is in the index.
             let index = contents(of: "\(harness.directory.path)/cache/index.sqlite-wal") ?? []
             #expect(!String(decoding: index, as: UTF8.self).contains("Bearer"))
@@ -148,7 +151,7 @@ import Testing
             harness in
             let outcome = try await harness.fetch("/a")
             #expect(outcome.result == ["source": "network", "status": 200], "\(outcome)")
-            if case .ask(nil) = try harness.look("/a") {} else { Issue.record("it was stored") }
+            if case .ask(nil, _) = try harness.look("/a") {} else { Issue.record("it was stored") }
         }
     }
 
@@ -166,6 +169,34 @@ import Testing
             #expect(try harness.look("/a").shown?.result["body"]?.string == "end")
             let loop = try await harness.fetch("/loop")
             #expect(loop.failure?.fault == .final, "\(loop)")
+        }
+    }
+
+    @Test func `a redirect that must not be stored is followed`() async throws {
+        let script = """
+            GET /a : answer 302 header "Location: /b" header "Cache-Control: no-store"
+            GET /b : answer 200 body "end"
+            """
+        try await FetchHarness.with(script) { harness in
+            let outcome = try await harness.fetch("/a")
+            #expect(outcome.result?["body"]?.string == "end", "\(outcome)")
+        }
+    }
+
+    @Test func `a long error page is not a cut connection`() async throws {
+        let script = """
+            GET /a #1 : answer 200 header "ETag: \\"1\\"" body "old"
+            GET /a : answer 404 body 100k
+            GET /b #1 : answer 200 header "ETag: \\"1\\"" body "old"
+            GET /b : answer 500 body 2M
+            """
+        try await FetchHarness.with(script) { harness in
+            for path in ["/a", "/b"] { _ = try await harness.fetch(path) }
+            let gone = try await harness.fetch("/a")
+            #expect(gone.failure?.fault == .final, "\(gone)")
+            if case .ask(nil, nil) = try harness.look("/a") {} else { Issue.record("the page is gone") }
+            let failed = try await harness.fetch("/b")
+            #expect(failed.failure?.fault == .command, "\(failed)")
         }
     }
 
