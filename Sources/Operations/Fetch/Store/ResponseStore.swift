@@ -198,5 +198,14 @@ package final class ResponseStore: Sendable {
         }
     }
 
+    /// Deletes the file of a body, unless a row names it.
+    func removeUnnamed(_ sha256: String, _ path: String) throws {
+        try queue.write { db in
+            let rows = try Int.fetchOne(
+                db, sql: "SELECT count(*) FROM response WHERE body IS NULL AND sha256 = ?", arguments: [sha256])
+            if rows == 0 { unlink(path) }
+        }
+    }
+
     func path(of sha256: String) -> String { "\(directory)/body/\(sha256.prefix(2))/\(sha256)" }
 }

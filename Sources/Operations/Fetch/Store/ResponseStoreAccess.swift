@@ -46,6 +46,7 @@ final class ResponseStoreAccess: Sendable {
         try opened.withLock { opened in
             if let opened { return opened }
             let store = try ResponseStore(directory: directory, maxBytes: maxBytes)
+            try store.sweep()
             opened = store
             return store
         }

@@ -116,6 +116,24 @@ import Testing
         }
     }
 
+    @Test func `bodies without a row are swept once they are old`() throws {
+        try with { directory in
+            let store = try ResponseStore(directory: directory)
+            let kept = try write(SimulatedVersion.bytes(100_000, seed: 4), as: "http://h/a", in: store)
+            // Of a worker that died, and of an index that was made anew.
+            let lost = String(repeating: "ab", count: 32)
+            mkdir("\(directory)/body/ab", 0o700)
+            for name in [".x.1.part", "ab/\(lost)"] {
+                try Data([1]).write(to: URL(fileURLWithPath: "\(directory)/body/\(name)"))
+            }
+            try store.sweep()
+            #expect(files(directory).count == 2 && access("\(directory)/body/.x.1.part", F_OK) == 0)
+            try store.sweep(olderThan: 0)
+            #expect(files(directory) == ["\(kept.sha256.prefix(2))/\(kept.sha256)"])
+            #expect(access("\(directory)/body/.x.1.part", F_OK) != 0)
+        }
+    }
+
     @Test func `a body that is not stored leaves no file`() throws {
         try with { directory in
             let store = try ResponseStore(directory: directory)

@@ -1,0 +1,43 @@
+internal import GRDB
+internal import Glibc
+
+extension ResponseStore {
+    /// The minimum age of a file that is deleted: a younger one may be in the hands of another process.
+    static let leftoverAge = 86_400
+
+    /// Deletes the bodies that no row names, and those that were arriving when their worker died.
+    /// - Parameter age: the minimum age of a file in seconds.
+    func sweep(olderThan age: Int = leftoverAge) throws {
+        let bodies = "\(directory)/body"
+        for name in Self.names(in: bodies) {
+            let path = "\(bodies)/\(name)"
+            if name.hasSuffix(".part") {
+                if Self.isOld(path, age) { unlink(path) }
+                continue
+            }
+            for sha256 in Self.names(in: path) where Self.isOld("\(path)/\(sha256)", age) {
+                try removeUnnamed(sha256, "\(path)/\(sha256)")
+            }
+        }
+    }
+
+    private static func isOld(_ path: String, _ age: Int) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+            && time(nil) - status.st_mtim.tv_sec >= age
+    }
+
+    private static func names(in path: String) -> [String] {
+        guard let listing = opendir(path) else { return [] }
+        defer { closedir(listing) }
+        var names: [String] = []
+        while let entry = readdir(listing) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            guard let name else { continue }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+}
