@@ -13,7 +13,8 @@ struct FuzzTests {
 
     /// A decoder that traps ends the whole test run, so reaching the end is the assertion. A frame that it
     /// accepts must also mean the same once written again.
-    @Test func `a million mutated frames cause no trap`() throws {
+    @Test(.enabled(if: runsSlowTests, "slow"))
+    func `a million mutated frames cause no trap`() throws {
         var random = SeededRandom.announced("wire fuzz")
         var seeds: [[UInt8]] = []
         for _ in 0..<20 { seeds += Samples.all(&random).map { $0.encoded(Samples.head(&random)) } }

@@ -67,7 +67,8 @@ import Testing
         func log(event: LogEvent) { recorder.add("\(event.message)") }
     }
 
-    @Test func `a locked shard is logged once, and again when it is locked again`() async throws {
+    @Test(.enabled(if: runsSlowTests, "slow"))
+    func `a locked shard is logged once, and again when it is locked again`() async throws {
         let rig = try Rig(shards: 2)
         _ = try rig.submit(20)
         let probe = try SQLiteProbe(rig.shard(1))

@@ -138,7 +138,8 @@ import Testing
         #expect(IPAddress(bytes: [1, 2, 3]) == nil)
     }
 
-    @Test func `mutated answers do not trap`() throws {
+    @Test(.enabled(if: runsSlowTests, "slow"))
+    func `mutated answers do not trap`() throws {
         var random = SeededRandom.announced("route fuzz")
         let whole = [RecordedTables.links, RecordedTables.routes]
         let address = try #require(IPAddress("10.1.2.3"))

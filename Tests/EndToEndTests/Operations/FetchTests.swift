@@ -44,7 +44,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `the stored response is the answer while its server cannot be reached`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `the stored response is the answer while its server cannot be reached`() async throws {
             try await with { installation, server in
                 let url = "\(server.origin)/a"
                 _ = try await installation.sluice("fetch", url)

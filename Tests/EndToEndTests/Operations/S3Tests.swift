@@ -94,7 +94,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `no output, log or file of the data directory has the secret key`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `no output, log or file of the data directory has the secret key`() async throws {
             try await with { installation, store, origin, configuration in
                 _ = try await installation.up(workers: 1, "--config", configuration)
                 store.fail(.put, .refuse(400, "InvalidArgument"))

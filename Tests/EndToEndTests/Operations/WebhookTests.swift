@@ -67,7 +67,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `no output, log or file of the data directory has the secret or a signature`() async throws {
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `no output, log or file of the data directory has the secret or a signature`() async throws {
             try await with("* * : read; answer 400 body \"bad {webhook-signature}\"") { installation, server in
                 let id = try #require(
                     try await installation.sluice(

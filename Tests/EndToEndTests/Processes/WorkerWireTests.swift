@@ -11,7 +11,8 @@ import ZeroMQ
 extension EndToEndTests {
     /// A real worker, and a coordinator that the test plays.
     struct WorkerWireTests {
-        @Test func `a worker reports its transfers four times a second, and applies the newest control message`()
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `a worker reports its transfers four times a second, and applies the newest control message`()
             async throws
         {
             try await Installation.with { installation in

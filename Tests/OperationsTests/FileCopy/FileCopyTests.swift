@@ -102,7 +102,8 @@ import Work
         }
     }
 
-    @Test func `bytes before a pace was set do not count against it`() async throws {
+    @Test(.enabled(if: runsSlowTests, "slow"))
+    func `bytes before a pace was set do not count against it`() async throws {
         try await withTarget { harness, target in
             let file = try harness.directory.solidFile("solid", 1 << 30)
             let (execution, meter) = try harness.execution(file: file, to: "file://\(target)/x")

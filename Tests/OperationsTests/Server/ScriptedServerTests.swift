@@ -100,7 +100,8 @@ struct ScriptedServerTests {
         }
     }
 
-    @Test func `a connection ends as its script says`() async throws {
+    @Test(.enabled(if: runsSlowTests, "slow"))
+    func `a connection ends as its script says`() async throws {
         let script = """
             * /close : close
             * /reset : reset

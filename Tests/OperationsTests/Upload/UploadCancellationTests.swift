@@ -32,7 +32,8 @@ import Work
         }
     }
 
-    @Test func `a fast peer does not delay other uploads`() async throws {
+    @Test(.enabled(if: runsSlowTests, "slow"))
+    func `a fast peer does not delay other uploads`() async throws {
         var options = MisbehavingReceiver.Options()
         options.hashes = false
         try await withReceiver(options) { receiver, harness in

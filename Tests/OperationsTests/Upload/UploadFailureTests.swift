@@ -192,7 +192,8 @@ import Work
         }
     }
 
-    @Test func `a slow peer does not count as dead`() async throws {
+    @Test(.enabled(if: runsSlowTests, "slow"))
+    func `a slow peer does not count as dead`() async throws {
         var options = MisbehavingReceiver.Options()
         options.receiveBuffer = 16 << 10
         // Every chunk of half a megabyte takes longer than the idle timeout.
@@ -256,7 +257,8 @@ import Work
         }
     }
 
-    @Test func `a configured certificate is trusted for its names only`() async throws {
+    @Test(.enabled(if: runsSlowTests, "slow"))
+    func `a configured certificate is trusted for its names only`() async throws {
         var options = MisbehavingReceiver.Options()
         options.identity = .selfSigned
         let directory = try TemporaryDirectory("trust")
@@ -278,7 +280,8 @@ import Work
         }
     }
 
-    @Test func `HTTPS to a plain HTTP server is the link's failure`() async throws {
+    @Test(.enabled(if: runsSlowTests, "slow"))
+    func `HTTPS to a plain HTTP server is the link's failure`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.directory.file("a", [1])
             let failure = try await harness.failure(file: file, to: "https://127.0.0.1:\(receiver.port)/a")

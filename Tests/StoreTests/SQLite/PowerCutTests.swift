@@ -37,7 +37,8 @@ import Testing
         }
     }
 
-    @Test func `no acknowledged command is missing after a power cut at any point`() throws {
+    @Test(.enabled(if: runsSlowTests, "slow"))
+    func `no acknowledged command is missing after a power cut at any point`() throws {
         var random = SeededRandom.announced("power cut")
         let directory = try TemporaryDirectory("power")
         defer { directory.remove() }

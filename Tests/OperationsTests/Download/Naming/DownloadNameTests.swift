@@ -70,7 +70,8 @@ import Testing
         #expect(name.utf8.first == UInt8(ascii: "a"))
     }
 
-    @Test func `every name is a file in its directory`() {
+    @Test(.enabled(if: runsSlowTests, "slow"))
+    func `every name is a file in its directory`() {
         var random = SeededRandom.announced("download names")
         let parts = [
             "attachment", ";", "filename", "filename*", "=", "\"", "\\", "/", "..", ".", "UTF-8''", "iso-8859-1'x'",

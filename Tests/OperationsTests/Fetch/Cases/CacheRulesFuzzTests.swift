@@ -45,7 +45,8 @@ import Testing
             maxStale: random.chance(0.3) ? .seconds(random.number(in: 0..<30)) : nil)
     }
 
-    @Test func `no answer breaks a promise of the cache`() throws {
+    @Test(.enabled(if: runsSlowTests, "slow"))
+    func `no answer breaks a promise of the cache`() throws {
         var random = SeededRandom.announced("cache rules fuzz")
         for _ in 0..<150 {
             let cache = SimulatedCache(rules: CacheRules(isShared: random.chance(0.3)))

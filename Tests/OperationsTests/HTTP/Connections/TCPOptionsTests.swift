@@ -68,7 +68,8 @@ import Work
         }
     }
 
-    @Test func `other congestion controls get no pacing rate`() async throws {
+    @Test(.enabled(if: runsSlowTests, "slow"))
+    func `other congestion controls get no pacing rate`() async throws {
         try await withReceiver { receiver, harness in
             let file = try harness.hollowFile(4_000_000)
             let (low, first) = try await Self.begin(file, with: "reno", receiver, harness)

@@ -24,7 +24,8 @@ import Testing
         }
     }
 
-    @Test func `the response timeout starts after the last byte of the body`() async throws {
+    @Test(.enabled(if: runsSlowTests, "slow"))
+    func `the response timeout starts after the last byte of the body`() async throws {
         var configuration = HTTPConfiguration()
         configuration.responseTimeout = .milliseconds(500)
         var options = ScriptedServer.Options()
