@@ -45,6 +45,7 @@ package func onThread<Value: Sendable, Failure: Error>(
 package final class BlockingThread: Sendable {
     private struct Queue {
         var bodies: [@Sendable () -> Void] = []
+        var urgent: [@Sendable () -> Void] = []
         var isIdle = false
         var isClosed = false
     }
@@ -57,9 +58,10 @@ package final class BlockingThread: Sendable {
     }
 
     /// Runs `body` after those that were handed in before.
-    package func perform(_ body: @escaping @Sendable () -> Void) {
+    /// - Parameter isUrgent: before those that are not urgent. The one that runs is not interrupted.
+    package func perform(isUrgent: Bool = false, _ body: @escaping @Sendable () -> Void) {
         let wakes = queue.withLock { queue in
-            queue.bodies.append(body)
+            if isUrgent { queue.urgent.append(body) } else { queue.bodies.append(body) }
             defer { queue.isIdle = false }
             return queue.isIdle
         }
@@ -75,14 +77,27 @@ package final class BlockingThread: Sendable {
         while true {
             let (bodies, isClosed) = queue.withLock { queue -> ([@Sendable () -> Void], Bool) in
                 defer { queue.bodies = [] }
-                queue.isIdle = queue.bodies.isEmpty
+                queue.isIdle = queue.bodies.isEmpty && queue.urgent.isEmpty
                 return (queue.bodies, queue.isClosed)
             }
-            for body in bodies { body() }
-            if bodies.isEmpty {
+            let hadUrgent = runUrgent()
+            for body in bodies {
+                body()
+                _ = runUrgent()
+            }
+            if bodies.isEmpty, !hadUrgent {
                 if isClosed { return }
                 wake.wait()
             }
         }
+    }
+    /// - Returns: whether there were any.
+    private func runUrgent() -> Bool {
+        let bodies = queue.withLock { queue in
+            defer { queue.urgent = [] }
+            return queue.urgent
+        }
+        for body in bodies { body() }
+        return !bodies.isEmpty
     }
 }

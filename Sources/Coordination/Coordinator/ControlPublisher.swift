@@ -61,7 +61,7 @@ final class ControlPublisher {
 
     func loadCancellationRequests() {
         for shard in 0..<store.shardCount {
-            store.read("Cancellation requests cannot be read") { store throws(StoreError) in
+            store.read("Cancellation requests cannot be read", isUrgent: true) { store throws(StoreError) in
                 try store.cancellationRequests(shard: shard)
             } then: { [self] rows in
                 if cancellations.replace(shard: shard, with: rows) { setNeeded() }
@@ -72,13 +72,15 @@ final class ControlPublisher {
     // MARK: Pauses
 
     func loadPauses() {
-        store.read("Pauses cannot be read") { store throws(StoreError) in
+        store.read("Pauses cannot be read", isUrgent: true) { store throws(StoreError) in
             try store.settings(prefix: SettingKey.pausePrefix)
         } then: { [self] settings in
             let before = dispatch.dispatcher.pauses
             dispatch.dispatcher.pause(Pause.parse(settings))
             guard dispatch.dispatcher.pauses != before else { return }
-            setNeeded()
+            // At once: the dispatcher is about to look at every destination again, which takes a while where
+            // there are thousands.
+            publish()
             dispatch.setNeeded()
         }
     }

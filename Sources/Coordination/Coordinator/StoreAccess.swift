@@ -31,16 +31,18 @@ final class StoreAccess {
     /// Reads on the reader's thread.
     /// - Parameters:
     ///   - failure: starts the log line where the read fails; nil where a failure is not worth one.
+    ///   - isUrgent: before the reads that wait, which may be sweeps of a large backlog.
     ///   - then: runs on the loop with the value.
     ///   - otherwise: runs on the loop where the read failed, before that is logged.
     func read<Value: Sendable>(
-        _ failure: String?, _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value,
+        _ failure: String?, isUrgent: Bool = false,
+        _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value,
         then: @escaping (Value) -> Void, otherwise: @escaping (StoreError) -> Void = { _ in }
     ) {
-        run(on: reader, failure, body, then, otherwise)
+        run(on: reader, failure, isUrgent: isUrgent, body, then, otherwise)
     }
 
-    /// Writes on the writer's thread; the parameters are those of ``read(_:_:then:otherwise:)``.
+    /// Writes on the writer's thread; the parameters are those of ``read(_:isUrgent:_:then:otherwise:)``.
     func write<Value: Sendable>(
         _ failure: String, _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value,
         then: @escaping (Value) -> Void = { (_: Value) in }, otherwise: @escaping (StoreError) -> Void = { _ in }
@@ -73,7 +75,7 @@ final class StoreAccess {
     }
 
     private func run<Value: Sendable>(
-        on thread: BlockingThread, _ failure: String?,
+        on thread: BlockingThread, _ failure: String?, isUrgent: Bool = false,
         _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value,
         _ then: @escaping (Value) -> Void, _ otherwise: @escaping (StoreError) -> Void
     ) {
@@ -85,6 +87,6 @@ final class StoreAccess {
                 if let failure { report(error, failure) }
             }
         }
-        thread.perform { [store] in finish(Result { () throws(StoreError) in try body(store) }) }
+        thread.perform(isUrgent: isUrgent) { [store] in finish(Result { () throws(StoreError) in try body(store) }) }
     }
 }

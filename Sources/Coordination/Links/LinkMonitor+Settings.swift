@@ -21,7 +21,7 @@ extension LinkMonitor {
     // MARK: Overrides
 
     func loadOverrides() {
-        environment.store.read("The overrides of links cannot be read") { store throws(StoreError) in
+        environment.store.read("The overrides of links cannot be read", isUrgent: true) { store throws(StoreError) in
             try store.settings(prefix: SettingKey.networkPrefix)
         } then: { [self] settings in
             override(settings)

@@ -149,7 +149,9 @@ extension EndToEndTests {
                 let late = destinations.server.requests.filter { $0.target.hasPrefix("/deep/") }.map {
                     $0.began - returned
                 }
-                #expect(late.max() ?? .zero <= .milliseconds(300))
+                // A pause that waits for a tick, a sweep or the backlog takes seconds. On a busy machine, a
+                // debug build needs half a second.
+                #expect(late.max() ?? .zero <= .seconds(1))
                 #expect(destinations.succeeded("/deep/") < deep.count)
                 #expect(coordinatorDeaths(up) == 0)
             }
