@@ -47,13 +47,13 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
 
     /// A report of the kernel that a route is lost.
     private struct RouteLoss: Sendable, Equatable {
-        var reason: LinkReason
+        @Indirect var reason: LinkReason
         var at: MonotonicTime
     }
 
     package private(set) var state = State.closed
     /// Why it is open.
-    package private(set) var reason: LinkReason?
+    @Indirect package private(set) var reason: LinkReason?
     /// When it opened.
     package private(set) var since = MonotonicTime.zero
     /// Commands that failed for the link since the last answer.

@@ -10,7 +10,7 @@ package import Host
 package struct LevelJudge: Sendable {
     package private(set) var level = LinkLevel.unknown
     /// The measure and the threshold by which the level was judged.
-    package private(set) var reason = LinkReason(.unmeasured)
+    @Indirect package private(set) var reason = LinkReason(.unmeasured)
     /// When the level was entered.
     package private(set) var since: MonotonicTime
     private var thresholds: LevelThresholds
@@ -20,7 +20,7 @@ package struct LevelJudge: Sendable {
     /// How long it was silent between such evidence.
     private var silentFor = Duration.zero
     private var mildest = LinkLevel.offline
-    private var worseReason = LinkReason(.unmeasured)
+    @Indirect private var worseReason = LinkReason(.unmeasured)
     private var betterFor = Duration.zero
     /// Share of executions that failed for the link: an average, half of it of the last 8.
     private var errors = 0.0
