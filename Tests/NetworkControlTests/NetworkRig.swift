@@ -41,7 +41,8 @@ struct NetworkRig {
     private mutating func count(_ transfer: TransferSample, _ bytes: Int64) {
         if counters[transfer.key] == nil {
             counters[transfer.key] = ServiceClass.allCases.map {
-                LinkCounter(destination: transfer.destination, serviceClass: $0, bytes: 0)
+                LinkCounter(
+                    destination: transfer.destination, direction: transfer.direction, serviceClass: $0, bytes: 0)
             }
         }
         counters[transfer.key]?[transfer.qos.serviceClass.rawValue].bytes += bytes

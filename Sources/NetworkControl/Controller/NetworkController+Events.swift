@@ -44,7 +44,7 @@ extension NetworkController {
         let isNews = links[key]?.hasAnswered == false || links[key]?.circuitBreaker.isFailing == true
         if isNews, let destination = key.destination { proven.append(destination) }
         links[key]?.hasAnswered = true
-        for key in chain(key) + bothWays(key).dropFirst()
+        for key in bothWays(key).flatMap({ chain($0) })
         where links[key]?.circuitBreaker.answered(id, now: now) == .closed {
             links[key]?.reopened(now: now)
         }
