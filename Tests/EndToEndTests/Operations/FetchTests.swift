@@ -10,6 +10,8 @@ extension EndToEndTests {
             GET /a with If-None-Match "\\"1\\"" : answer 304 header "ETag: \\"1\\""
             GET /a : answer 200 header "ETag: \\"1\\"" body "quotes"
             GET /fresh : answer 200 header "Cache-Control: max-age=600" body "fresh"
+            GET /swr #1 : answer 200 header "Cache-Control: max-age=0, stale-while-revalidate=600" body "one"
+            GET /swr : answer 200 header "Cache-Control: max-age=0, stale-while-revalidate=600" body "two"
             GET /missing : answer 404
             """
 
@@ -39,6 +41,9 @@ extension EndToEndTests {
                 let again = try await installation.sluice("fetch", "\(server.origin)/fresh")
                 #expect(again.output == "fresh" && again.errors.contains("stored: the response is"), "\(again.errors)")
                 #expect(server.requests.count { $0.target == "/fresh" } == 1)
+                #expect(try await installation.sluice("fetch", "\(server.origin)/swr").output == "one")
+                let revalidated = try await installation.sluice("fetch", "\(server.origin)/swr", "--wait", "fresh")
+                #expect(revalidated.output == "two", "\(revalidated.errors)")
                 let missing = try await installation.sluice("fetch", "\(server.origin)/missing")
                 #expect(missing.code == 1 && missing.errors.contains("answered 404"), "\(missing.errors)")
             }
@@ -53,6 +58,8 @@ extension EndToEndTests {
                 let stored = try await installation.sluice("fetch", url)
                 #expect(stored.code == 0 && stored.output == "quotes", "\(stored.output)\(stored.errors)")
                 #expect(stored.errors.contains("this is the stored response"), "\(stored.errors)")
+                let asked = try await installation.sluice("fetch", url, "--mode", "network")
+                #expect(asked.code == 0 && asked.output == "quotes", "\(asked.output)\(asked.errors)")
                 let fresh = try await installation.sluice("fetch", url, "--wait", "fresh")
                 #expect(fresh.code == 75 && fresh.output.isEmpty, "\(fresh.output)\(fresh.errors)")
                 let unknown = try await installation.sluice("fetch", "\(server.origin)/other", "--wait", "stored")

@@ -162,15 +162,11 @@ import Work
         }
     }
 
-    @Test(.enabled(if: geteuid() == 0 && program("mount") != nil, "only root can mount a small tmpfs"))
+    @Test(.enabled(if: SmallFileSystem.mayExist, "only root can mount a small tmpfs"))
     func `a full disk is charged, and the part is deleted`() async throws {
         try await withTarget { harness, target in
-            let mount = try ChildProcess(
-                [try #require(program("mount")), "-t", "tmpfs", "-o", "size=1m", "tmpfs", target],
-                log: "\(harness.directory.path)/mount")
-            // A container may not be permitted to mount; then there is nothing to test.
-            guard try await mount.end(within: .seconds(10)) == .exited(0) else { return }
-            defer { umount2(target, CInt(MNT_DETACH)) }
+            guard let disk = try await SmallFileSystem("1m", at: target, log: harness.directory) else { return }
+            defer { disk.remove() }
             let file = try harness.directory.file("a", sample(2 << 20))
             let failure = try await harness.failure(file: file, to: "file://\(target)/x")
             #expect(failure.fault == .command)

@@ -42,15 +42,20 @@ struct RequestHarness {
 
     func url(_ path: String) -> JSONValue { .string("\(server.origin)\(path)") }
 
-    func execution(_ payload: JSONValue, claim: Int = 1) throws -> CommandExecution {
+    /// - Parameter crashes: nil: an earlier execution, if there was one, has died with its worker.
+    func execution(
+        _ payload: JSONValue, claim: Int = 1, crashes: Int? = nil, checkpoint: [UInt8]? = nil,
+        saver: @escaping @Sendable ([UInt8]) async throws -> Void = { _ in }
+    ) throws -> CommandExecution {
         let attributes = try operation.inspect(payload)
         var command = Command(id: CommandID(), type: "request", destination: attributes.destination, createdAt: .now)
         command.status = .sent
         command.idempotent = attributes.idempotent
         command.claim = claim
-        // An earlier execution has died with its worker.
-        command.crashes = claim > 1 ? 1 : 0
-        return CommandExecution(command: command, payload: attributes.payload?.bytes ?? [], meter: TransferMeter())
+        command.crashes = crashes ?? (claim > 1 ? 1 : 0)
+        return CommandExecution(
+            command: command, payload: attributes.payload?.bytes ?? [], checkpoint: checkpoint,
+            meter: TransferMeter(), saver: saver)
     }
 
     func outcome(_ payload: JSONValue, claim: Int = 1) async throws -> ExecutionOutcome {

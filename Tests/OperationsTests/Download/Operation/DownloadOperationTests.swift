@@ -1,3 +1,4 @@
+import CLinux
 import Commands
 import Crypto
 import Foundation
@@ -223,6 +224,57 @@ import Work
         }
     }
 
+    @Test(arguments: ["keep", "fail"])
+    func `a target that appears between two executions leaves no part`(_ overwrite: String) async throws {
+        try await with(Self.version, [.init("overwrite", .string(overwrite))]) { server, harness in
+            server.use { $0.nextStatuses = [500] }
+            _ = try await harness.execute()
+            #expect(harness.parts.count == 1)
+            _ = try harness.directory.file("a.mp4", [1])
+            let outcome = try await harness.execute()
+            #expect((outcome.failure?.fault == .final) == (overwrite == "fail"), "\(outcome)")
+            #expect(contents(harness) == [1] && harness.parts.isEmpty)
+        }
+    }
+
+    @Test func `a download that is cancelled before its first byte leaves no part`() async throws {
+        let server = try await ScriptedServer()
+        try await stopping(server) {
+            try server.run("GET * : hang")
+            try await DownloadHarness.withDirectory { directory in
+                let payload: JSONValue = [
+                    "url": .string("\(server.origin)/a"), "to": .string("\(directory.path)/a"),
+                ]
+                let harness = try DownloadHarness(payload, in: directory)
+                let task = Task { try await harness.execute() }
+                try await until("the request") { server.requests.count == 1 }
+                task.cancel()
+                let outcome = try await task.value
+                #expect(outcome.failure?.ambiguous == false && harness.parts.isEmpty, "\(outcome)")
+            }
+        }
+    }
+
+    @Test func `the attribute of a file contains no secret of its URL`() async throws {
+        try await OriginServer.with(Self.version) { server in
+            try await DownloadHarness.withDirectory { directory in
+                let path = "\(directory.path)/a"
+                let payload: JSONValue = ["url": .string("\(server.url)?token=hush"), "to": .string(path)]
+                let outcome = try await DownloadHarness(payload, in: directory).execute()
+                #expect(outcome.result != nil, "\(outcome)")
+                let descriptor = open(path, O_RDONLY)
+                defer { close(descriptor) }
+                let bytes = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
+                    let attribute = TargetRecord.attribute
+                    count = max(clinux_get_attribute(descriptor, attribute, buffer.baseAddress, buffer.count), 0)
+                }
+                let text = String(decoding: bytes, as: UTF8.self)
+                // A file system without attributes has nothing to show.
+                #expect(text.isEmpty || text.contains("etag") && !text.contains("hush"), "\(text)")
+            }
+        }
+    }
+
     @Test func `a directory that is missing, or a target that is one, is final`() async throws {
         try await with(to: "/none/a") { _, harness in
             let outcome = try await harness.execute()
@@ -237,17 +289,12 @@ import Work
         }
     }
 
-    @Test(.enabled(if: geteuid() == 0 && program("mount") != nil, "only root can mount a small tmpfs"))
+    @Test(.enabled(if: SmallFileSystem.mayExist, "only root can mount a small tmpfs"))
     func `a full disk is charged, and the part stays`() async throws {
         try await with(to: "/small/") { _, harness in
             let small = "\(harness.directory.path)/small"
-            mkdir(small, 0o700)
-            let mount = try ChildProcess(
-                [try #require(program("mount")), "-t", "tmpfs", "-o", "size=512k", "tmpfs", small],
-                log: "\(harness.directory.path)/mount")
-            // A container may not be permitted to mount; then there is nothing to test.
-            guard try await mount.end(within: .seconds(10)) == .exited(0) else { return }
-            defer { umount2(small, CInt(MNT_DETACH)) }
+            guard let disk = try await SmallFileSystem("512k", at: small, log: harness.directory) else { return }
+            defer { disk.remove() }
             let outcome = try await harness.execute()
             #expect(outcome.failure?.fault == .command && outcome.failure?.retryAfter == .seconds(60), "\(outcome)")
             #expect(outcome.failure?.reason.contains("no space left") == true, "\(outcome)")

@@ -81,7 +81,8 @@ import Testing
             #expect(permitted.result?["source"]?.string == "stored", "\(permitted)")
             #expect(permitted.result?["staleBecause"]?.string == "stale-if-error")
             let refused = try await harness.fetch("/b")
-            #expect(refused.failure?.fault == .link || refused.failure?.fault == .command, "\(refused)")
+            // The destination has answered other requests, so the 503 is not its link's.
+            #expect(refused.failure?.fault == .command, "\(refused)")
             #expect(try harness.look("/b").shown?.result["body"]?.string == "old")
         }
     }
@@ -108,7 +109,7 @@ import Testing
             _ = try await harness.fetch("/a")
             let cut = try await harness.fetch("/a")
             // Its origin cannot be reached, so the stored response is an answer, though a stale one.
-            #expect(cut.result?["staleBecause"]?.string == "disconnected" || cut.failure?.fault == .reset, "\(cut)")
+            #expect(cut.result?["staleBecause"]?.string == "disconnected", "\(cut)")
             #expect(try harness.look("/a").shown?.result["body"]?.string == "old")
         }
     }
