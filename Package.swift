@@ -164,6 +164,11 @@ let package = Package(
             ],
             path: "Tests/Tools/NetworkEvaluation", swiftSettings: swiftSettings, linkerSettings: lean),
 
+        // A stand-in for a worker that runs programs and may be killed.
+        .executableTarget(
+            name: "ExecTestWorker", dependencies: ["CLinux", "Commands", "Operations", "Host"],
+            path: "Tests/Tools/ExecTestWorker", swiftSettings: swiftSettings, linkerSettings: lean),
+
         .target(name: "TestOrder", path: "Tests/Order"),
         .target(
             name: "TestSupport",
@@ -215,7 +220,8 @@ let package = Package(
         tests(
             "Operations",
             [
-                "HTTPClient", "Operations", "Settings", "Work", "Commands", "Host", "TestSupport",
+                "HTTPClient", "Operations", "ExecTestWorker", "Settings", "Work", "CLinux", "Commands", "Host",
+                "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -4,6 +4,7 @@
 // System calls that Swift cannot call by itself: variadic ones, and those that glibc does not declare.
 // Every function returns the value of the system call, or -1 with errno set.
 
+#include "Guardian.h"
 #include "Namespaces.h"
 
 #include <spawn.h>

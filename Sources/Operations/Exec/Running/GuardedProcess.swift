@@ -1,0 +1,49 @@
+internal import CLinux
+internal import Glibc
+internal import Host
+
+/// A program that runs under a guardian (Guardian.h), and the stream of its events.
+///
+/// A thread of its own starts the guardian, reads the outputs and writes the input. When the last reference
+/// goes away, the program is killed. When this process dies, however that happens, the guardian ends the
+/// program and frees its lock.
+final class GuardedProcess: Sendable {
+    private let events: ProgramEventQueue
+    private let stop = ProgramStop()
+    private let wake = ProgramWake()
+
+    /// Starts the program. A failure to do so is the event `ended` with the outcome `notStarted`.
+    init(_ program: GuardedProgram, launcher: GuardianLauncher = .shared) {
+        events = ProgramEventQueue(wake: wake)
+        let loop = ProgramLoop(program, launcher: launcher, events: events, stop: stop, wake: wake)
+        let context = Unmanaged.passRetained(loop).toOpaque()
+        let code = clinux_start_thread(
+            "sluice-exec",
+            { context in
+                guard let context else { return }
+                Unmanaged<ProgramLoop>.fromOpaque(context).takeRetainedValue().run()
+            }, context)
+        if code != 0 {
+            Unmanaged<ProgramLoop>.fromOpaque(context).release()
+            let failure = ProgramStartFailure(.prepare, code)
+            events.add(.ended(ProgramEnd(outcome: .notStarted(failure))))
+            events.finish()
+        }
+    }
+
+    deinit {
+        stop.order(.cancelled, grace: .zero)
+        events.discard()
+    }
+
+    /// The next event; nil after `ended`. One task at a time may call it. It does not end early when that
+    /// task is cancelled: call ``cancel(grace:)``, and await `ended`.
+    func next() async -> ProgramEvent? { await events.next() }
+
+    /// Ends the program and all that it started: TERM, the grace, KILL. The event `ended` follows.
+    /// - Parameter grace: zero kills at once. A second call can shorten it.
+    func cancel(grace: Duration) {
+        stop.order(.cancelled, grace: grace)
+        wake.signal()
+    }
+}
