@@ -24,7 +24,7 @@ package enum BuiltInOperations {
             credentials: configuration.credentials, resumes: configuration.resumes, submission: submission,
             evidence: evidence)
         upload.responses = responses
-        let builtIn: [any CommandOperation] = [
+        var builtIn: [any CommandOperation] = [
             NoopOperation(), request, upload,
             DownloadOperation(
                 transport: transport, credentials: configuration.credentials, evidence: evidence,
@@ -37,6 +37,7 @@ package enum BuiltInOperations {
                 transport: transport, endpoints: configuration.webhooks, credentials: configuration.credentials,
                 evidence: evidence),
         ]
+        if configuration.exec.isEnabled { builtIn.append(ExecOperation(configuration: configuration.exec)) }
         return OperationRegistry(own + builtIn.filter { operation in !own.contains { $0.type == operation.type } })
     }
 }

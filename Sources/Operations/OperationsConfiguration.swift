@@ -7,6 +7,7 @@ package struct OperationsConfiguration: Sendable {
     package var credentials = CredentialStore()
     package var resumes = ResumeRules()
     package var webhooks = WebhookEndpoints()
+    package var exec = ExecConfiguration()
     /// The directory of the responses that `fetch` keeps; nil where this process executes nothing.
     package var cache: String?
     /// `cache.maxSize`: bytes of all these responses. The default is 1 GiB.
@@ -16,13 +17,15 @@ package struct OperationsConfiguration: Sendable {
 
     /// Reads the sections `upload` (``HTTPConfiguration/init(reading:)``) and `cache`, the credentials
     /// (``CredentialStore/init(reading:)``), the resume rules of destinations (``ResumeRules/init(reading:)``)
-    /// and the receivers of webhooks (``WebhookEndpoints/init(reading:)``).
+    /// the receivers of webhooks (``WebhookEndpoints/init(reading:)``) and the programs
+    /// (``ExecConfiguration/init(reading:)``).
     /// - Throws: ``SettingsError`` naming the key.
     package init(reading reader: inout SettingsReader) throws(SettingsError) {
         http = try HTTPConfiguration(reading: &reader)
         credentials = try CredentialStore(reading: &reader)
         resumes = try ResumeRules(reading: &reader)
         webhooks = try WebhookEndpoints(reading: &reader)
+        exec = try ExecConfiguration(reading: &reader)
         if let size = try reader.value(
             ["cache", "maxSize"], takes: "a size such as 2GiB", parse: { ByteCount.bytes($0) })
         {

@@ -29,6 +29,18 @@ package struct SettingsReader {
         throw SettingsError(key: name, problem: "takes a list such as [\(text)]")
     }
 
+    /// A value that may be one text or a list.
+    package enum TextOrList: Equatable {
+        case text(String)
+        case list([String])
+    }
+
+    package mutating func textOrList(_ path: [String]) throws(SettingsError) -> TextOrList? {
+        _ = remember(path)
+        if let list = configuration.stringArray(forKey: ConfigKey(path)) { return .list(list.filter { !$0.isEmpty }) }
+        return try text(path).map { .text($0) }
+    }
+
     /// - Parameters:
     ///   - what: completes the error, as in “takes seconds such as 2.5”.
     ///   - parse: nil where the text is not valid.

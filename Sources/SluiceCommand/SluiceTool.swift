@@ -36,7 +36,7 @@ struct SluiceTool: AsyncParsableCommand {
                 name: "Submitting",
                 subcommands: [
                     PutCommand.self, S3Command.self, GetCommand.self, FetchCommand.self, RequestCommand.self,
-                    WebhookCommand.self, SubmitCommand.self,
+                    WebhookCommand.self, ExecCommand.self, SubmitCommand.self,
                 ]),
             CommandGroup(
                 name: "Looking",
@@ -89,7 +89,8 @@ struct SluiceTool: AsyncParsableCommand {
 
     private static func changesSomething(_ command: any ParsableCommand) -> Bool {
         switch command {
-        case is PutCommand, is S3PutCommand, is SubmitCommand, is CancelCommand, is RetryCommand, is ResolveCommand,
+        case is PutCommand, is S3PutCommand, is ExecCommand, is SubmitCommand, is CancelCommand, is RetryCommand,
+            is ResolveCommand,
             is RequalifyCommand, is PauseCommand, is ResumeCommand, is NetworkSetCommand, is PruneCommand,
             is BackupCommand:
             true

@@ -88,4 +88,9 @@ import Work
         let registry = BuiltInOperations.registry()
         #expect(registry.types == ["download", "fetch", "noop", "request", "s3", "upload", "webhook"])
     }
+
+    @Test func `exec is registered only where it is enabled`() async throws {
+        #expect(BuiltInOperations.registry(try await read(yaml: "exec: {enabled: false}"))["exec"] == nil)
+        #expect(BuiltInOperations.registry(try await read(yaml: "exec: {enabled: true}"))["exec"] != nil)
+    }
 }

@@ -24,7 +24,7 @@ package enum HTTPHeaderRedaction {
     }
 
     /// A payload to display: without the values of secret headers and of the URL's query, which often
-    /// contains a signature.
+    /// contains a signature, and without the values of an environment.
     package static func shown(_ payload: JSONValue) -> JSONValue {
         guard let members = payload.members else { return payload }
         return .object(
@@ -32,6 +32,9 @@ package enum HTTPHeaderRedaction {
                 switch (member.name, member.value) {
                 case ("headers", .object(let headers)):
                     return JSONValue.Member("headers", .object(headers.map(shown(header:))))
+                case ("environment", .object(let variables)):
+                    let shown = variables.map { JSONValue.Member($0.name, .string(replacement)) }
+                    return JSONValue.Member("environment", .object(shown))
                 case ("to", .string(let url)), ("url", .string(let url)), ("presigned", .string(let url)):
                     return JSONValue.Member(member.name, .string(shown(url: url)))
                 default: return member

@@ -83,7 +83,7 @@ enum HTTPResult {
     }
 
     /// The number of bytes at the end that belong to an incomplete UTF-8 character.
-    private static func cutCharacter(_ end: some BidirectionalCollection<UInt8>) -> Int {
+    static func cutCharacter(_ end: some BidirectionalCollection<UInt8>) -> Int {
         var count = 0
         for byte in end.reversed() {
             count += 1

@@ -29,11 +29,14 @@ struct ConfigurationFile {
             try reader.refuseUnknown(keys)
             try reader.refuseUnknown(
                 variables: Self.variables.filter { !operations.secretVariables.contains($0) },
-                of: ["network", "destination", "upload", "credential", "cache", "webhook"])
+                of: ["network", "destination", "upload", "credential", "cache", "webhook", "exec", "program"])
         } catch {
             throw ExitError(.configuration, "\(error)")
         }
     }
+
+    /// The programs that `exec` runs.
+    var programs: ExecConfiguration { operations.exec }
 
     /// The configuration of operations, for workers.
     /// - Throws: ``ExitError`` `configuration` where a file that it names is missing.

@@ -1,4 +1,6 @@
 internal import ArgumentParser
+internal import Commands
+internal import Glibc
 internal import HTTPClient
 internal import Logging
 internal import Operations
@@ -19,6 +21,7 @@ struct WorkerCommand: AsyncParsableCommand {
             EXAMPLES
               sluice worker
               sluice worker --concurrency 64 --grace 1m
+              sluice worker --types exec
             """)
 
     @OptionGroup var data: DataOptions
@@ -37,15 +40,32 @@ struct WorkerCommand: AsyncParsableCommand {
     var grace = DurationArgument(WorkerConfiguration().grace)
 
     @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The types of commands that it runs, as in upload,exec. (default: all that sluice.yaml enables)",
+            valueName: "types"),
+        completion: .list(CommandType.builtIn.sorted()))
+    var types: String?
+
+    @Option(
         name: .long, help: ArgumentHelp("A pipe that closes when the parent has ended.", visibility: .private))
     var parentDescriptor: Int32?
 
     func validate() throws {
         guard (1...1024).contains(concurrency) else { throw ValidationError("--concurrency must be from 1 to 1024.") }
+        if let chosenTypes {
+            let known = CommandType.builtIn
+            if let other = chosenTypes.subtracting(known).sorted().first {
+                throw ValidationError("--types has '\(other)'; there are \(known.sorted().joined(separator: ", ")).")
+            }
+            if chosenTypes.isEmpty { throw ValidationError("--types must not be empty.") }
+        }
         if let parentDescriptor, parentDescriptor < 0 {
             throw ValidationError("--parent-descriptor must be a descriptor.")
         }
     }
+
+    private var chosenTypes: Set<String>? { types.map { Set($0.split(separator: ",").map(String.init)) } }
 
     func run() async throws {
         try Services.requireDescriptors()
@@ -61,7 +81,8 @@ struct WorkerCommand: AsyncParsableCommand {
         configuration.grace = grace.duration
         configuration.parentDescriptor = parentDescriptor
         operations.cache = directory.cache
-        let registry = BuiltInOperations.registry(operations)
+        operations.exec.directories = Self.execDirectories(directory)
+        let registry = try registry(operations)
         let service = WorkerService(
             directory: directory, store: store, registry: registry, configuration: configuration, logger: logger,
             onPhase: { [concurrency] seat, phase in
@@ -70,5 +91,26 @@ struct WorkerCommand: AsyncParsableCommand {
                     seat: seat, phase: phase, concurrency: concurrency, types: registry.types, in: store)
             })
         try await Services.run(service, logger: logger)
+    }
+
+    private func registry(_ operations: OperationsConfiguration) throws -> OperationRegistry {
+        let registry = BuiltInOperations.registry(operations)
+        guard let chosenTypes else { return registry }
+        if chosenTypes.contains(CommandType.exec), !operations.exec.isEnabled {
+            throw ExitError(
+                .configuration, "--types has exec, and programs are off; set “exec.enabled: true” in sluice.yaml")
+        }
+        return registry.limited(to: chosenTypes)
+    }
+
+    /// Absolute paths: a program has another working directory.
+    private static func execDirectories(_ directory: DataDirectory) -> ExecDirectories {
+        var directory = directory
+        if let path = realpath(directory.path, nil) {
+            directory = DataDirectory(path: String(cString: path))
+            free(path)
+        }
+        let run = directory.run
+        return ExecDirectories(temporary: directory.exec) { run.execLock($0) }
     }
 }

@@ -29,7 +29,10 @@ struct SubmitCommand: AsyncParsableCommand {
             “keepHeaders” and “timeout”, as the options of “sluice request”. That of “webhook” has “url”, and “type” with \
             “data” and “time”, or “body” (text), and may have “endpoint” and “id”. That of “s3” has “file”, “endpoint”, \
             “bucket” and “key”, or “file” and “presigned”, and may have “region”, “addressing”, “partSize”, “contentType”, \
-            “metadata”, “headers”, “ifAbsent”, “checksum” and “removeSource”, as the options of “sluice s3 put”.
+            “metadata”, “headers”, “ifAbsent”, “checksum” and “removeSource”, as the options of “sluice s3 put”. That of \
+            “exec” has “program” and may have “arguments” (a list), “stdin” (text) or “stdinFile”, “environment”, \
+            “directory”, “timeout”, “idleTimeout” and “grace” (seconds), “idempotent”, “stdout” and “stderr” (objects with \
+            “keep”, “limit” and “to”) and “values”.
 
             EXAMPLES
               sluice submit noop
@@ -47,7 +50,7 @@ struct SubmitCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The type: download, fetch, noop, request, s3, upload, webhook, or one of your own workers'.",
+            "The type: download, exec, fetch, noop, request, s3, upload, webhook, or one of your own workers'.",
             valueName: "type"),
         completion: .list(CommandType.builtIn.sorted()))
     var type: String
@@ -96,7 +99,7 @@ struct SubmitCommand: AsyncParsableCommand {
         var options = fields.options
         options.destination = destination?.destination
         options.allowUnknownType = allowUnknown
-        let registry = BuiltInOperations.registry(submission: .init(umask: SluiceTool.inheritedUmask))
+        let registry = try await SubmitRegistry.registry(for: type, data)
         let ids: [CommandID]
         let client: SluiceClient
         if isBulk {

@@ -12,6 +12,7 @@ internal import Host
 /// * `shard-NN.sqlite`: the store, one SQLite file a shard, with `-wal` and `-shm` beside it
 /// * `sluice.yaml`: the configuration, where `--config` does not name another
 /// * `spool/`: copies of sources that `put --spool` makes
+/// * `exec/`: temporary files of programs that run
 /// * `keys/`: for CURVE keys; empty so far
 /// * `run/`: locks, notes and sockets of the processes; see ``RunDirectory``
 package struct DataDirectory: Sendable, Hashable {
@@ -23,6 +24,8 @@ package struct DataDirectory: Sendable, Hashable {
     package var spool: String { "\(path)/spool" }
     /// The responses of `fetch`; made with its first use.
     package var cache: String { "\(path)/cache" }
+    /// The directories of programs for their temporary files; made with the first program.
+    package var exec: String { "\(path)/exec" }
     package var keys: String { "\(path)/keys" }
     package var configuration: String { "\(path)/sluice.yaml" }
     /// The data directory and the directories in it, in the order in which they are made.

@@ -1,3 +1,4 @@
+package import Commands
 package import Host
 
 /// `run/` of a data directory: the locks, notes and sockets of the processes that work on it. Every name in
@@ -19,6 +20,7 @@ package import Host
 /// | `coordinator.clock` | boot id, wall clock less monotonic clock in ms | coordinator | never |
 /// | `seat-NN.lock` | lock of a worker, with its epoch | worker | never |
 /// | `begun-SEAT-EPOCH` | ``StartedExecutions`` (EPOCH in hexadecimal) | worker | at its drain, or reaped |
+/// | `exec-UUID.lock` | lock: a program of this command may run | its guardian | by the guardian, at its end |
 /// | `ordered-PID-START` | ``IntentionalKill`` | `up`, coordinator | when the worker is reaped |
 /// | `events.sock` | events to monitors (XPUB) | coordinator | never |
 /// | `intake.sock` | hints from producers (PULL) | coordinator | never |
@@ -93,6 +95,9 @@ package struct RunDirectory: Sendable, Hashable {
 
     /// Looks whether a lock is held, and by which process.
     package func probe(_ lock: Lock) -> LockProbe { LockProbe(path: self.lock(lock)) }
+
+    /// The lock that the guardian of a program holds, by the command.
+    package func execLock(_ id: CommandID) -> String { "\(path)/exec-\(id).lock" }
 
     // MARK: Notes
 

@@ -1,4 +1,5 @@
 public import Commands
+internal import Synchronization
 
 /// One execution of a command, in the hands of its operation.
 public final class CommandExecution: Sendable {
@@ -12,6 +13,7 @@ public final class CommandExecution: Sendable {
     public let checkpoint: [UInt8]?
     let meter: TransferMeter
     private let saver: @Sendable ([UInt8]) async throws -> Void
+    private let held = Mutex<(any Sendable)?>(nil)
 
     /// - Parameter saver: makes a checkpoint durable; throws where the command is in other hands.
     package init(
@@ -62,4 +64,8 @@ public final class CommandExecution: Sendable {
     /// Whether this execution was told to stop so that another one may go on from here: it was preempted, or
     /// its worker drains. False where it was cancelled, and its partial work is to be discarded.
     public var isReleased: Bool { meter.reading.isReleased }
+
+    /// Keeps an object until this execution goes away, whether or not ``CommandOperation/execute(_:)`` is
+    /// called: a slot that ``CommandOperation/prepare(_:)`` has taken.
+    package func hold(_ object: any Sendable) { held.withLock { $0 = object } }
 }

@@ -15,6 +15,11 @@ public struct OperationRegistry: Sendable {
 
     public subscript(_ type: String) -> (any CommandOperation)? { operations[type] }
 
+    /// The operations for these types, and no others.
+    package func limited(to types: Set<String>) -> OperationRegistry {
+        OperationRegistry(operations.values.filter { types.contains($0.type) })
+    }
+
     /// The types it has operations for, sorted.
     public var types: [String] { operations.keys.sorted() }
 }

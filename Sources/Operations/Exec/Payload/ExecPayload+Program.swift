@@ -1,4 +1,6 @@
 internal import Commands
+internal import Glibc
+internal import Host
 internal import Work
 
 extension ExecPayload {
@@ -32,6 +34,18 @@ extension ExecPayload {
             throw PayloadError(.data, "“stdout” and “stderr” have the same file; give each its own")
         }
         try checkTotal(settings)
+    }
+
+    /// Checks that the input file exists, and can be read.
+    /// - Throws: ``PayloadError`` of the kind `source`.
+    func checkInputFile() throws(PayloadError) {
+        guard case .file(let path) = input else { return }
+        var facts = stat()
+        guard lstat(path, &facts) == 0 else { throw PayloadError(.source, "\(SystemError("examine", path))") }
+        guard facts.st_mode & S_IFMT == S_IFREG else {
+            throw PayloadError(.source, "\(path), the “stdinFile”, is not a regular file; name one")
+        }
+        guard access(path, R_OK) == 0 else { throw PayloadError(.source, "\(SystemError("read", path))") }
     }
 
     private func checkArguments(_ settings: ExecProgram) throws(PayloadError) {

@@ -16,6 +16,18 @@ struct ExecTemporaryDirectory: Sendable, Equatable {
         if let user, chown(path, user.user, user.group) != 0 { throw Self.failure(SystemError("hand over", path)) }
     }
 
+    /// A directory that an earlier run has left.
+    init(leftAt path: String) { self.path = path }
+
+    /// The name of the directory of one execution.
+    static func name(of command: CommandID, claim: Int) -> String { "\(command).\(claim)" }
+
+    /// The command of a directory; nil for a name of another form.
+    static func command(of name: String) -> CommandID? {
+        guard let dot = name.firstIndex(of: "."), Int(name[name.index(after: dot)...]) != nil else { return nil }
+        return CommandID(String(name[..<dot]))
+    }
+
     private static func failure(_ error: SystemError) -> CommandFailure {
         CommandFailure(.command, reason: "the directory for temporary files is missing: \(error)")
     }

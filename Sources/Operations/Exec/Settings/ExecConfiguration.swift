@@ -1,0 +1,61 @@
+internal import Commands
+package import Settings
+internal import Work
+
+/// The operation `exec` in `sluice.yaml`: off unless `exec.enabled` is true, and able to run the programs
+/// that are listed there, and no others.
+package struct ExecConfiguration: Sendable {
+    /// `exec.enabled`
+    package private(set) var isEnabled = false
+    private(set) var programs: [ExecProgram] = []
+    /// The directories of a worker; nil where this process executes nothing.
+    package var directories: ExecDirectories?
+
+    package init() {}
+
+    init(_ programs: [ExecProgram], _ directories: ExecDirectories? = nil) {
+        isEnabled = true
+        self.programs = programs
+        self.directories = directories
+    }
+
+    /// Reads `exec.enabled`, the list `programs` and, for each name in it, the section `program.<name>`
+    /// (``ExecProgram``).
+    /// - Throws: ``SettingsError`` naming the key.
+    package init(reading reader: inout SettingsReader) throws(SettingsError) {
+        try reader.read(&isEnabled, ["exec", "enabled"])
+        for name in try reader.list(["programs"]) {
+            guard !programs.contains(where: { $0.name == name }) else {
+                throw SettingsError(key: "programs", problem: "has “\(name)” twice")
+            }
+            programs.append(try ExecProgram(name, reading: &reader))
+        }
+    }
+
+    /// The names of the programs, in the order of the file.
+    package var names: [String] { programs.map(\.name) }
+
+    /// The settings of the program of a payload.
+    func program(of payload: ExecPayload) throws(PayloadError) -> ExecProgram {
+        guard let program = programs.first(where: { $0.name == payload.program }) else {
+            let known = programs.isEmpty ? "none" : programs.map { "“\($0.name)”" }.joined(separator: ", ")
+            throw PayloadError(
+                .data,
+                "sluice.yaml has no program “\(payload.program.prefix(80))”; there are: \(known). List it in programs, "
+                    + "describe it in program.NAME, and restart the workers")
+        }
+        return program
+    }
+
+    /// The programs that would not start now, a sentence each. Blocks.
+    package func problems() -> [String] {
+        programs.compactMap { program -> String? in
+            do throws(CommandFailure) {
+                _ = try CheckedProgram(program.path, user: try program.lookUpUser()?.user)
+                return nil
+            } catch {
+                return "program.\(program.name): \(error.reason)"
+            }
+        }
+    }
+}
