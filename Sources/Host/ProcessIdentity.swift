@@ -7,6 +7,12 @@ package enum ProcessIdentity {
         return fields.count > 19 ? Int64(fields[19]) : nil
     }
 
+    /// The parent of a process; nil where there is no such process.
+    package static func parent(of pid: Int32) -> Int32? {
+        let fields = fields(of: pid)
+        return fields.count > 1 ? Int32(fields[1]) : nil
+    }
+
     /// Whether a signal or a debugger has stopped the process.
     package static func isStopped(_ pid: Int32) -> Bool {
         fields(of: pid).first.map { $0 == "T" || $0 == "t" } ?? false

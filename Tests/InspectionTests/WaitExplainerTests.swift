@@ -1,6 +1,7 @@
 import Commands
 import Console
 import Coordination
+import Host
 import NetworkControl
 import Sluice
 import Store
@@ -37,6 +38,25 @@ import Testing
             let reason = try #require(try rig.explainer().reasons(of: command).first)
             #expect(reason.name == "doubt")
             #expect(reason.remedy.contains("sluice resolve \(command.id) --success"))
+        }
+    }
+
+    @Test func `a program waits while the guardian of an earlier run holds its lock`() throws {
+        try InspectionRig.with { rig in
+            try rig.openSession()
+            let command = try rig.submit("exec", to: Destination.none)
+            let seat = try rig.takeSeat()
+            #expect(try !names(rig, command).contains("earlierRun"))
+            let lock = try FileLock.attempt(rig.directory.run.execLock(command.id))
+            let reason = try #require(try rig.explainer().reasons(of: command).last)
+            #expect(reason.name == "earlierRun" && reason.measured.contains("an earlier run is still ending"))
+            #expect(try names(rig, rig.claim(command)) == ["earlierRun", "running"])
+            var doubtful = command
+            doubtful.status = .inDoubt
+            let reasons = try rig.explainer().reasons(of: doubtful)
+            #expect(reasons.map(\.name) == ["doubt", "earlierRun"])
+            #expect(reasons.first?.remedy.contains("what it has done") == true)
+            withExtendedLifetime((lock, seat)) {}
         }
     }
 

@@ -46,7 +46,10 @@ extension WaitExplainer {
             types.isEmpty
                 ? "every running worker is draining and takes nothing new"
                 : "no running worker executes “\(command.type)”; they execute \(types.sorted().joined(separator: ", "))",
-            threshold: "one that does", remedy: "It begins when such a worker joins")
+            threshold: "one that does",
+            remedy: command.type == CommandType.exec
+                ? "It begins when such a worker joins: a worker whose sluice.yaml has “exec.enabled: true”"
+                : "It begins when such a worker joins")
     }
 
     /// The command is ready, and others are ahead of it.

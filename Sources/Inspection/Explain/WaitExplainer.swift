@@ -34,7 +34,7 @@ package struct WaitExplainer {
             return [ended(command, "it was cancelled", remedy: "“sluice retry \(command.id)” runs it again")]
         case .tooManyTimes:
             return [ended(command, "it was given up", remedy: "“sluice retry \(command.id)” starts afresh")]
-        case .inDoubt: return [doubt(command)]
+        case .inDoubt: return [doubt(command)] + (earlierRun(command).map { [$0] } ?? [])
         case .blocked:
             return [
                 WaitReason(
@@ -44,7 +44,8 @@ package struct WaitExplainer {
         case .queued, .sent:
             let running = try running(command)
             // A running transfer may be throttled or paused by its link.
-            return try [running] + (link(command).map { [$0] } ?? [])
+            let session = try store.sessions().first { $0.seat == command.seat }
+            return try [earlierRun(command, beside: session), running, link(command)].compactMap(\.self)
         case .new, .error: return try waiting(command)
         }
     }
@@ -58,11 +59,11 @@ package struct WaitExplainer {
 
     private func doubt(_ command: Command) -> WaitReason {
         let reason = command.reason.map { ": \($0)" } ?? ""
+        let place = command.destination == .none ? "what it has done" : command.destination.text
         return WaitReason(
             "doubt", "it may have been delivered, and must not be executed twice\(reason)",
             threshold: "a person's decision",
-            remedy: "Look at \(command.destination), then “sluice resolve \(command.id) --success”, --retry or --cancel"
-        )
+            remedy: "Look at \(place), then “sluice resolve \(command.id) --success”, --retry or --cancel")
     }
 
     private func running(_ command: Command) throws(StoreError) -> WaitReason {
@@ -85,7 +86,9 @@ package struct WaitExplainer {
         }
         var measured = "\(worker) executes it, \(command.status) for \((now - command.updatedAt).shortText)"
         // The offset is stored only for a transfer that can continue from it.
-        if command.offset > 0, command.total > 0 { measured += ", \(command.offset) of \(command.total) bytes" }
+        if command.offset > 0, command.total > 0 {
+            measured += ", \(command.offset) of \(command.total)\(command.destination == .none ? "" : " bytes")"
+        }
         return WaitReason("running", measured, remedy: "It is running now")
     }
 
@@ -127,6 +130,7 @@ package struct WaitExplainer {
                 reasons.append(try slots(command, workers: alive.count))
             }
         }
+        if let reason = earlierRun(command) { reasons.append(reason) }
         return reasons
     }
 
