@@ -47,6 +47,15 @@ package struct Finding: Equatable {
         ]
     }
 
+    /// The programs that workers may run.
+    /// - Parameter problems: those that would not start now, a sentence each.
+    package static func programs(isEnabled: Bool, names: [String], problems: [String]) -> [Finding] {
+        guard isEnabled else { return [Finding("programs", .ok, "off: workers run no programs")] }
+        let list = names.isEmpty ? "none is listed" : names.joined(separator: ", ")
+        return [Finding("programs", .note, "workers run programs: \(list)")]
+            + problems.map { Finding("programs", .warning, $0) }
+    }
+
     /// A configuration that a worker could not start with.
     package static func configuration(problem: String) -> Finding { Finding("configuration", .warning, problem) }
 }

@@ -46,7 +46,10 @@ struct DoctorCommand: AsyncParsableCommand {
     private func configuration(_ directory: DataDirectory) async -> [Finding] {
         do {
             let uploads = try await ConfigurationFile(data, directory).uploads()
+            let exec = uploads.exec
             return Finding.configuration(path: data.config, proxies: uploads.http.client.proxies.summary)
+                + Finding.programs(
+                    isEnabled: exec.isEnabled, names: exec.names, problems: exec.isEnabled ? exec.problems() : [])
         } catch {
             return [Finding.configuration(problem: (error as? ExitError)?.message ?? "\(error)")]
         }
