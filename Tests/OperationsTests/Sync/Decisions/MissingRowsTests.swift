@@ -1,0 +1,101 @@
+import Commands
+import Testing
+
+@testable import Operations
+
+/// The deletion of what is missing, and its brakes (operations.md, section 5.3).
+@Suite struct MissingRowsTests {
+    private static func facts(_ change: (inout ReadFacts) -> Void = { _ in }) -> ReadFacts {
+        var facts = ReadFacts(
+            mode: .replace, read: .full, end: .complete, paging: .none, listed: 95, rows: 100, missing: 5)
+        change(&facts)
+        return facts
+    }
+
+    private func decision(_ change: (inout ReadFacts) -> Void = { _ in }) -> MissingRows {
+        MissingRows(Self.facts(change), collection: "users")
+    }
+
+    private func reason(_ decision: MissingRows) -> String? {
+        if case .retain(let reason) = decision { reason } else { nil }
+    }
+
+    private func refusal(_ decision: MissingRows) -> CommandFailure? {
+        if case .refuse(let failure) = decision { failure } else { nil }
+    }
+
+    @Test func `a whole read of a replacing sync deletes what is missing`() {
+        #expect(decision() == .delete)
+        #expect(decision { $0.missing = 0 } == .delete)
+    }
+
+    @Test func `an upserting sync and a delta delete nothing, and say nothing`() {
+        #expect(decision { $0.mode = .upsert } == .retain(because: nil))
+        #expect(decision { $0.read = .delta(token: "t") } == .retain(because: nil))
+        #expect(decision { ($0.mode, $0.listed, $0.missing) = (.upsert, 0, 100) } == .retain(because: nil))
+        #expect(decision { ($0.read, $0.listed, $0.missing) = (.delta(token: "t"), 0, 100) } == .retain(because: nil))
+    }
+
+    @Test func `a read that may lack a part deletes nothing and gives the reason`() {
+        #expect(
+            reason(decision { $0.end = .partial(because: "3 of 9 records came") })?.contains("3 of 9 records came")
+                == true)
+        #expect(reason(decision { $0.everyPageWas200 = false })?.contains("200") == true)
+        #expect(reason(decision { $0.rejectsWithoutKey = 2 })?.contains("2 rejected records") == true)
+    }
+
+    @Test func `a list that moved is read once more, and then nothing is deleted`() {
+        for paging in [PagingRule.Kind.page, .offset] {
+            #expect(decision { ($0.paging, $0.duplicates) = (paging, 1) } == .readAgain)
+            #expect(
+                reason(decision { ($0.paging, $0.duplicates, $0.isSecondRead) = (paging, 1, true) })?.contains(
+                    "changed") == true)
+            #expect(decision { ($0.paging, $0.isSecondRead) = (paging, true) } == .delete)
+        }
+        for paging in [PagingRule.Kind.none, .link, .cursor] {
+            #expect(decision { ($0.paging, $0.duplicates) = (paging, 1) } == .delete)
+        }
+    }
+
+    @Test func `an empty list is refused unless allowEmpty`() throws {
+        let empty: (inout ReadFacts) -> Void = { ($0.listed, $0.missing) = (0, 100) }
+        let failure = try #require(refusal(decision(empty)))
+        #expect(
+            failure.fault == .final && failure.reason.contains("“allowEmpty”") && failure.reason.contains("“users”")
+                && failure.reason.contains("100 rows"))
+        #expect(failure.reason.contains("nothing was written"))
+        #expect(
+            decision {
+                empty(&$0)
+                $0.allowEmpty = true
+            } == .delete)
+        // One row is enough to refuse, and an empty collection has none.
+        #expect(refusal(decision { ($0.listed, $0.rows, $0.missing) = (0, 1, 1) }) != nil)
+        #expect(decision { ($0.listed, $0.rows, $0.missing) = (0, 0, 0) } == .delete)
+    }
+
+    static let limits: [(DeleteLimit, missing: Int, rows: Int, permitted: Bool)] = [
+        (.percent(50), 50, 100, true), (.percent(50), 51, 100, false), (.percent(50), 10, 11, true),
+        (.percent(50), 11, 12, false),
+        (.percent(0), 10, 10, true), (.percent(0), 11, 1_000_000, false), (.percent(100), 1000, 1000, true),
+        (.percent(33), 33, 99, false),
+        (.percent(33), 33, 100, true), (.count(0), 10, 100, true), (.count(0), 11, 100, false),
+        (.count(20), 20, 100, true), (.count(20), 21, 1_000_000, false),
+    ]
+
+    @Test(arguments: limits.indices)
+    func `more deletions than maxDelete and than 10 are refused`(index: Int) throws {
+        let (limit, missing, rows, isPermitted) = Self.limits[index]
+        let decision = decision {
+            ($0.maxDelete, $0.missing, $0.rows, $0.listed) = (limit, missing, rows, max(rows - missing, 1))
+        }
+        guard isPermitted else {
+            let failure = try #require(refusal(decision))
+            #expect(
+                failure.fault == .final && failure.reason.contains("“maxDelete” (\(limit.text))")
+                    && failure.reason.contains("\(missing) of the \(rows) rows"))
+            return
+        }
+        #expect(decision == .delete)
+    }
+}
