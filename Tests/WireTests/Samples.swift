@@ -156,7 +156,9 @@ enum Samples {
     static func all(_ random: inout SeededRandom) -> [Message] {
         [
             .hello(hello(&random)), .state(state(&random)), .statuses(state(&random), many(&random, report)),
-            .transfers(transfers(&random)), .offers(offers(&random)), .control(control(&random)), .hint(hint(&random)),
+            .transfers(transfers(&random)),
+            .published(Published(topic: "collection/a\(random.number(in: 0..<9))", body: "{}")),
+            .offers(offers(&random)), .control(control(&random)), .hint(hint(&random)),
             .submitted(submitted(&random)),
         ]
     }

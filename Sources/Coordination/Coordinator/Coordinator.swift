@@ -181,6 +181,7 @@ actor Coordinator: LoopCallbackOwner {
             case .transfers(let transfers):
                 dispatch.dispatcher.links.report(transfers, worker: head.epoch, now: now)
                 events.publish(transfers, from: head.seat)
+            case .published(let event): events.hub.published(event)
             case .hello, .offers, .control, .hint, .submitted: break
             }
         }
@@ -229,7 +230,7 @@ actor Coordinator: LoopCallbackOwner {
             case .submitted(let submitted):
                 events.changed(submitted.commands.lazy.map(\.id))
                 dispatch.insert(submitted.commands, now: .now)
-            case .hello, .state, .statuses, .transfers, .offers, .control: break
+            case .hello, .state, .statuses, .transfers, .published, .offers, .control: break
             }
         }
     }

@@ -83,6 +83,16 @@ struct EventHub: ~Copyable {
         publish { Event.link(report.destination, report.members, at: at, snapshot: snapshot, to: &$0) }
     }
 
+    /// An event of an execution. It passes unchanged.
+    mutating func published(_ event: Published) {
+        guard event.isValid, wants(event.topic) else { return }
+        publish { writer in
+            writer.raw(event.topic)
+            writer.raw(" ")
+            writer.raw(event.body)
+        }
+    }
+
     mutating func counts(_ counts: CommandCounts, at: Timestamp, snapshot: Bool = false) {
         let cells = CommandStatus.allCases.map { ($0, counts[$0]) }
         publish { Event.counts(cells, at: at, snapshot: snapshot, to: &$0) }

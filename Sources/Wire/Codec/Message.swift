@@ -6,6 +6,7 @@ package enum Message: Sendable, Equatable {
     case state(WorkerState)
     case statuses(WorkerState, [StatusReport])
     case transfers(Transfers)
+    case published(Published)
     case offers(Offers)
     case control(ControlState)
     case hint(Hint)
@@ -17,6 +18,7 @@ package enum Message: Sendable, Equatable {
         case .state: 2
         case .statuses: 3
         case .transfers: 4
+        case .published: 5
         case .offers: 16
         case .control: 17
         case .hint: 32
@@ -41,6 +43,7 @@ extension Message {
             writer.uint16(reports.count)
             for report in reports.prefix(StatusReport.maxCount) { report.write(to: &writer) }
         case .transfers(let body): body.write(to: &writer)
+        case .published(let body): body.write(to: &writer)
         case .offers(let body): body.write(to: &writer)
         case .control(let body): body.write(to: &writer)
         case .hint(let body): body.write(to: &writer)
@@ -55,7 +58,7 @@ extension Message {
         case .statuses(_, let reports): 128 + 96 * reports.count
         case .offers(let body): 64 + 48 * body.offers.count
         case .submitted(let body): 64 + 96 * body.commands.count
-        case .hello, .state, .transfers, .control, .hint: 256
+        case .hello, .state, .transfers, .published, .control, .hint: 256
         }
     }
 
@@ -82,6 +85,7 @@ extension Message {
             for _ in 0..<count { reports.append(try StatusReport(from: &reader)) }
             message = .statuses(state, reports)
         case 4: message = .transfers(try Transfers(from: &reader))
+        case 5: message = .published(try Published(from: &reader))
         case 16: message = .offers(try Offers(from: &reader))
         case 17: message = .control(try ControlState(from: &reader))
         case 32: message = .hint(try Hint(from: &reader))

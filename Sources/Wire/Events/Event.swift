@@ -4,7 +4,9 @@ package import Commands
 /// that an event costs no allocation.
 package enum Event {
     /// Topics, in the order of a snapshot.
-    package static let topics = ["worker/", "link/", "bandwidth/", "counts", "status/", "progress/", "gap/"]
+    package static let topics = [
+        "worker/", "link/", "bandwidth/", "counts", "status/", "progress/", "gap/", "collection/",
+    ]
 
     package static func status(_ event: StatusEvent, snapshot: Bool = false, to writer: inout JSONWriter) {
         let transition = event.transition

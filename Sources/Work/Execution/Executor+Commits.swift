@@ -93,7 +93,8 @@ extension Executor {
             command: command, payload: payload, checkpoint: checkpoint,
             meter: TransferMeter(
                 CommandType.direction(of: command.type), offset: command.offset, total: command.total),
-            pace: Pace(bytesPerSecond: bytesPerSecond), saver: { [self] in try await save($0, of: claimed) })
+            pace: Pace(bytesPerSecond: bytesPerSecond), saver: { [self] in try await save($0, of: claimed) },
+            publisher: { [publish] in publish(Published(topic: $0, body: $1.text)) })
     }
 }
 

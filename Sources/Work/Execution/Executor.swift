@@ -41,19 +41,23 @@ final class Executor: Sendable {
     let committers: [GroupCommitter]
     let logger: Logger
     private let wakeReporter: @Sendable () -> Void
+    let publish: @Sendable (Published) -> Void
     private let combiner: FlatCombiner<State>
     private let outbox: Mutex<Outbox>
 
-    /// - Parameter wakeReporter: called when ``takeReports()`` has something to return; cheap, from any
-    ///   thread.
+    /// - Parameters:
+    ///   - wakeReporter: called when ``takeReports()`` has something to return; cheap, from any thread.
+    ///   - publish: sends an event of an execution, from any thread.
     init(
         registry: OperationRegistry, committers: [GroupCommitter], concurrency: Int, logger: Logger,
-        startedExecutions: sending StartedExecutions?, wakeReporter: @escaping @Sendable () -> Void
+        startedExecutions: sending StartedExecutions?, wakeReporter: @escaping @Sendable () -> Void,
+        publish: @escaping @Sendable (Published) -> Void = { _ in }
     ) {
         self.registry = registry
         self.committers = committers
         self.logger = logger
         self.wakeReporter = wakeReporter
+        self.publish = publish
         var slots = SlotScheduler(concurrency: concurrency)
         if startedExecutions == nil { slots.maxSuspects = 1 }
         outbox = Mutex(Outbox(state: slots.state))

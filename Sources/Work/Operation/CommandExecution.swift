@@ -14,12 +14,14 @@ public final class CommandExecution: Sendable {
     let meter: TransferMeter
     private let saver: @Sendable ([UInt8]) async throws -> Void
     private let held = Mutex<(any Sendable)?>(nil)
+    private let publisher: @Sendable (_ topic: String, _ body: JSONValue) -> Void
 
     /// - Parameter saver: makes a checkpoint durable; throws where the command is in other hands.
     package init(
         command: Command, payload: [UInt8], checkpoint: [UInt8]? = nil, meter: TransferMeter,
         pace: Pace = Pace(),
-        saver: @escaping @Sendable ([UInt8]) async throws -> Void = { _ in }
+        saver: @escaping @Sendable ([UInt8]) async throws -> Void = { _ in },
+        publisher: @escaping @Sendable (_ topic: String, _ body: JSONValue) -> Void = { _, _ in }
     ) {
         self.command = command
         self.payload = payload
@@ -27,6 +29,7 @@ public final class CommandExecution: Sendable {
         self.meter = meter
         self.pace = pace
         self.saver = saver
+        self.publisher = publisher
     }
 
     public var id: CommandID { command.id }
@@ -60,6 +63,9 @@ public final class CommandExecution: Sendable {
     /// - Parameter state: replaces the checkpoint before. A few hundred bytes.
     /// - Throws: `CancellationError` where another execution has taken the command over.
     public func saveCheckpoint(_ state: [UInt8]) async throws { try await saver(state) }
+
+    /// Publishes an event to monitors, under a topic of `Published.topics`. It is a hint that may be lost.
+    package func publish(_ topic: String, _ body: JSONValue) { publisher(topic, body) }
 
     /// Whether this execution was told to stop so that another one may go on from here: it was preempted, or
     /// its worker drains. False where it was cancelled, and its partial work is to be discarded.

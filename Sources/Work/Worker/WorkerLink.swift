@@ -161,6 +161,12 @@ actor WorkerLink {
         hadTransfers = !transfers.links.isEmpty
     }
 
+    /// Sends an event of an execution.
+    func publish(_ event: Published) {
+        guard event.isValid else { return logger.warning("An event is not valid: \(event.topic)") }
+        send(.published(event))
+    }
+
     private func hello(executing: [CommandClaim]) {
         guard let executor else { return }
         var hello = Hello(

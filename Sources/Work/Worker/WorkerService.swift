@@ -63,7 +63,8 @@ package final class WorkerService: Service {
         let executor = Executor(
             registry: registry, committers: committers, concurrency: configuration.concurrency, logger: logger,
             startedExecutions: startedExecutions,
-            wakeReporter: { loop.perform { link.assumeIsolated { $0.flush() } } })
+            wakeReporter: { loop.perform { link.assumeIsolated { $0.flush() } } },
+            publish: { event in loop.perform { link.assumeIsolated { $0.publish(event) } } })
         for (shard, committer) in committers.enumerated() {
             committer.start(
                 commit: { [store] writes, timeout throws(StoreError) in
