@@ -6,13 +6,18 @@ package enum CommandType {
     package static let download = "download"
     package static let fetch = "fetch"
     package static let s3 = "s3"
+    package static let sync = "sync"
     package static let webhook = "webhook"
     package static let exec = "exec"
 
     /// The direction in which commands of a type move most of their bytes. Types of other programs count as
     /// uploads until their executions report received bytes.
-    package static func direction(of type: String) -> Direction { type == download || type == fetch ? .down : .up }
+    package static func direction(of type: String) -> Direction {
+        [download, fetch, sync].contains(type) ? .down : .up
+    }
 
     /// All of them: what a new store accepts before any worker has registered.
-    package static let builtIn: Set<String> = [download, exec, fetch, noop, request, s3, upload, webhook]
+    package static let builtIn: Set<String> = [
+        download, exec, fetch, noop, request, s3, sync, upload, webhook,
+    ]
 }

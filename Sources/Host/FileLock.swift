@@ -35,6 +35,13 @@ package final class FileLock: Sendable {
         return nil
     }
 
+    /// Whether a path still leads to the locked file, which may have been removed since it was opened.
+    package func isNamed(_ path: String) -> Bool {
+        var (held, named) = (stat(), stat())
+        return fstat(descriptor, &held) == 0 && stat(path, &named) == 0 && held.st_dev == named.st_dev
+            && held.st_ino == named.st_ino
+    }
+
     /// Writes into the file which process holds the lock. It may be read without the lock.
     package func sign(_ text: String) {
         ftruncate(descriptor, 0)

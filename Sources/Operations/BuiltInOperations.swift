@@ -33,6 +33,9 @@ package enum BuiltInOperations {
                 transport: transport, credentials: configuration.credentials, evidence: evidence,
                 store: responses),
             S3Operation(transport: transport, credentials: configuration.credentials, evidence: evidence),
+            SyncOperation(
+                transport: transport, credentials: configuration.credentials, evidence: evidence,
+                collections: configuration.collections),
             WebhookOperation(
                 transport: transport, endpoints: configuration.webhooks, credentials: configuration.credentials,
                 evidence: evidence),

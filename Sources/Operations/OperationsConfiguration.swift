@@ -10,6 +10,8 @@ package struct OperationsConfiguration: Sendable {
     package var exec = ExecConfiguration()
     /// The directory of the responses that `fetch` keeps; nil where this process executes nothing.
     package var cache: String?
+    /// The collections of `sync`; nil where this process executes nothing.
+    package var collections: CollectionDirectory?
     /// `cache.maxSize`: bytes of all these responses. The default is 1 GiB.
     package var maxCacheBytes: Int64 = 1 << 30
 

@@ -35,12 +35,15 @@ struct SluiceTool: AsyncParsableCommand {
             CommandGroup(
                 name: "Submitting",
                 subcommands: [
-                    PutCommand.self, S3Command.self, GetCommand.self, FetchCommand.self, RequestCommand.self,
-                    WebhookCommand.self, ExecCommand.self, SubmitCommand.self,
+                    PutCommand.self, S3Command.self, GetCommand.self, FetchCommand.self, SyncCommand.self,
+                    RequestCommand.self, WebhookCommand.self, ExecCommand.self, SubmitCommand.self,
                 ]),
             CommandGroup(
                 name: "Looking",
-                subcommands: [StatusCommand.self, ListCommand.self, WatchCommand.self, ExplainCommand.self]),
+                subcommands: [
+                    StatusCommand.self, ListCommand.self, WatchCommand.self, ExplainCommand.self,
+                    CollectionCommand.self,
+                ]),
             CommandGroup(
                 name: "Steering",
                 subcommands: [
@@ -92,7 +95,7 @@ struct SluiceTool: AsyncParsableCommand {
         case is PutCommand, is S3PutCommand, is ExecCommand, is SubmitCommand, is CancelCommand, is RetryCommand,
             is ResolveCommand,
             is RequalifyCommand, is PauseCommand, is ResumeCommand, is NetworkSetCommand, is PruneCommand,
-            is BackupCommand:
+            is BackupCommand, is SyncCommand, is CollectionPutCommand, is CollectionRemoveCommand:
             true
         default: false
         }

@@ -21,7 +21,7 @@ package struct Finding: Equatable {
     package var state: State
     package var sentence: String
 
-    init(_ check: String, _ state: State, _ sentence: String) {
+    package init(_ check: String, _ state: State, _ sentence: String) {
         self.check = check
         self.state = state
         self.sentence = sentence

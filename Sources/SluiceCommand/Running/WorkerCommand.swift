@@ -81,6 +81,7 @@ struct WorkerCommand: AsyncParsableCommand {
         configuration.grace = grace.duration
         configuration.parentDescriptor = parentDescriptor
         operations.cache = directory.cache
+        operations.collections = CollectionDirectory(data: directory.path)
         operations.exec.directories = Self.execDirectories(directory)
         let registry = try registry(operations)
         let service = WorkerService(

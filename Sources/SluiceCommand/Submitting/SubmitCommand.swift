@@ -32,7 +32,8 @@ struct SubmitCommand: AsyncParsableCommand {
             “metadata”, “headers”, “ifAbsent”, “checksum” and “removeSource”, as the options of “sluice s3 put”. That of \
             “exec” has “program” and may have “arguments” (a list), “stdin” (text) or “stdinFile”, “environment”, \
             “directory”, “timeout”, “idleTimeout” and “grace” (seconds), “idempotent”, “stdout” and “stderr” (objects with \
-            “keep”, “limit” and “to”) and “values”.
+            “keep”, “limit” and “to”) and “values”. That of “sync” \
+            has “url” and “collection”, and may have the options of “sluice sync”, with “items” for --records.
 
             EXAMPLES
               sluice submit noop
@@ -50,7 +51,7 @@ struct SubmitCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The type: download, exec, fetch, noop, request, s3, upload, webhook, or one of your own workers'.",
+            "The type: download, exec, fetch, noop, request, s3, sync, upload, webhook, or one of your own workers'.",
             valueName: "type"),
         completion: .list(CommandType.builtIn.sorted()))
     var type: String

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Commands
+internal import Operations
 internal import Store
 
 struct BackupCommand: ParsableCommand {
@@ -8,7 +9,7 @@ struct BackupCommand: ParsableCommand {
         abstract: "Copy the store while it runs.",
         discussion: """
             Each shard is copied in one transaction, checked, and then put in place. The copy is a store of its own, \
-            which --data can name. Spooled files are not copied.
+            which --data can name. Collections are copied after the shards. Spooled files are not copied.
 
             EXAMPLES
               sluice backup /backup/sluice-$(date +%F)
@@ -29,14 +30,29 @@ struct BackupCommand: ParsableCommand {
         try store.backup(to: directory) { shard in
             Diagnostics.showStatus { _ in "shard \(shard + 1) of \(store.shardCount) copied" }
         }
+        let collections = try copyCollections()
         Diagnostics.clearStatus()
         if print.json {
             Output.line(
                 JSONValue.object([
                     .init("directory", .string(directory)), .init("shards", .integer(Int64(store.shardCount))),
+                    .init("collections", .integer(Int64(collections))),
                 ]).bytes)
         } else {
-            Output.line("\(store.shardCount) shards copied to \(directory)")
+            let more = collections == 0 ? "" : " and \(collections) \(collections == 1 ? "collection" : "collections")"
+            Output.line("\(store.shardCount) shards\(more) copied to \(directory)")
+        }
+    }
+
+    private func copyCollections() throws -> Int {
+        let source = CollectionDirectory(data: data.path)
+        return try CollectionCommand.run {
+            let names = try source.names()
+            for name in names {
+                Diagnostics.showStatus { _ in "copying the collection \(name)" }
+                try CollectionReader(source, name).copy(to: CollectionDirectory(data: directory))
+            }
+            return names.count
         }
     }
 }

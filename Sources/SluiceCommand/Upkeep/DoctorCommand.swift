@@ -25,7 +25,8 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         SignalHandling.exits()
         let directory = data.directory()
-        let worst = HealthCheck(directory: directory).run(others: await configuration(directory)) { finding in
+        let worst = HealthCheck(directory: directory).run(others: await configuration(directory) + collections()) {
+            finding in
             if print.json {
                 Output.line(finding.json.bytes)
             } else {
@@ -39,6 +40,21 @@ struct DoctorCommand: AsyncParsableCommand {
         case .ok, .note: return
         case .warning: throw ExitError(.failed, nil)
         case .broken: throw ExitError(.internalError, nil)
+        }
+    }
+
+    /// Whether each collection can be read and is sound.
+    private func collections() -> [Finding] {
+        let directory = CollectionDirectory(data: data.path)
+        return ((try? directory.names()) ?? []).map { name in
+            do {
+                guard let first = try CollectionReader(directory, name).problems().first else {
+                    return Finding("collection", .ok, "\(name) is sound")
+                }
+                return Finding("collection", .broken, "\(name) is corrupt: \(first); move it away, and sync again")
+            } catch {
+                return Finding("collection", .warning, "\(error)")
+            }
         }
     }
 

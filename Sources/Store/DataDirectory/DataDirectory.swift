@@ -13,6 +13,7 @@ internal import Host
 /// * `sluice.yaml`: the configuration, where `--config` does not name another
 /// * `spool/`: copies of sources that `put --spool` makes
 /// * `exec/`: temporary files of programs that run
+/// * `collections/`: the collections of `sync`, one SQLite file each
 /// * `keys/`: for CURVE keys; empty so far
 /// * `run/`: locks, notes and sockets of the processes; see ``RunDirectory``
 package struct DataDirectory: Sendable, Hashable {
@@ -26,6 +27,8 @@ package struct DataDirectory: Sendable, Hashable {
     package var cache: String { "\(path)/cache" }
     /// The directories of programs for their temporary files; made with the first program.
     package var exec: String { "\(path)/exec" }
+    /// The collections of `sync`; made with its first use.
+    package var collections: String { "\(path)/collections" }
     package var keys: String { "\(path)/keys" }
     package var configuration: String { "\(path)/sluice.yaml" }
     /// The data directory and the directories in it, in the order in which they are made.

@@ -19,6 +19,7 @@ package import Host
 /// | `coordinator.incarnation` | greatest coordinator epoch so far | coordinator | never |
 /// | `coordinator.clock` | boot id, wall clock less monotonic clock in ms | coordinator | never |
 /// | `seat-NN.lock` | lock of a worker, with its epoch | worker | never |
+/// | `collection-NAME.lock` | lock: its holder writes to the collection | worker; `sluice collection put` | never |
 /// | `begun-SEAT-EPOCH` | ``StartedExecutions`` (EPOCH in hexadecimal) | worker | at its drain, or reaped |
 /// | `exec-UUID.lock` | lock: a program of this command may run | its guardian | by the guardian, at its end |
 /// | `ordered-PID-START` | ``IntentionalKill`` | `up`, coordinator | when the worker is reaped |

@@ -78,7 +78,7 @@ import Testing
             }
         }
         if case .failure(let error) = results[20] {
-            #expect(error.message.contains("download, exec, fetch, noop, request, s3, upload, webhook"))
+            #expect(error.message.contains("download, exec, fetch, noop, request, s3, sync, upload, webhook"))
         }
         #expect(try subject.store.counts()[.new] == 695)
         #expect(try subject.countsAreTrue())
@@ -100,7 +100,9 @@ import Testing
         #expect(throws: StoreError.self) { try subject.submit(draft) }
         #expect(try subject.store.submit([draft], allowUnknownTypes: true, now: .base)[0].get().isExisting == false)
         try subject.store.record(types: ["thumbnail", "noop"])
-        let builtIn: Set = ["download", "exec", "fetch", "noop", "request", "s3", "thumbnail", "upload", "webhook"]
+        let builtIn: Set = [
+            "download", "exec", "fetch", "noop", "request", "s3", "sync", "thumbnail", "upload", "webhook",
+        ]
         #expect(try subject.store.types() == builtIn)
         try subject.submit(draft)
         #expect(throws: StoreError.self) { try subject.store.record(types: ["Not A Type"]) }

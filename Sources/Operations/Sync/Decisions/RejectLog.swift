@@ -16,6 +16,16 @@ struct RejectLog: Sendable, Equatable {
     private(set) var countWithoutKey = 0
     private(set) var entries: [Entry] = []
 
+    init() {}
+
+    /// Goes on with the log of an earlier execution.
+    /// - Parameter entries: the first ones.
+    init(count: Int, withoutKey: Int, entries: [Entry]) {
+        self.count = count
+        countWithoutKey = withoutKey
+        self.entries = Array(entries.prefix(Self.maxEntries))
+    }
+
     mutating func add(_ entry: Entry) {
         count += 1
         if entry.key == nil { countWithoutKey += 1 }

@@ -36,9 +36,28 @@ struct CollectionColumn: Sendable, Equatable {
             guard let text = member.value.string else {
                 throw PayloadError(.data, "“\(member.name)” in “columns” must be a pointer, not \(member.value.kind)")
             }
-            columns.append(CollectionColumn(name: member.name, pointer: try PayloadReader.pointer(text, "columns")))
+            let pointer = try PayloadReader.pointer(text, "columns")
+            guard pointer.tokens.allSatisfy({ !$0.contains { $0 < 0x20 || "\"\\".utf8.contains($0) } }) else {
+                throw PayloadError(
+                    .data,
+                    "“\(member.name)” in “columns” leads to a name with a quote, a backslash or a control character, "
+                        + "which SQLite cannot find")
+            }
+            columns.append(CollectionColumn(name: member.name, pointer: pointer))
         }
         return columns
+    }
+
+    /// The expression of the column in SQL. A number in the pointer is an index of an array or a name.
+    var expression: String {
+        func extract(_ step: ([UInt8]) -> String) -> String {
+            let path = "$" + pointer.tokens.map(step).joined()
+            return "json_extract(body, '\(path.replacing("'", with: "''"))')"
+        }
+        func name(_ token: [UInt8]) -> String { ".\"\(String(decoding: token, as: UTF8.self))\"" }
+        let byName = extract(name)
+        let byIndex = extract { token in JSONPointer.index(token).map { "[\($0)]" } ?? name(token) }
+        return byName == byIndex ? byName : "coalesce(\(byIndex), \(byName))"
     }
 
     private static func isName(_ name: String) -> Bool {

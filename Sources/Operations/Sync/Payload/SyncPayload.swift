@@ -94,10 +94,7 @@ struct SyncPayload: Sendable, Equatable {
     // MARK: Single values
 
     private static func collection(_ name: String) throws(PayloadError) -> String {
-        let isValid =
-            (1...64).contains(name.utf8.count)
-            && name.utf8.allSatisfy { $0 >= UInt8(ascii: "a") && $0.isLetter || $0.isDigit || $0 == UInt8(ascii: "-") }
-        guard isValid else {
+        guard CollectionDirectory.isName(name) else {
             throw PayloadError(
                 .data,
                 "“collection” is “\(name.prefix(80))”; a name has 1 to 64 characters: a to z, 0 to 9 and the hyphen")

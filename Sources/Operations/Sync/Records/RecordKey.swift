@@ -15,6 +15,9 @@ struct RecordKey: Sendable, Hashable {
 
     let text: String
 
+    /// - Parameter text: ``text``, as it was stored.
+    init(stored text: String) { self.text = text }
+
     /// - Parameter values: the JSON texts at the pointers of the key, in order; nil where there is none.
     /// - Throws: the problem, with the position of the value.
     init(_ values: [ArraySlice<UInt8>?]) throws(PartProblem) {

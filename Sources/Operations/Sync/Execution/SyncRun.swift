@@ -1,0 +1,262 @@
+internal import Commands
+internal import HTTPClient
+internal import NIOCore
+internal import NIOHTTP1
+internal import Work
+
+/// One execution of a sync: reads the pages, stages their records, and merges them when all have come.
+actor SyncRun {
+    private let payload: SyncPayload
+    private let access: CollectionAccess
+    private let requests: RedirectedRequest
+
+    private var read = SyncRead.full
+    private var condition: ListValidators?
+    private var paging: Paging
+    private var progress = SinceProgress()
+    private var result = SyncResult()
+    private var everyPageWas200 = true
+    private var isSecondRead = false
+    /// The next page is the first after a resumption, whose cursor may have expired.
+    private var isResuming = false
+    /// Of the first page.
+    private var validators: ListValidators?
+    /// The page that is being read.
+    private var page: SyncPage?
+
+    private var execution: CommandExecution { requests.execution }
+
+    init(_ payload: SyncPayload, _ access: CollectionAccess, _ requests: RedirectedRequest) throws(CommandFailure) {
+        self.payload = payload
+        self.access = access
+        self.requests = requests
+        paging = try Paging(payload.pages, payload.url)
+    }
+
+    private enum Step {
+        case next
+        case end(PagingEnd)
+        /// Reads from the first page again.
+        case begin(SyncRead)
+        case notModified
+    }
+
+    /// - Returns: the result.
+    /// - Throws: ``CommandFailure``; `CancellationError` where the execution was stopped.
+    func run() async throws -> [UInt8] {
+        if let result = try await start() { return result }
+        while true {
+            try Task.checkCancellation()
+            switch try await readPage() {
+            case .next: continue
+            case .begin(let read):
+                try await begin(read, isRestart: true)
+            case .notModified: return try await unchanged()
+            case .end(let end):
+                switch try await merge(end) {
+                case .merged(let result):
+                    publish(result)
+                    return result.json.bytes
+                case .readAgain:
+                    isSecondRead = true
+                    try await begin(.full, isRestart: true)
+                }
+            }
+        }
+    }
+
+    // MARK: Start
+
+    /// - Returns: the result where an earlier execution of the command was merged.
+    private func start() async throws -> [UInt8]? {
+        let columns = payload.columns
+        let known = try await access.ifExists { store in
+            (
+                state: try store.state(), checkpoint: try store.checkpoint(), result: try store.result(),
+                staged: try store.staged(), hasColumns: try store.hasColumns(columns)
+            )
+        }
+        let start = SyncStart(
+            payload, command: execution.id, state: known?.state ?? SyncState(), checkpoint: known?.checkpoint, now: .now
+        )
+        switch start {
+        case .applied: return known?.result
+        case .resume(let checkpoint):
+            guard let staged = known?.staged else { break }
+            try resume(checkpoint, staged.counts, staged.rejects)
+            return nil
+        case .begin(let read, let condition):
+            self.condition = known?.hasColumns == true ? condition : nil
+            try await begin(read, isRestart: false)
+            return nil
+        }
+        try await begin(.full, isRestart: false)
+        return nil
+    }
+
+    private func begin(_ read: SyncRead, isRestart: Bool) async throws {
+        if isRestart { condition = nil }
+        _ = try await access.ifExists { store in try store.dropStage() }
+        self.read = read
+        let restarted = result.restarted + (isRestart ? 1 : 0)
+        (result, progress) = (SyncResult(), SinceProgress())
+        (result.restarted, result.full) = (restarted, read == .full)
+        (everyPageWas200, validators, isResuming) = (true, nil, false)
+        paging = try Paging(payload.pages, try SinceRules.url(payload, read))
+    }
+
+    private func resume(
+        _ checkpoint: SyncCheckpoint, _ counts: StagedCounts, _ rejects: [RejectLog.Entry]
+    ) throws(CommandFailure) {
+        (read, progress, everyPageWas200) = (checkpoint.read, checkpoint.progress, checkpoint.everyPageWas200)
+        paging = try Paging(payload.pages, try SinceRules.url(payload, read), from: checkpoint.position)
+        (result.records, result.duplicates) = (counts.records, counts.duplicates)
+        (result.pages, result.bytes, result.restarted) = (counts.pages, counts.bytes, counts.restarted)
+        result.rejects = RejectLog(
+            count: counts.rejected, withoutKey: counts.rejectedWithoutKey, entries: rejects)
+        result.full = read == .full
+        isResuming = true
+        execution.progress(offset: result.bytes, total: 0)
+    }
+
+    /// The result of a 304. Nothing is written.
+    private func unchanged() async throws -> [UInt8] {
+        let state = try await access.ifExists { store in try store.state() } ?? SyncState()
+        result.notModified = true
+        (result.rev, result.token) = (state.rev, state.token)
+        return result.json.bytes
+    }
+
+    // MARK: Pages
+
+    private func readPage() async throws -> Step {
+        let request = paging.request
+        let page = SyncPage(payload, request, read, result, access)
+        if payload.url.scheme == .file {
+            guard let answer = try await page.readFile(unless: condition) else { return .notModified }
+            return try await pageEnded(page, answer)
+        }
+        var parts = RequestSender.Parts(.GET, request.url)
+        parts.headers = fields(request)
+        parts.needsAnswer = true
+        let reader: @Sendable (RedirectRules) -> ResponseReader = { _ in
+            { head, body in try await page.receive(head, body) }
+        }
+        let response = try await requests.send(
+            parts, maxRedirects: RedirectRules.maxRedirects, isFinal: { $0 == 304 }, reader: reader)
+        if let error = await page.error { throw error }
+        guard let head = response.record.head else {
+            throw failure(response) ?? CommandFailure.stopped("the sync of \(payload.url.displayText)")
+        }
+        let status = Int(head.status.code)
+        guard (200..<300).contains(status) else { return try await refused(status, response) }
+        guard await page.isComplete else { throw cutOff(response.record.error, request) }
+        let answer = SyncPage.Answer(head, url: response.redirects.url)
+        return try await pageEnded(page, answer)
+    }
+
+    private func fields(_ request: PageRequest) -> [(name: String, value: String)] {
+        var fields: [(name: String, value: String)] = [("Accept-Encoding", "identity")]
+        if !payload.headers.contains(where: { $0.name.lowercased() == "accept" }) {
+            fields.append(("Accept", payload.format == .json ? "application/json" : "application/x-ndjson"))
+        }
+        if request.number == 1, let condition { fields += condition.headers }
+        return fields
+    }
+
+    private func failure(_ response: RedirectedRequest.Response) -> (any Error)? {
+        response.sender.failure(response.record, of: .GET, response.redirects.url)
+    }
+
+    /// The step after an answer that is not a page.
+    private func refused(_ status: Int, _ response: RedirectedRequest.Response) async throws -> Step {
+        if status == 304, condition != nil, paging.request.number == 1 { return .notModified }
+        let start = response.record.body.readableBytesView.prefix(4096)
+        if SinceRules.isRefusal(status: status, start: start, read, payload.since) { return .begin(.full) }
+        if isResuming, SyncCheckpoint.isExpiredCursor(status: status) { return .begin(read) }
+        if status == 404, paging.endsWhereNotFound { return .end(.complete) }
+        throw failure(response)
+            ?? CommandFailure(
+                .command, reason: "GET \(paging.request.url.displayText) was answered \(status), without a list")
+    }
+
+    private func cutOff(_ error: (any Error)?, _ request: PageRequest) -> any Error {
+        if error is CancellationError || Task.isCancelled { return CancellationError() }
+        let what = "the body of page \(request.number) of \(payload.url.displayText) was cut off"
+        switch error as? HTTPError {
+        case .stalled?, .keptConnectionSilent?:
+            return CommandFailure(.link, reason: "\(what): no byte arrived for too long")
+        case .invalidResponse(let words)?:
+            return CommandFailure(.command, reason: "\(what) by something that is not HTTP: \(words)")
+        default: return CommandFailure(.reset, reason: what)
+        }
+    }
+
+    /// Commits a page, and moves on.
+    private func pageEnded(_ page: SyncPage, _ answer: SyncPage.Answer) async throws -> Step {
+        let request = paging.request
+        let (values, read) = try await page.finish()
+        (result, isResuming) = (read.result, false)
+        for version in [read.greatest].compactMap(\.self) { progress.record(version) }
+        if answer.status != 200 { everyPageWas200 = false }
+        if request.number == 1 {
+            validators = ListValidators(
+                etag: answer.header("etag"), lastModified: answer.header("last-modified"), pages: 1, read: self.read)
+        }
+        var token: String?
+        if case .header(let name)? = payload.since?.source { token = answer.header(name) }
+        progress.page(
+            number: request.number, date: answer.header("date"), header: token, value: values.token,
+            rule: payload.since, now: .now)
+        let step = paging.next(
+            after: PageAnswer(
+                url: answer.url, links: answer.fields("link"), cursor: values.cursor, total: values.total,
+                items: read.items))
+        if case .failure(let failure) = step { throw failure }
+        try await commit()
+        execution.progress(offset: result.bytes, total: 0)
+        if case .end(let end) = step { return .end(end) }
+        return .next
+    }
+
+    private func commit() async throws {
+        var checkpoint: SyncCheckpoint?
+        if let position = paging.position {
+            var made = SyncCheckpoint(
+                command: execution.id, payload: payload, at: .now, position: position, read: read, progress: progress)
+            made.everyPageWas200 = everyPageWas200
+            checkpoint = made
+            execution.canResume()
+        }
+        let counts = StagedCounts(result)
+        try await access.use { [checkpoint] store in try store.commitPage(checkpoint: checkpoint, counts: counts) }
+    }
+
+    // MARK: Merge
+
+    /// Tells monitors of a sync that has changed rows.
+    private func publish(_ result: SyncResult) {
+        guard result.inserted + result.updated + result.deleted > 0 else { return }
+        execution.publish(
+            "collection/\(payload.collection)",
+            .object([
+                .init("rev", .integer(result.rev)), .init("inserted", .integer(Int64(result.inserted))),
+                .init("updated", .integer(Int64(result.updated))), .init("deleted", .integer(Int64(result.deleted))),
+                .init("rejected", .integer(Int64(result.rejects.count))), .init("full", .bool(result.full)),
+                .init("command", .string(execution.id.description)), .init("at", .string(Timestamp.now.description)),
+            ]))
+    }
+
+    private func merge(_ end: PagingEnd) async throws -> MergeOutcome {
+        if let refusal = result.refusal(payload) { throw refusal }
+        result.token = progress.token(payload.since, after: end, of: read)
+        var plan = MergePlan(
+            payload: payload, command: execution.id, read: read, end: end,
+            clockOffset: progress.clockOffset ?? .zero, result: result, now: .now)
+        plan.everyPageWas200 = everyPageWas200
+        plan.isSecondRead = isSecondRead
+        plan.validators = result.pages == 1 && end == .complete ? validators : nil
+        try Task.checkCancellation()
+        return try await access.use { [plan] store in try store.merge(plan) }
+    }
+}

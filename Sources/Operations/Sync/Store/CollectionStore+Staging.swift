@@ -1,0 +1,146 @@
+internal import Commands
+internal import GRDB
+
+internal import struct Foundation.Data
+
+/// Staging: the pages of a read, until they are merged. The records of one page, its counts and the checkpoint
+/// behind it are committed together.
+extension CollectionStore {
+    /// Rows of rejected records that are kept, and the bytes of each.
+    static let maxRejectRows = 10_000
+    static let maxRejectBody = 4096
+
+    private static let insert = """
+        INSERT INTO stage(key, page, n, kind, version, hash, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6,
+            CASE WHEN ?4 = 0 AND EXISTS (SELECT 1 FROM record WHERE key = ?1 AND hash = ?6 AND local = 0)
+                THEN NULL ELSE ?7 END)
+        ON CONFLICT(key) DO NOTHING
+        """
+
+    /// Adds records of a page, in a transaction that stays open until ``commitPage(checkpoint:counts:)``.
+    /// - Parameters:
+    ///   - page: from 1.
+    ///   - rejects: of the page; those above ``maxRejectRows`` are not kept.
+    /// - Returns: the keys that were staged before by an item of the list.
+    func stage(
+        _ records: [StagedRecord], page: Int64, isDelta: Bool, rejects: [(entry: RejectLog.Entry, body: String?)]
+    ) throws -> Int {
+        try use { db in
+            try Self.beginPage(db)
+            let insert = try db.cachedStatement(sql: Self.insert)
+            var duplicates = 0
+            for record in records {
+                let arguments: StatementArguments = [
+                    record.key, page, record.index, record.kind.rawValue, record.version,
+                    record.hash.isEmpty ? nil : Data(record.hash), record.body,
+                ]
+                try insert.execute(arguments: arguments)
+                guard db.changesCount == 0 else { continue }
+                if try Self.replace(record, arguments, isDelta: isDelta, insert, db) { duplicates += 1 }
+            }
+            let reject = try db.cachedStatement(sql: "INSERT INTO reject VALUES (NULL, ?, ?, ?, ?, ?)")
+            for (entry, body) in rejects {
+                try reject.execute(arguments: [entry.page, entry.index, entry.key?.text, entry.reason, body])
+            }
+            return duplicates
+        }
+    }
+
+    private static func beginPage(_ db: Database) throws {
+        guard !db.isInsideTransaction else { return }
+        // A page that a power cut takes is read again.
+        try db.execute(sql: "PRAGMA synchronous = NORMAL")
+        try db.beginTransaction(.immediate)
+    }
+
+    /// Decides between a record and the staged one of the same key.
+    /// - Returns: whether it counts as a duplicate.
+    private static func replace(
+        _ record: StagedRecord, _ arguments: StatementArguments, isDelta: Bool, _ insert: Statement, _ db: Database
+    ) throws -> Bool {
+        let number = try Int.fetchOne(db, sql: "SELECT kind FROM stage WHERE key = ?", arguments: [record.key])
+        guard let staged = number.flatMap({ StagedRecord.Kind(rawValue: $0) }) else { return false }
+        let isDuplicate = StagedChange.isDuplicate(record.kind.list, staged.list)
+        let replaces =
+            record.kind != .rejected
+            && (staged == .rejected
+                || StagedChange.replaces(record.kind.list, staged.list, isDelta: isDelta))
+        if replaces {
+            try db.cachedStatement(sql: "DELETE FROM stage WHERE key = ?").execute(arguments: [record.key])
+            try insert.execute(arguments: arguments)
+        }
+        return isDuplicate
+    }
+
+    /// Commits a page.
+    /// - Parameter checkpoint: where a later execution goes on; nil where it begins again.
+    func commitPage(checkpoint: SyncCheckpoint?, counts: StagedCounts) throws {
+        try use { db in
+            try Self.beginPage(db)
+            try CollectionState.set(
+                .checkpoint, checkpoint.map { String(decoding: $0.bytes, as: UTF8.self) }, db)
+            try CollectionState.set(.counts, checkpoint == nil ? nil : counts.text, db)
+            try db.commit()
+        }
+        copyWAL(above: Self.maxStagedWAL)
+    }
+
+    /// Drops the part of a page that was staged.
+    func rollbackPage() throws {
+        try use { db in if db.isInsideTransaction { try db.rollback() } }
+    }
+
+    /// Drops all staged pages.
+    func dropStage() throws {
+        try rollbackPage()
+        let hasStage = try use { db in
+            try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM stage) OR EXISTS (SELECT 1 FROM reject WHERE rev IS NULL)
+                        OR EXISTS (SELECT 1 FROM state WHERE name IN ('checkpoint', 'counts'))
+                    """) ?? false
+        }
+        guard hasStage else { return }
+        try write { db in try Self.clearStage(db) }
+    }
+
+    static func clearStage(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                DELETE FROM stage;
+                DELETE FROM reject WHERE rev IS NULL;
+                DELETE FROM state WHERE name IN ('checkpoint', 'counts');
+                """)
+    }
+
+    /// The counts of the staged pages, and their first rejects.
+    func staged() throws -> (counts: StagedCounts, rejects: [RejectLog.Entry])? {
+        try use { db in
+            guard let counts = try CollectionState.text(.counts, db).flatMap({ StagedCounts($0) }) else { return nil }
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT page, n, key, reason FROM reject WHERE rev IS NULL ORDER BY rowid LIMIT ?",
+                arguments: [RejectLog.maxEntries])
+            let rejects = rows.map { row in
+                RejectLog.Entry(
+                    page: row.integer(0) ?? 0, index: Int(row.integer(1) ?? 0),
+                    key: row.text(2).map { RecordKey(stored: $0) },
+                    reason: row.text(3) ?? "")
+            }
+            return (counts, rejects)
+        }
+    }
+}
+
+extension CollectionStore {
+    /// Merges the staged pages in one transaction, which is on disk when this returns.
+    func merge(_ plan: MergePlan) throws -> MergeOutcome {
+        try rollbackPage()
+        let outcome = try write { db in
+            var merge = try CollectionMerge(plan, db)
+            return try merge.run()
+        }
+        copyWAL(above: Self.maxMergedWAL)
+        return outcome
+    }
+}

@@ -1,0 +1,108 @@
+internal import ArgumentParser
+internal import Commands
+internal import Console
+internal import Operations
+
+struct CollectionCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "collection",
+        abstract: "Look at the collections that sync keeps, and change their rows.",
+        discussion: """
+            A collection is one SQLite file, which other programs may read while a sync writes it. They open it read-only:
+              sqlite3 'file:sluice-data/collections/quotes.sqlite?mode=ro' 'SELECT count(*) FROM record'
+
+            EXAMPLES
+              sluice collection list
+              sluice collection show quotes
+              sluice collection query quotes --limit 20
+              sluice collection query quotes --json | jq .text
+              sluice collection query quotes --sql 'SELECT author, count(*) FROM record GROUP BY author'
+            """,
+        subcommands: [
+            CollectionListCommand.self, CollectionShowCommand.self, CollectionQueryCommand.self,
+            CollectionPutCommand.self, CollectionRemoveCommand.self,
+        ])
+
+    /// Runs `body`, and gives an error of a collection its exit code.
+    static func run<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as CollectionError {
+            throw ExitError(code(error.problem), error.description)
+        }
+    }
+
+    private static func code(_ problem: CollectionError.Problem) -> ExitCode {
+        switch problem {
+        case .missing: .input
+        case .foreign: .data
+        case .damaged: .internalError
+        case .busy, .changed: .tryAgain
+        case .system: .cannotWrite
+        case .invalid: .data
+        }
+    }
+}
+
+struct CollectionListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the collections: records, revision, last sync and URL.",
+        discussion: "EXAMPLE\n  sluice collection list --json")
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var print: PrintOptions
+
+    func run() async throws {
+        SignalHandling.exits()
+        let directory = CollectionDirectory(data: data.path)
+        var table = Table([
+            ("NAME", .left), ("RECORDS", .right), ("REV", .right), ("SYNCED", .left), ("URL", .left),
+        ])
+        for name in try directory.names() {
+            let summary = try CollectionCommand.run { try CollectionReader(directory, name).summary() }
+            if print.json {
+                Output.line(summary.json.bytes)
+            } else {
+                table.add([
+                    name, Figures.grouped(summary.records), "\(summary.rev)", summary.syncedAt.map { "\($0)" } ?? "-",
+                    summary.url ?? "-",
+                ])
+            }
+        }
+        guard !print.json else { return }
+        if table.isEmpty { Diagnostics.say("there are no collections; “sluice sync” makes one") }
+        let columns = Output.isTerminal ? Terminal.size.columns : Int.max
+        for line in table.isEmpty ? [] : table.lines { Output.line(TerminalText.cut(line, width: columns)) }
+    }
+}
+
+struct CollectionShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Show the state of a collection.",
+        discussion: "EXAMPLE\n  sluice collection show quotes")
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var print: PrintOptions
+
+    @Argument(help: ArgumentHelp("The collection.", valueName: "name"))
+    var name: String
+
+    func run() async throws {
+        SignalHandling.exits()
+        let summary = try CollectionCommand.run {
+            try CollectionReader(CollectionDirectory(data: data.path), name).summary()
+        }
+        guard !print.json else { return Output.line(summary.json.bytes) }
+        let rows: [(String, String?)] = [
+            ("name", summary.name), ("revision", "\(summary.rev)"), ("records", Figures.grouped(summary.records)),
+            ("changed here", summary.localRecords == 0 ? nil : Figures.grouped(summary.localRecords)),
+            ("left out", summary.rejects == 0 ? nil : Figures.grouped(summary.rejects)),
+            ("under way", summary.staged == 0 ? nil : "\(Figures.grouped(summary.staged)) records are staged"),
+            ("synced", summary.syncedAt.map { "\($0)" } ?? "never"), ("url", summary.url),
+            ("command", summary.command),
+            ("columns", summary.columns.isEmpty ? nil : summary.columns.joined(separator: ", ")),
+            ("changes", "kept since revision \(summary.oldestRev)"), ("file", summary.path),
+        ]
+        for case (let name, let value?) in rows { Output.line(TerminalText.fit(name, width: 14) + value) }
+    }
+}

@@ -1,0 +1,102 @@
+internal import ArgumentParser
+internal import Commands
+
+/// The options of a sync for lists of several pages, and for reading only changes.
+struct SyncPageOptions: ParsableArguments {
+    enum Kind: String, ExpressibleByArgument, CaseIterable {
+        case none, link, cursor, page, offset
+    }
+
+    @Option(
+        name: .long,
+        help: """
+            How pages follow each other: none (one page), link (the Link header, or the URL at --cursor), cursor (the value \
+            at --cursor), page (a number) or offset (the number of records so far).
+            """)
+    var pages = Kind.none
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Pointer to the next cursor or URL in the answer, as in /next.", valueName: "pointer"))
+    var cursor: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Query parameter for the cursor, page or offset. (default: page, offset)", valueName: "name"))
+    var pageParameter: String?
+
+    @Option(name: .long, help: ArgumentHelp("Records of a page to ask for.", valueName: "count"))
+    var pageSize: Int64?
+
+    @Option(
+        name: .long, help: ArgumentHelp("Query parameter for --page-size, as in limit.", valueName: "name"))
+    var sizeParameter: String?
+
+    @Option(
+        name: .long, help: ArgumentHelp("The first page or offset. (default: 1, with offset 0)", valueName: "number"))
+    var start: Int64?
+
+    @Option(name: .long, help: ArgumentHelp("Fail where there are more pages. (default: 10000)", valueName: "count"))
+    var maxPages: Int64?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Pointer to the number of records of all pages in the answer.", valueName: "pointer"))
+    var total: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            """
+            Read only changes since the last sync: by token:POINTER or header:NAME of the answer, by date (the server's), or \
+            by version (the greatest --record-version).
+            """, valueName: "source"))
+    var since: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Query parameter for --since. A token that is a URL needs none.", valueName: "name"))
+    var sinceParameter: String?
+
+    @Option(
+        name: .long, help: ArgumentHelp("Time to ask for again, with dates. (default: 60s)", valueName: "time"))
+    var overlap: DurationArgument?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Time from one full read to the next, with --since; 0: never. (default: 7d)", valueName: "time"))
+    var fullEvery: DurationArgument?
+
+    func validate() throws {
+        if since == nil, sinceParameter != nil || overlap != nil || fullEvery != nil {
+            throw ValidationError("--since-parameter, --overlap and --full-every are for --since: give it too.")
+        }
+    }
+
+    /// Members of the payload.
+    var members: [JSONValue.Member] {
+        get throws {
+            var page: [JSONValue.Member] = []
+            if pages != .none { page.append(.init("by", .string(pages.rawValue))) }
+            if let cursor { page.append(.init("cursor", .string(cursor))) }
+            if let pageParameter { page.append(.init("parameter", .string(pageParameter))) }
+            if let sizeParameter { page.append(.init("sizeParameter", .string(sizeParameter))) }
+            if let pageSize { page.append(.init("size", .integer(pageSize))) }
+            if let start { page.append(.init("start", .integer(start))) }
+            if let maxPages { page.append(.init("maxPages", .integer(maxPages))) }
+            if let total { page.append(.init("total", .string(total))) }
+            var changes: [JSONValue.Member] = []
+            if let sinceParameter { changes.append(.init("parameter", .string(sinceParameter))) }
+            if let since { changes.append(.init("from", .string(since))) }
+            if let overlap { changes.append(.init("overlap", .integer(overlap.duration.components.seconds))) }
+            if let fullEvery { changes.append(.init("fullEvery", .integer(fullEvery.duration.components.seconds))) }
+            var members: [JSONValue.Member] = []
+            if !page.isEmpty { members.append(.init("pages", .object(page))) }
+            if !changes.isEmpty { members.append(.init("since", .object(changes))) }
+            return members
+        }
+    }
+}

@@ -1,0 +1,79 @@
+internal import ArgumentParser
+internal import Commands
+internal import Operations
+internal import Sluice
+
+struct SyncCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sync",
+        abstract: "Bring a remote list into a local collection. Prints its UUID, or with --wait what has changed.",
+        discussion: """
+            The list is JSON, on one page or many. Its records become the rows of a collection, by their key, in one \
+            transaction: a reader sees the collection before the sync or after it, never between. A sync that fails, or \
+            whose worker dies, changes nothing. A record keeps every byte that its server sent.
+
+            --records names the array in the answer, --key the key in a record; both are JSON Pointers (/data/items, /id). \
+            --mode replace deletes the rows that a whole list does not have any more, but not those of an empty list \
+            (--allow-empty), nor more than half of them (--max-delete). Rows that “sluice collection put” has changed \
+            stay or not as --merge says.
+
+            Look at it with “sluice collection query NAME”, or with any program that reads SQLite.
+
+            EXAMPLES
+              sluice sync https://api.example.com/quotes --collection quotes --records /results --wait
+              sluice sync https://api.example.com/users --collection users --records /data --pages cursor \\
+                --cursor /next --page-parameter after --column email=/email --mode replace
+              sluice sync 'https://api.example.com/users?per_page=100' --collection users --pages link
+              sluice sync https://api.example.com/orders --collection orders --since date \\
+                --since-parameter updated_since
+              sluice sync https://api.example.com/export.ndjson --collection export --format ndjson --key /sku
+            """)
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var print: PrintOptions
+    @OptionGroup var fields: SubmitFields
+    @OptionGroup var list: SyncListOptions
+    @OptionGroup var pages: SyncPageOptions
+
+    @Argument(help: ArgumentHelp("The URL of the list: http, https or file.", valueName: "url"))
+    var url: String
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("The collection: 1 to 64 of a to z, 0 to 9 and the hyphen.", valueName: "name"))
+    var collection: String
+
+    @Flag(name: .long, help: "Wait until it has ended; exit 1 where it has not succeeded.")
+    var wait = false
+
+    func validate() throws {
+        try fields.requireKeyOfPeriod()
+        try list.check()
+    }
+
+    func run() async throws {
+        SignalHandling.exits()
+        let registry = BuiltInOperations.registry()
+        let members: [JSONValue.Member] =
+            [.init("url", .string(url)), .init("collection", .string(collection))] + (try list.members)
+            + (try pages.members)
+        let draft = try CommandDraft(
+            type: CommandType.sync, payload: .object(members), options: fields.options, registry: registry)
+        let client = try data.client(registry)
+        let ids = try await SubmissionPrinter(client: client, asJSON: print.json, isQuiet: wait)
+            .submit([draft], labels: [url])
+        if wait, let id = ids.first {
+            try await CompletionWaiter(client: client, ids: ids).run()
+            show(try await client.wait(for: id))
+        }
+        await client.close()
+    }
+
+    private func show(_ outcome: CommandOutcome) {
+        guard !print.json else { return ResultPrinter(asJSON: true).show(outcome) }
+        let summary = SyncSummary(outcome.result.flatMap { try? JSONValue(parsing: $0) } ?? .null, collection)
+        Output.line(summary.line)
+        Output.flush()
+        for remark in summary.remarks { Diagnostics.say(remark) }
+    }
+}
