@@ -3,8 +3,15 @@ internal import Dispatch
 internal import Glibc
 internal import Synchronization
 
-/// Runs `body` on a new thread: for work that blocks, and so must not run on the cooperative pool.
+/// Runs `body` on a new thread: for work that blocks, and so must not run on the cooperative pool. Without a
+/// thread the process ends.
 package func startThread(named name: String, _ body: @escaping @Sendable () -> Void) {
+    let code = newThread(named: name, body)
+    precondition(code == 0, "\(SystemError(code, attempt: "start a thread"))")
+}
+
+/// - Returns: 0, or an error code: EAGAIN while the user or the system has too many threads.
+private func newThread(named name: String, _ body: @escaping @Sendable () -> Void) -> CInt {
     final class Start {
         let name: String
         let body: @Sendable () -> Void
@@ -25,20 +32,31 @@ package func startThread(named name: String, _ body: @escaping @Sendable () -> V
             start.body()
             return nil
         }, start.toOpaque())
-    precondition(code == 0, "\(SystemError(code, attempt: "start a thread"))")
+    guard code == 0 else {
+        start.release()
+        return code
+    }
     pthread_detach(thread)
+    return 0
 }
 
-/// Runs `body`, which blocks, on a new thread, and waits for its result without blocking.
+/// Runs `body`, which blocks, on a new thread, and waits for its result without blocking. While the user or
+/// the system has too many threads, for instance because of a program that forks, it waits for one.
 package func onThread<Value: Sendable, Failure: Error>(
     _ name: String, _ body: @escaping @Sendable () throws(Failure) -> Value
 ) async throws(Failure) -> Value {
-    let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, Failure>, Never>) in
-        startThread(named: name) {
-            continuation.resume(returning: Result { () throws(Failure) in try body() })
+    while true {
+        let result = await withCheckedContinuation {
+            (continuation: CheckedContinuation<Result<Value, Failure>?, Never>) in
+            let code = newThread(named: name) {
+                continuation.resume(returning: Result { () throws(Failure) in try body() })
+            }
+            if code != 0 { continuation.resume(returning: nil) }
         }
+        if let result { return try result.get() }
+        // In a task of its own, because a cancelled one does not sleep.
+        await Task { try? await Task.sleep(for: .milliseconds(100)) }.value
     }
-    return try result.get()
 }
 
 /// A thread that runs blocking work, one body after the other.

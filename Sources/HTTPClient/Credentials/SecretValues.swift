@@ -48,10 +48,15 @@ package struct SecretValues: Sendable {
         var bytes = Array(text)
         var isChanged = false
         for value in values {
-            while let range = bytes.firstRange(of: value) {
-                bytes.replaceSubrange(range, with: HTTPHeaderRedaction.replacement.utf8)
+            // One pass: a secret may be a part of its replacement.
+            var clean: [UInt8] = []
+            var rest = bytes[...]
+            while let range = rest.firstRange(of: value) {
+                clean += rest[..<range.lowerBound] + Array(HTTPHeaderRedaction.replacement.utf8)
+                rest = rest[range.upperBound...]
                 isChanged = true
             }
+            bytes = clean + rest
         }
         return isChanged ? bytes : nil
     }
