@@ -61,7 +61,7 @@ struct RequestSender: Sendable {
         if let status = record.status, [.PUT, .POST, .PATCH].contains(parts.method) {
             evidence.recordAnswer(status, to: execution.id, at: parts.url.destination)
         }
-        secrets.redact(&record, except: ["location", "set-cookie"])
+        secrets.redact(&record, except: ["link", "location", "set-cookie"])
         return record
     }
 

@@ -75,7 +75,7 @@ struct CollectionQueryCommand: AsyncParsableCommand {
     private func query(_ reader: CollectionReader) throws {
         var query = CollectionQuery()
         (query.keys, query.columns, query.since) = (key, try columns, since)
-        query.limit = limit == 0 ? -1 : limit + 1
+        query.limit = limit == 0 || limit == .max ? -1 : limit + 1
         var count = 0
         var table = RecordTable(
             ["KEY"] + (reader.columns.isEmpty ? ["RECORD"] : reader.columns.map { $0.uppercased() }))
@@ -104,10 +104,13 @@ struct CollectionQueryCommand: AsyncParsableCommand {
     private func select(_ sql: String, _ reader: CollectionReader) throws {
         var table = RecordTable([])
         var names: [String] = []
-        try reader.select(sql, limit: limit) { header in
+        var count = 0
+        try reader.select(sql, limit: limit == 0 || limit == .max ? -1 : limit + 1) { header in
             names = header
             table = RecordTable(header.map { $0.uppercased() })
         } _: { values in
+            count += 1
+            guard limit == 0 || count <= limit else { return }
             if print.json {
                 Output.line(JSONValue.object(zip(names, values).map { .init($0, $1) }).bytes)
             } else {
@@ -116,5 +119,6 @@ struct CollectionQueryCommand: AsyncParsableCommand {
         }
         table.finish()
         Output.flush()
+        if limit > 0, count > limit { Diagnostics.say("there are more than \(limit) rows; see --limit") }
     }
 }

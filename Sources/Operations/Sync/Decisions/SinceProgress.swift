@@ -30,8 +30,9 @@ struct SinceProgress: Sendable, Equatable {
         switch rule?.source {
         case .token:
             switch value {
-            // The last page has the token of the whole read.
-            case .text(let text) where !text.isEmpty: token = text
+            // The last page has the token of the whole read. Of times the first counts, as below.
+            case .text(let text) where !text.isEmpty:
+                if token == nil || Timestamp(rfc3339: text) == nil { token = text }
             case .number(let text): token = text
             case .missing, .null, .bool, .text, .container, .tooLong: break
             }

@@ -28,9 +28,12 @@ enum SyncStart: Sendable, Equatable {
     }
 
     /// A condition needs a list that was taken over as it is. Rows that were changed here wait for the remote
-    /// record, which a 304 would withhold.
+    /// record, which a 304 would withhold. The validators of a page do not cover its Link header: when the list
+    /// grows by a second page, the first one may be the same.
     private static func condition(_ payload: SyncPayload, _ state: SyncState, _ read: SyncRead) -> ListValidators? {
-        guard payload.isConditional, read == .full, !state.hasLocalRows || payload.merge == .local else { return nil }
+        guard payload.isConditional, read == .full, !state.hasLocalRows || payload.merge == .local,
+            payload.pages.by != .link || payload.pages.cursor != nil
+        else { return nil }
         return state.validators
     }
 }

@@ -8,9 +8,12 @@ final class OpenedFile: Sendable {
 
     deinit { close(descriptor) }
 
-    var status: stat? {
+    /// Changes with the file: of its inode, size and time; nil where it is not a regular file.
+    var tag: String? {
         var status = stat()
-        return fstat(descriptor, &status) == 0 ? status : nil
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        let time = status.st_mtim
+        return "\"\(status.st_ino)-\(status.st_size)-\(time.tv_sec).\(time.tv_nsec)\""
     }
 
     /// - Returns: up to `count` bytes; none at the end; nil where `errno` says why.

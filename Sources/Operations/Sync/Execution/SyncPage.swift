@@ -27,6 +27,11 @@ actor SyncPage {
         func fields(_ name: String) -> [String] { headers.filter { $0.name == name.lowercased() }.map(\.value) }
 
         func header(_ name: String) -> String? { fields(name).first }
+
+        /// Whether a body that was cut off would have been noticed.
+        var isEndMarked: Bool {
+            url.scheme == .file || header("content-length") != nil || header("transfer-encoding") != nil
+        }
     }
 
     /// The counts after the page.
@@ -112,16 +117,15 @@ actor SyncPage {
         let path = payload.url.filePath
         let opened = try await BlockingIO.sources.run(at: path) { () throws in
             do throws(SystemError) {
-                return OpenedFile(try openFile(path, O_RDONLY))
+                // A FIFO without a writer would block the thread for ever.
+                return OpenedFile(try openFile(path, O_RDONLY | O_NONBLOCK | O_NOCTTY))
             } catch {
                 throw CommandFailure(error.code == ENOENT ? .final : .command, reason: "\(error)")
             }
         }
-        guard let status = opened.status, status.st_mode & S_IFMT == S_IFREG else {
+        guard let tag = opened.tag else {
             throw CommandFailure(.final, reason: "\(path) is not a regular file")
         }
-        let time = status.st_mtim
-        let tag = "\"\(status.st_ino)-\(status.st_size)-\(time.tv_sec).\(time.tv_nsec)\""
         if let condition, condition.etag == tag { return nil }
         while true {
             try Task.checkCancellation()
@@ -133,6 +137,9 @@ actor SyncPage {
             }
             guard !bytes.isEmpty else { break }
             try await feed(bytes)
+        }
+        guard opened.tag == tag else {
+            throw CommandFailure(.command, reason: "\(path) was changed while it was read; it is read again")
         }
         try await end()
         return Answer(status: 200, headers: [("etag", tag)], url: payload.url)

@@ -16,6 +16,7 @@ actor SyncRun {
     private var progress = SinceProgress()
     private var result = SyncResult()
     private var everyPageWas200 = true
+    private var isEveryEndMarked = true
     private var isSecondRead = false
     /// The next page is the first after a resumption, whose cursor may have expired.
     private var isResuming = false
@@ -101,7 +102,7 @@ actor SyncRun {
         let restarted = result.restarted + (isRestart ? 1 : 0)
         (result, progress) = (SyncResult(), SinceProgress())
         (result.restarted, result.full) = (restarted, read == .full)
-        (everyPageWas200, validators, isResuming) = (true, nil, false)
+        (everyPageWas200, isEveryEndMarked, validators, isResuming) = (true, true, nil, false)
         paging = try Paging(payload.pages, try SinceRules.url(payload, read))
     }
 
@@ -199,6 +200,8 @@ actor SyncRun {
         (result, isResuming) = (read.result, false)
         for version in [read.greatest].compactMap(\.self) { progress.record(version) }
         if answer.status != 200 { everyPageWas200 = false }
+        // JSON shows its end. Lines that end with their connection may have been cut off at the end of a line.
+        if payload.format == .ndjson, !answer.isEndMarked { isEveryEndMarked = false }
         if request.number == 1 {
             validators = ListValidators(
                 etag: answer.header("etag"), lastModified: answer.header("last-modified"), pages: 1, read: self.read)
@@ -213,15 +216,18 @@ actor SyncRun {
                 url: answer.url, links: answer.fields("link"), cursor: values.cursor, total: values.total,
                 items: read.items))
         if case .failure(let failure) = step { throw failure }
-        try await commit()
+        var isEnd = false
+        if case .end = step { isEnd = true }
+        try await commit(isEnd: isEnd)
         execution.progress(offset: result.bytes, total: 0)
-        if case .end(let end) = step { return .end(end) }
-        return .next
+        guard case .end(let end) = step else { return .next }
+        return .end(end == .complete && !isEveryEndMarked ? .partial(because: Self.unmarked) : end)
     }
 
-    private func commit() async throws {
+    /// - Parameter isEnd: the last page has no position behind it, and a later execution begins again.
+    private func commit(isEnd: Bool) async throws {
         var checkpoint: SyncCheckpoint?
-        if let position = paging.position {
+        if !isEnd, let position = paging.position {
             var made = SyncCheckpoint(
                 command: execution.id, payload: payload, at: .now, position: position, read: read, progress: progress)
             made.everyPageWas200 = everyPageWas200
@@ -231,6 +237,8 @@ actor SyncRun {
         let counts = StagedCounts(result)
         try await access.use { [checkpoint] store in try store.commitPage(checkpoint: checkpoint, counts: counts) }
     }
+
+    private static let unmarked = "the server marks the end of its lines neither by length nor by chunks"
 
     // MARK: Merge
 

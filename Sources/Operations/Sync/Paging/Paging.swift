@@ -21,6 +21,8 @@ struct Paging: Sendable {
     private var seen: Set<UInt64> = []
     private var items = 0
     private var total: Int?
+    /// The total was another on an earlier page: records have moved from page to page, maybe past the read.
+    private var hasMoved = false
     /// The most items of a page.
     private var fullPage: Int
 
@@ -62,7 +64,9 @@ struct Paging: Sendable {
     /// Moves on after the answer to ``request``.
     mutating func next(after answer: PageAnswer) -> PagingStep {
         items += answer.items
+        let known = total
         total = Self.count(answer.total) ?? total
+        if rule.by.isByPosition, let known, let total, known != total { hasMoved = true }
         do throws(CommandFailure) {
             switch rule.by {
             case .none: return end(after: answer)
@@ -97,7 +101,7 @@ struct Paging: Sendable {
         switch LinkHeader(answer.links).next {
         case .none: return nil
         case .reference(let reference): return reference
-        case .unreadable(let part): throw unreadable("the Link “\(PageProblem.printable(part.utf8))” is malformed")
+        case .unreadable(let part): throw unreadable("the Link “\(LocationField.shown(part))” is malformed")
         }
     }
 
@@ -153,6 +157,7 @@ struct Paging: Sendable {
     }
 
     private var completeness: PagingEnd {
+        if hasMoved { return .partial(because: "the list changed while its pages were read") }
         guard let total, items < total else { return .complete }
         return .partial(because: "\(items) of \(total) records came")
     }

@@ -8,7 +8,7 @@ enum DeleteLimit: Sendable, Equatable {
     case count(Int64)
 
     static let standard = DeleteLimit.percent(50)
-    /// Up to this number the limit is not applied: in a small collection half is soon reached.
+    /// Up to this number a share is not applied, except for 0 %: in a small collection half is soon reached.
     static let unlimitedCount = 10
 
     init(_ value: JSONValue) throws(PayloadError) {
@@ -27,10 +27,11 @@ enum DeleteLimit: Sendable, Equatable {
 
     /// - Parameter rows: of the collection.
     func permits(_ deletions: Int, of rows: Int) -> Bool {
-        guard deletions > Self.unlimitedCount else { return true }
         switch self {
         // Counts of rows are far below the limit of 64 bits.
-        case .percent(let percent): return Int64(deletions) * 100 <= percent * Int64(rows)
+        case .percent(let percent):
+            return (percent > 0 && deletions <= Self.unlimitedCount)
+                || Int64(deletions) * 100 <= percent * Int64(rows)
         case .count(let count): return Int64(deletions) <= count
         }
     }

@@ -103,6 +103,7 @@ extension CollectionStore {
         }
         guard hasStage else { return }
         try write { db in try Self.clearStage(db) }
+        copyWAL(above: Self.maxMergedWAL)
     }
 
     static func clearStage(_ db: Database) throws {
@@ -136,9 +137,16 @@ extension CollectionStore {
     /// Merges the staged pages in one transaction, which is on disk when this returns.
     func merge(_ plan: MergePlan) throws -> MergeOutcome {
         try rollbackPage()
-        let outcome = try write { db in
-            var merge = try CollectionMerge(plan, db)
-            return try merge.run()
+        let outcome: MergeOutcome
+        do {
+            outcome = try write { db in
+                var merge = try CollectionMerge(plan, db)
+                return try merge.run()
+            }
+        } catch let error as CollectionError where error.problem == .changed {
+            // The pages were compared with other rows: the next execution reads them again.
+            try dropStage()
+            throw error
         }
         copyWAL(above: Self.maxMergedWAL)
         return outcome

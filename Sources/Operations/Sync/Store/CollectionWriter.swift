@@ -59,7 +59,14 @@ package struct CollectionWriter {
                     throw CollectionError(.invalid, "line \(element.index + 1): \(Self.problem(layout.read(element)))")
                 }
                 var version = RecordVersion.instant(now)
-                if case .number(let number, let text)? = facts.version { version = .number(number, text: text) }
+                if case .number(let number, let text)? = facts.version {
+                    version = .number(number, text: text)
+                } else if try Self.hasNumbers(db) {
+                    throw CollectionError(
+                        .invalid,
+                        "line \(element.index + 1): the versions of this collection are numbers, and the record has "
+                            + "none; give it a greater one than the stored record has")
+                }
                 let body = String(decoding: element.bytes, as: UTF8.self)
                 let hash = Data(RecordHash.of(element.bytes))
                 try Self.put(facts.key.text, body, hash, version.stored, db, rev, &result)
@@ -82,6 +89,13 @@ package struct CollectionWriter {
         case .reject(_, let problem): problem.reason
         case .refusal(let reason): reason
         }
+    }
+
+    /// Whether versions of the collection are numbers, with which a time cannot be compared.
+    private static func hasNumbers(_ db: Database) throws -> Bool {
+        let stored = try String.fetchOne(db, sql: "SELECT version FROM record WHERE version IS NOT NULL LIMIT 1")
+        guard case .number? = stored.flatMap({ RecordVersion(stored: $0) }) else { return false }
+        return true
     }
 
     private static func put(
@@ -125,7 +139,8 @@ package struct CollectionWriter {
     /// Runs `body` with the revision that it makes, and drops the pages of a sync that was cut off: they were
     /// compared with the rows before.
     private func change(_ body: (Database, Int64, inout Result) throws -> Void) throws -> Result {
-        try store.write { db in
+        defer { store.copyWAL(above: CollectionStore.maxMergedWAL) }
+        return try store.write { db in
             var result = Result()
             let rev = try CollectionState.number(.rev, db) ?? 0
             try body(db, rev + 1, &result)
@@ -135,6 +150,11 @@ package struct CollectionWriter {
             try CollectionState.set(.rev, result.rev, db)
             try CollectionMerge.pruneChanges(db)
             try CollectionStore.clearStage(db)
+            if result.deleted > 0 {
+                // A 304 would withhold the records that the remote still has.
+                try CollectionState.set(.etag, nil, db)
+                try CollectionState.set(.lastModified, nil, db)
+            }
             return result
         }
     }

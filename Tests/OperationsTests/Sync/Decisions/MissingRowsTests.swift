@@ -77,14 +77,15 @@ import Testing
     static let limits: [(DeleteLimit, missing: Int, rows: Int, permitted: Bool)] = [
         (.percent(50), 50, 100, true), (.percent(50), 51, 100, false), (.percent(50), 10, 11, true),
         (.percent(50), 11, 12, false),
-        (.percent(0), 10, 10, true), (.percent(0), 11, 1_000_000, false), (.percent(100), 1000, 1000, true),
+        (.percent(0), 1, 10, false), (.percent(0), 0, 10, true), (.percent(0), 11, 1_000_000, false),
+        (.percent(100), 1000, 1000, true),
         (.percent(33), 33, 99, false),
-        (.percent(33), 33, 100, true), (.count(0), 10, 100, true), (.count(0), 11, 100, false),
+        (.percent(33), 33, 100, true), (.count(0), 1, 100, false), (.count(5), 6, 100, false),
         (.count(20), 20, 100, true), (.count(20), 21, 1_000_000, false),
     ]
 
     @Test(arguments: limits.indices)
-    func `more deletions than maxDelete and than 10 are refused`(index: Int) throws {
+    func `more deletions than maxDelete are refused, and of a share only more than ten`(index: Int) throws {
         let (limit, missing, rows, isPermitted) = Self.limits[index]
         let decision = decision {
             ($0.maxDelete, $0.missing, $0.rows, $0.listed) = (limit, missing, rows, max(rows - missing, 1))

@@ -1,0 +1,141 @@
+import Commands
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+import Work
+
+@testable import Operations
+
+/// Lists that are not whole, or not known to be: nothing that they lack is deleted.
+@Suite struct SyncWholenessTests {
+    private static let replace = "\"mode\":\"replace\",\"maxDelete\":\"100%\""
+
+    @Test func `the last page of a partial list counts once, also after a merge that failed`() async throws {
+        let cursor =
+            "\(Self.replace),\"items\":\"/d\",\"pages\":{\"by\":\"cursor\",\"cursor\":\"/next\","
+            + "\"parameter\":\"after\",\"total\":\"/n\"}"
+        @Sendable func page(_ request: ListOrigin.Request, through last: Int) -> Behaviour {
+            request.query["after"] == nil
+                ? .json("{\"d\":\(list(1...20)),\"n\":30,\"next\":\"2\"}")
+                : .json("{\"d\":\(list(21...last)),\"n\":30,\"next\":null}")
+        }
+        try await SyncHarness.with { request in
+            page(request, through: 30)
+        } _: { harness in
+            #expect(try await harness.sync(cursor).result?["inserted"]?.integer == 30)
+            harness.origin.set { request in
+                // The last page has half of its records, and another program changes a row before the merge.
+                if request.query["after"] != nil, request.number == 4 {
+                    try? SQLiteProbe(harness.file).run("UPDATE record SET hash = x'00', body = '{}' WHERE key = 'n:2'")
+                }
+                return page(request, through: 25)
+            }
+            let id = CommandID()
+            let first = try await harness.sync(cursor, id: id)
+            #expect(first.failure?.fault == .command, "\(first)")
+            #expect(try harness.probe().number("SELECT count(*) FROM stage") == 0)
+            let second = try await harness.sync(cursor, id: id)
+            #expect(second.result?.numbers("records", "pages", "deleted", "updated") == [25, 2, 0, 1], "\(second)")
+            #expect(try harness.keys().count == 30)
+        }
+    }
+
+    @Test func `a list that grows by a second page behind a Link is read although its first page is the same`()
+        async throws
+    {
+        try await SyncHarness.with { request in
+            request.headers["if-none-match"] == "\"1\""
+                ? .answer(304, headers: ["ETag": "\"1\""]) : .json(list(1...10), headers: ["ETag": "\"1\""])
+        } _: { harness in
+            _ = try await harness.sync("\"pages\":{\"by\":\"link\"}")
+            harness.origin.set { request in
+                if request.query["p"] == "2" { return .json(list(11...12)) }
+                let headers = ["ETag": "\"1\"", "Link": "</list?p=2>; rel=next"]
+                return request.headers["if-none-match"] == "\"1\""
+                    ? .answer(304, headers: headers) : .json(list(1...10), headers: headers)
+            }
+            let second = try await harness.sync("\"pages\":{\"by\":\"link\"}")
+            #expect(second.result?.numbers("records", "inserted") == [12, 2], "\(second)")
+        }
+    }
+
+    @Test func `lines that end with their connection delete nothing`() async throws {
+        let ndjson = "\"format\":\"ndjson\",\(Self.replace)"
+        try await SyncHarness.with { _ in
+            .answer(200, body: "{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n")
+        } _: { harness in
+            #expect(try await harness.sync(ndjson).result?["inserted"]?.integer == 3)
+            harness.origin.set { _ in
+                (try? Behaviour("read; answer 200 length none body \"{\\\"id\\\":1}\\n\"; close")) ?? .answer(500)
+            }
+            let cut = try await harness.sync(ndjson)
+            #expect(cut.failure == nil && cut.result?["deleted"]?.integer ?? 0 == 0, "\(cut)")
+            #expect(try harness.keys().count == 3)
+            harness.origin.set { _ in .answer(200, body: "{\"id\":1}\n") }
+            let whole = try await harness.sync(ndjson)
+            #expect(whole.result?["deleted"]?.integer == 2, "\(whole)")
+        }
+    }
+
+    @Test func `a list whose total changes while it is read deletes nothing`() async throws {
+        let members = "\(Self.replace),\"items\":\"/d\",\"pages\":{\"by\":\"page\",\"total\":\"/n\"}"
+        try await SyncHarness.with { request in
+            switch request.query["page"] {
+            case "1": .json("{\"d\":\(list(1...10)),\"n\":20}")
+            case "2": .json("{\"d\":\(list(11...20)),\"n\":20}")
+            default: .json("{\"d\":[],\"n\":20}")
+            }
+        } _: { harness in
+            #expect(try await harness.sync(members).result?["inserted"]?.integer == 20)
+            harness.origin.set { request in
+                // Record 1 is deleted after page 1, so record 11 moves to it.
+                request.query["page"] == "1"
+                    ? .json("{\"d\":\(list(1...10)),\"n\":20}") : .json("{\"d\":\(list(12...20)),\"n\":19}")
+            }
+            let moved = try await harness.sync(members)
+            #expect(moved.result?["deleted"]?.integer == 0, "\(moved)")
+            #expect(try harness.keys().contains("n:11"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a FIFO is refused at once`() async throws {
+        try await SyncHarness.with { _ in
+            .answer(500)
+        } _: { harness in
+            let path = "\(harness.directory.path)/fifo"
+            #expect(mkfifo(path, 0o600) == 0)
+            let text = "{\"url\":\"file://\(path)\",\"collection\":\"\(SyncHarness.name)\"}"
+            let payload = try JSONValue(parsing: text.utf8)
+            let outcome = try await harness.outcome(of: try harness.execution(CommandID(), payload))
+            #expect(outcome.failure?.reason.contains("not a regular file") == true, "\(outcome)")
+        }
+    }
+
+    @Test func `a row that was removed here comes back with the next sync`() async throws {
+        try await SyncHarness.with { request in
+            request.headers["if-none-match"] == "\"1\""
+                ? .answer(304, headers: ["ETag": "\"1\""]) : .json(list(1...3), headers: ["ETag": "\"1\""])
+        } _: { harness in
+            _ = try await harness.sync()
+            _ = try CollectionWriter(harness.collections, SyncHarness.name).remove(["2"])
+            #expect(try harness.keys() == ["n:1", "n:3"])
+            let second = try await harness.sync()
+            #expect(second.result?["inserted"]?.integer == 1, "\(second)")
+        }
+    }
+
+    @Test func `a record without a version is refused where the others have numbers`() async throws {
+        let newest = "\"merge\":\"newest\",\"version\":\"/v\""
+        try await SyncHarness.with { _ in
+            .json(list(1...2, "\"v\":7"))
+        } _: { harness in
+            _ = try await harness.sync(newest)
+            let error = #expect(throws: CollectionError.self) { try harness.put("{\"id\":1}") }
+            #expect("\(String(describing: error))".contains("line 1"))
+            try harness.put("{\"id\":1,\"v\":8}")
+            let second = try await harness.sync("\(newest),\"conditional\":false")
+            #expect(second.failure == nil, "\(second)")
+        }
+    }
+}
