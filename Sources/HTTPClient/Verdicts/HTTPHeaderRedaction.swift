@@ -24,7 +24,8 @@ package enum HTTPHeaderRedaction {
     }
 
     /// A payload to display: without the values of secret headers and of the URL's query, which often
-    /// contains a signature, and without the values of an environment.
+    /// contains a signature, and without the values of an environment
+    /// and without the input of a program.
     package static func shown(_ payload: JSONValue) -> JSONValue {
         guard let members = payload.members else { return payload }
         return .object(
@@ -35,6 +36,8 @@ package enum HTTPHeaderRedaction {
                 case ("environment", .object(let variables)):
                     let shown = variables.map { JSONValue.Member($0.name, .string(replacement)) }
                     return JSONValue.Member("environment", .object(shown))
+                case ("stdin", .string(let text)):
+                    return JSONValue.Member("stdin", .string("[\(text.utf8.count) bytes]"))
                 case ("to", .string(let url)), ("url", .string(let url)), ("presigned", .string(let url)):
                     return JSONValue.Member(member.name, .string(shown(url: url)))
                 default: return member

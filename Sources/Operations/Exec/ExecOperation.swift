@@ -42,7 +42,7 @@ package struct ExecOperation: CommandOperation {
         guard let directories = configuration.directories else {
             throw CommandFailure(.command, reason: "this process has no directory for programs; start a worker")
         }
-        leftovers.removeIfDue(in: directories)
+        leftovers.removeIfDue(in: directories, of: configuration.programs)
         let run = ExecRun(execution: execution, payload: payload, program: program, directories: directories)
         return try await run.run()
     }

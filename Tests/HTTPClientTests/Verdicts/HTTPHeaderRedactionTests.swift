@@ -27,6 +27,12 @@ import Testing
         #expect(shown.contains("X-Signature=[redacted]&part=[redacted]"))
     }
 
+    @Test func `a displayed payload has the size of a program's input instead of its text`() {
+        let shown = HTTPHeaderRedaction.shown(["program": "a", "stdin": "hush é", "environment": ["A": "hush"]])
+        #expect(shown["stdin"]?.string == "[7 bytes]" && shown["program"]?.string == "a")
+        #expect(!shown.text.contains("hush"))
+    }
+
     @Test(arguments: [
         ("https://h/x", "https://h/x"), ("https://h/x?", "https://h/x?"),
         ("/x?a=hush&&b=hush", "/x?a=[redacted]&&b=[redacted]"),

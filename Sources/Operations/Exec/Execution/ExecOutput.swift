@@ -1,5 +1,3 @@
-internal import HTTPClient
-
 /// The parts of a run that become its result.
 struct ExecOutput {
     /// An output, as far as it is kept.
@@ -13,17 +11,13 @@ struct ExecOutput {
     private(set) var error: Stream
     var report = ProgramReport()
     var hasStarted = false
-    private let secrets: [[UInt8]]
-
-    /// Shorter values occur by chance.
-    private static let minSecret = 5
+    let redaction: OutputRedaction
 
     /// - Parameter secrets: replaced where an output repeats them.
     init(payload: ExecPayload, secrets: [String]) {
         output = Stream(tail: OutputTail(payload.output.keep, limit: payload.output.limit))
         error = Stream(tail: OutputTail(payload.error.keep, limit: payload.error.limit))
-        self.secrets = secrets.map { Array($0.utf8) }.filter { $0.count >= Self.minSecret }
-            .sorted { $0.count > $1.count }
+        redaction = OutputRedaction(secrets)
     }
 
     mutating func append(_ bytes: [UInt8], _ stream: ProgramEvent.Stream) {
@@ -41,18 +35,11 @@ struct ExecOutput {
 
     /// The last line of the error output, without secrets; of the other one where that has none.
     var lastErrorLine: String? {
-        guard let line = error.tail.lastLine ?? output.tail.lastLine else { return nil }
-        return String(decoding: clean(Array(line.utf8)), as: UTF8.self)
+        OutputTail.lastLine(of: clean(error.tail)) ?? OutputTail.lastLine(of: clean(output.tail))
     }
 
-    /// The bytes without the secrets.
-    func clean(_ bytes: [UInt8]) -> [UInt8] {
-        var bytes = bytes
-        for secret in secrets {
-            while let range = bytes.firstRange(of: secret) {
-                bytes.replaceSubrange(range, with: HTTPHeaderRedaction.replacement.utf8)
-            }
-        }
-        return bytes
+    /// The bytes that stay of an output, without the secrets.
+    func clean(_ tail: OutputTail) -> [UInt8] {
+        redaction.clean(tail.bytes, kept: tail.isTruncated ? tail.keep : nil)
     }
 }

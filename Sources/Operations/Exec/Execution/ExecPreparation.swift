@@ -75,15 +75,14 @@ struct ExecPreparation: Sendable {
 
     // MARK: Directories
 
-    /// Another user may not enter the data directory, so its programs have their directory in /tmp.
     private func temporaryDirectory(_ user: ProgramUser?) throws(CommandFailure) -> ExecTemporaryDirectory {
         let name = ExecTemporaryDirectory.name(of: id, claim: claim)
-        if let user { return try ExecTemporaryDirectory("/tmp/sluice-exec-\(name)", user: user) }
+        if let user { return try ExecTemporaryDirectory(directories.sharedPath(name), user: user) }
         guard mkdir(directories.temporary, 0o700) == 0 || errno == EEXIST else {
             throw CommandFailure(
                 .command, reason: "the program is not started: \(SystemError("create", directories.temporary))")
         }
-        return try ExecTemporaryDirectory("\(directories.temporary)/\(name)")
+        return try ExecTemporaryDirectory(directories.path(name))
     }
 
     private func directory(_ temporary: ExecTemporaryDirectory) throws(CommandFailure) -> OpenFile {
@@ -115,25 +114,46 @@ struct ExecPreparation: Sendable {
         }
     }
 
-    /// Opens the file of an output, empty, in the directory of the program.
+    /// Opens the file of an output, empty, in the directory of the program. It is a new file, because an
+    /// earlier run of the command, whose worker died, may still write to the old one.
     private func outputFile(_ rule: ExecOutputRule, _ user: ProgramUser?) throws(CommandFailure) -> OutputFile? {
         guard let path = rule.to, let base = program.directory else { return nil }
         let parent = try ExecDirectory.open(path.parentPath, in: base)
         do throws(SystemError) {
-            let name = "/proc/self/fd/\(parent.descriptor)/\(path.lastPathName)"
-            let file = OpenFile(
-                owning: try openFile(name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode: 0o600))
-            let facts = try file.facts(path)
-            // Another name of the file may be one that this program must not write.
-            guard facts.st_mode & S_IFMT == S_IFREG, facts.st_nlink == 1 else {
-                throw SystemError(EINVAL, "write the output to", path)
-            }
-            guard ftruncate(file.descriptor, 0) == 0 else { throw SystemError("empty", path) }
+            let file = try emptyFile(path, parent, user)
             if let user, fchown(file.descriptor, user.user, user.group) != 0 { throw SystemError("hand over", path) }
             return OutputFile(path: path, file: file)
         } catch {
             throw Self.failure(error, "the output of the program")
         }
+    }
+
+    private func emptyFile(_ path: String, _ parent: OpenFile, _ user: ProgramUser?) throws(SystemError) -> OpenFile {
+        let name = "/proc/self/fd/\(parent.descriptor)/\(path.lastPathName)"
+        let flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK
+        let old: OpenFile
+        do throws(SystemError) { old = try OpenFile(name, flags) } catch {
+            guard error.code == ENOENT else { throw error }
+            return OpenFile(owning: try openFile(name, flags | O_CREAT | O_EXCL, mode: 0o600))
+        }
+        let facts = try old.facts(path)
+        // Another name of the file may be one that this program must not write.
+        guard facts.st_mode & S_IFMT == S_IFREG, facts.st_nlink == 1 else {
+            throw SystemError(EINVAL, "write the output to", path)
+        }
+        // The file of another user keeps its owner. In a directory that is not writable the old file is all there is.
+        guard facts.st_uid == geteuid() || facts.st_uid == user?.user,
+            unlinkat(parent.descriptor, String(path.lastPathName), 0) == 0
+        else {
+            guard ftruncate(old.descriptor, 0) == 0 else { throw SystemError("empty", path) }
+            return old
+        }
+        let new = OpenFile(owning: try openFile(name, flags | O_CREAT | O_EXCL, mode: 0o600))
+        // The readers of the old file may have access by its group and mode; by the mode only where the group is the same.
+        let hasGroup = fchown(new.descriptor, UInt32.max, facts.st_gid) == 0
+        let mode = facts.st_mode & (hasGroup ? 0o777 : 0o707)
+        guard fchmod(new.descriptor, mode) == 0 else { throw SystemError("set the mode of", path) }
+        return new
     }
 
     private static func failure(_ error: SystemError, _ what: String) -> CommandFailure {

@@ -53,7 +53,9 @@ struct ExecResult {
 
     /// The values of the payload, replaced by those that the program has reported.
     private var values: [JSONValue.Member] {
-        let reported = output.report.values
+        let reported = output.report.values.map { value in
+            JSONValue.Member(value.name, output.redaction.clean(value.value))
+        }
         return payload.values.filter { value in !reported.contains { $0.name.hasSameBytes(as: value.name) } } + reported
     }
 
@@ -61,7 +63,7 @@ struct ExecResult {
         if let file = stream.file {
             return [.init("\(name)File", .string(file.path)), .init("\(name)Bytes", .integer(file.size))]
         }
-        let bytes = output.clean(stream.tail.bytes)
+        let bytes = output.clean(stream.tail)
         let whole = stream.tail.isTruncated ? Self.withoutCutCharacters(bytes, stream.tail.keep) : bytes[...]
         let text = HTTPResult.text(of: whole)
         var members: [JSONValue.Member] = [.init(name, .string(text ?? Base64.encode(bytes)))]

@@ -42,10 +42,11 @@ struct ExecRun {
     }
 
     private func removeDirectories(_ own: ExecTemporaryDirectory, hasStarted: Bool) async {
-        let (id, claim, directories) = (execution.id, execution.claim, directories)
+        let (id, claim, directories, programs) = (execution.id, execution.claim, directories, [program])
         await onThread("sluice-exec-end") {
             own.remove()
-            if hasStarted { ExecLeftovers.remove(of: id, before: claim, in: directories) }
+            guard hasStarted, claim > 1 else { return }
+            ExecLeftovers.remove(of: id, before: claim, in: directories, owners: ExecLeftovers.owners(programs))
         }
     }
 

@@ -44,12 +44,12 @@ struct OutputTail: Sendable, Equatable {
         oldest == 0 ? storage : Array(storage[oldest...]) + storage[..<oldest]
     }
 
-    /// The maximum characters of ``lastLine``.
+    /// The maximum characters of ``lastLine(of:)``.
     static let lineLimit = 300
 
     /// The last line that is not blank, without control characters, to be quoted in a reason; nil where there
     /// is none.
-    var lastLine: String? {
+    static func lastLine(of bytes: [UInt8]) -> String? {
         for line in bytes.reversed().split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
             let text = String(decoding: line.reversed(), as: UTF8.self)
             let shown = String(
@@ -57,7 +57,7 @@ struct OutputTail: Sendable, Equatable {
                     text.unicodeScalars.filter { $0.properties.generalCategory != .control || $0 == "\t" }))
             if let start = shown.firstIndex(where: { !$0.isWhitespace }) {
                 let end = shown.lastIndex { !$0.isWhitespace } ?? start
-                return String(shown[start...end].suffix(Self.lineLimit))
+                return String(shown[start...end].suffix(lineLimit))
             }
         }
         return nil

@@ -18,6 +18,8 @@ struct ReportReader: Sendable {
     static let interval: Duration = .milliseconds(250)
     /// A week.
     static let maxRetryAfter = 604_800.0
+    /// The maximum offset and total: integers up to it are exact in JSON (RFC 8259, section 6).
+    static let maxProgress: Int64 = 1 << 53
 
     private(set) var counts = ReportCounts()
     private var report = ProgramReport()
@@ -89,9 +91,11 @@ struct ReportReader: Sendable {
     private mutating func apply(_ value: JSONValue) -> Bool {
         var changed = report
         if let progress = value["progress"] {
-            guard let offset = progress["offset"]?.wholeNumber, offset >= 0 else { return false }
+            guard let offset = progress["offset"]?.wholeNumber, (0...Self.maxProgress).contains(offset) else {
+                return false
+            }
             let total = progress["total"]?.wholeNumber ?? 0
-            guard total >= 0 else { return false }
+            guard (0...Self.maxProgress).contains(total) else { return false }
             changed.progress = ProgramReport.Progress(offset: offset, total: total)
         }
         if let wait = value["retryAfter"] {

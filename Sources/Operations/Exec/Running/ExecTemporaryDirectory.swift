@@ -13,7 +13,10 @@ struct ExecTemporaryDirectory: Sendable, Equatable {
         self.path = path
         remove()
         guard mkdir(path, 0o700) == 0 else { throw Self.failure(SystemError("create", path)) }
-        if let user, chown(path, user.user, user.group) != 0 { throw Self.failure(SystemError("hand over", path)) }
+        guard let user, chown(path, user.user, user.group) != 0 else { return }
+        let error = SystemError("hand over", path)
+        rmdir(path)
+        throw Self.failure(error)
     }
 
     /// A directory that an earlier run has left.
@@ -29,19 +32,23 @@ struct ExecTemporaryDirectory: Sendable, Equatable {
     }
 
     private static func failure(_ error: SystemError) -> CommandFailure {
-        CommandFailure(.command, reason: "the directory for temporary files is missing: \(error)")
+        let advice = error.code == EPERM ? "; give the worker \(ProgramUser.capabilities)" : ""
+        return CommandFailure(.command, reason: "the directory for temporary files is missing: \(error)\(advice)")
     }
 
     /// Removes the directory and everything in it, however deep, without following a symbolic link. A file
-    /// that cannot be removed stays.
+    /// that cannot be removed stays, and after 60 s the rest too: a daemon may make files for ever.
     func remove() {
         let descriptor = clinux_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
         guard descriptor >= 0 else { return }
         let root = OpenFile(owning: descriptor)
         var next = 0
-        while Self.empty(root.descriptor, depth: 0, root.descriptor, &next) {}
+        let end = MonotonicTime.now + Self.removalTime
+        while Self.empty(root.descriptor, depth: 0, root.descriptor, &next), MonotonicTime.now < end {}
         rmdir(path)
     }
+
+    private static let removalTime: Duration = .seconds(60)
 
     /// Deeper directories move up into the root before they are emptied, so that no depth needs more
     /// descriptors or more stack.

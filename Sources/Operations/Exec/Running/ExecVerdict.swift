@@ -23,7 +23,7 @@ enum ExecVerdict: Sendable, Equatable {
 
     /// - Parameters:
     ///   - program: the settings of the program.
-    ///   - lastLine: of its error output (``OutputTail/lastLine``).
+    ///   - lastLine: of its error output (``OutputTail/lastLine(of:)``).
     ///   - retryAfter: as the program has reported it.
     init(_ end: ProgramEnd, of program: ExecProgram, lastLine: String?, retryAfter: Duration?) {
         let name = "the program “\(program.name)”"
@@ -31,7 +31,8 @@ enum ExecVerdict: Sendable, Equatable {
         switch (end.stop, end.outcome) {
         case (_, .notStarted(let failure)) where failure.step != .cancelled:
             self = .failure(failure.failure(of: program))
-        case (.cancelled, _), (_, .notStarted): self = .stopped
+        case (_, .notStarted): self = .stopped
+        // Also after a cancellation: a guardian may die before it reports the start.
         case (_, .guardianLost):
             self = .failure(
                 CommandFailure(
@@ -39,6 +40,7 @@ enum ExecVerdict: Sendable, Equatable {
                     reason: "the guardian of \(name) was killed, so its end is not known; see whether the system "
                         + "had no memory left",
                     ambiguous: true))
+        case (.cancelled, _): self = .stopped
         case (.timedOut, _):
             self = .failure(
                 CommandFailure(

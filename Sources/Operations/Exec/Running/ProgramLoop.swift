@@ -30,6 +30,8 @@ final class ProgramLoop {
     /// When the program started.
     var started: MonotonicTime?
     var lastOutput = MonotonicTime.zero
+    /// The size of the outputs that are files, when it was last seen.
+    private var fileSize: Int64 = 0
     /// When reading of the outputs ends.
     var readingEnd: MonotonicTime?
 
@@ -79,6 +81,7 @@ final class ProgramLoop {
         if case .bytes(let bytes) = program.input { input = ProgramInput(bytes) }
         if input.isDone { pipes.inputEnd = nil }
         self.pipes = pipes
+        fileSize = fileSizeNow()
         guardian = OpenFile(owning: started.events)
         commands = OpenFile(owning: started.commands)
     }
@@ -147,8 +150,21 @@ final class ProgramLoop {
         if let timeout = program.timeout, now >= started + timeout {
             stop.order(.timedOut, grace: program.grace)
         } else if let idle = program.idleTimeout, now >= lastOutput + idle {
-            stop.order(.idle, grace: program.grace)
+            // The program writes these itself, so that their bytes are seen only here.
+            let size = fileSizeNow()
+            if size == fileSize { stop.order(.idle, grace: program.grace) } else { lastOutput = now }
+            fileSize = size
         }
+    }
+
+    /// The size of the outputs that are files.
+    private func fileSizeNow() -> Int64 {
+        var size: Int64 = 0
+        for case .file(let file) in [program.output, program.error] {
+            var facts = stat()
+            if fstat(file.descriptor, &facts) == 0 { size &+= Int64(facts.st_size) }
+        }
+        return size
     }
 
     private func carryOutOrders() {

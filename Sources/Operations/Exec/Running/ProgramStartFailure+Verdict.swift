@@ -34,7 +34,7 @@ extension ProgramStartFailure {
         case .directory: return "its directory cannot be entered: \(error.reason)"
         case .groups, .group, .user:
             return "it cannot become the user of its settings: \(error.words); "
-                + "give the worker CAP_SETUID, CAP_SETGID and CAP_KILL"
+                + "give the worker \(ProgramUser.capabilities)"
         case .limits: return "its limits cannot be set: \(error.words)"
         case .killed: return "its process was ended by \(SignalName.of(code)) before the program began"
         case .children: return "the kernel does not list the children of a process: \(error.words); mount /proc"

@@ -12,7 +12,7 @@ internal import Settings
 /// | `set` | none | variables and their values, or files with the values |
 /// | `directory` | a temporary one | the working directory; that of a payload must be in it |
 /// | `stdin` | false | whether a payload may have `stdin` or `stdinFile` |
-/// | `user` | the worker's | needs CAP_SETUID, CAP_SETGID and CAP_KILL |
+/// | `user` | the worker's | needs ``ProgramUser/capabilities`` |
 /// | `limits` | core 0, files 1024 | ``ExecLimits`` |
 /// | `exitCodes` | sysexits.h | ``ExecExitCodes`` |
 /// | `kill` | children | or leave: daemons that left the session of the program survive it |

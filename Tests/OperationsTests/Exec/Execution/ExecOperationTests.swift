@@ -174,6 +174,43 @@ import Work
         }
     }
 
+    @Test func `a secret is neither in a value nor in a line that the reason cuts`() async throws {
+        try await ExecOperationHarness.with { harness in
+            let key = "first-part\n" + String(repeating: "hush", count: 100) + "\nlast-part"
+            harness.program.set = [
+                .init(name: "TOKEN", value: .file(try harness.directory.file("secret", Array(key.utf8))))
+            ]
+            let line = #"line=$(echo "$TOKEN" | sed -n 2p); "#
+            let report = #"echo "{\"values\": {\"a\": [\"x $line\"]}}" >&3"#
+            let result = try #require(try await harness.outcome(line + report).result)
+            #expect(result["values"]?["a"]?.elements?.first?.string == "x [redacted]")
+            let long = try #require(try await harness.outcome(line + #"echo "no $line" >&2; exit 1"#).failure)
+            #expect(long.reason.hasSuffix(": no [redacted]"), "\(long)")
+            let failure = try #require(try await harness.outcome(#"printf %s "$TOKEN" >&2; exit 1"#).failure)
+            #expect(failure.reason.hasSuffix(": [redacted]"), "\(failure)")
+            let rule = JSONValue.Member("stderr", .object([.init("limit", 100)]))
+            let cut = try #require(
+                try await harness.outcome(#"printf '%s and more' "$TOKEN" >&2; exit 1"#, [rule]).failure)
+            #expect(cut.reason.hasSuffix(": [redacted] and more"), "\(cut)")
+        }
+    }
+
+    @Test func `each run has a new output file, and an earlier run writes to the old one`() async throws {
+        try await ExecOperationHarness.with { harness in
+            harness.program.directory = harness.directory.path
+            let path = try harness.directory.file("log", Array("older".utf8))
+            chmod(path, 0o640)
+            let earlier = OpenFile(owning: try openFile(path, O_WRONLY))
+            let rule = JSONValue.Member("stdout", .object([.init("to", .string(path))]))
+            #expect(try await harness.outcome("echo new", [rule]).result != nil)
+            #expect(write(earlier.descriptor, "mixed in", 8) == 8)
+            #expect(contents(of: path) == Array("new\n".utf8))
+            var facts = stat()
+            stat(path, &facts)
+            #expect(facts.st_mode & 0o777 == 0o640)
+        }
+    }
+
     // MARK: Failures
 
     @Test(arguments: [
@@ -361,6 +398,30 @@ import Work
             ExecLeftovers.remove(in: harness.directories, minAge: 0)
             #expect(Set(harness.leftDirectories) == ["\(running).2", "keep", "\(id).x"])
             withExtendedLifetime(lock) {}
+        }
+    }
+
+    @Test func `directories of programs of another user are removed in the shared directory, and no others`()
+        async throws
+    {
+        try await ExecOperationHarness.with { harness in
+            let (directories, dead) = (harness.directories, CommandID())
+            let (directory, file) = (directories.sharedPath("\(dead).1"), directories.sharedPath("\(dead).2"))
+            let link = directories.sharedPath("\(dead).3")
+            let other = ExecDirectories(temporary: "\(directories.temporary)-other") { "/no/such/lock-\($0)" }
+            let foreign = other.sharedPath("\(dead).1")
+            defer { for path in [directory, file, link, foreign] where unlink(path) != 0 { rmdir(path) } }
+            #expect(mkdir(directory, 0o700) == 0 && mkdir(foreign, 0o700) == 0)
+            #expect(symlink(harness.directory.path, link) == 0 && mkfifo(file, 0o600) == 0)
+            ExecLeftovers.remove(in: directories, owners: [geteuid() + 1], minAge: 0)
+            #expect(access(directory, F_OK) == 0)
+            ExecLeftovers.remove(in: directories, minAge: 0)
+            #expect(access(directory, F_OK) != 0)
+            for path in [file, link, foreign] { #expect(access(path, F_OK) == 0) }
+            // An execution does the same for the earlier ones of its command.
+            #expect(mkdir(directory, 0o700) == 0)
+            ExecLeftovers.remove(of: dead, before: 4, in: directories)
+            #expect(access(directory, F_OK) != 0 && access(link, F_OK) == 0)
         }
     }
 }

@@ -21,6 +21,10 @@ import Testing
             (#"{"progress":{"offset":1,"total":9}}"#, ProgramReport(progress: .init(offset: 1, total: 9))),
             (#" {"progress":{"offset":5}} "#, ProgramReport(progress: .init(offset: 5, total: 0))),
             (#"{"progress":{"offset":1.0}}"#, ProgramReport(progress: .init(offset: 1, total: 0))),
+            (
+                #"{"progress":{"offset":9007199254740992,"total":9007199254740992}}"#,
+                ProgramReport(progress: .init(offset: 1 << 53, total: 1 << 53))
+            ),
             (#"{"values":{"a":[1,null]}}"#, ProgramReport(values: [.init("a", [1, nil])])),
             (
                 "{\"values\":{\"a\":1,\"b\":2}}\n{\"values\":{\"a\":3}}",
@@ -38,6 +42,7 @@ import Testing
 
     @Test(arguments: [
         "x", "[]", "1", "{}", #"{"unknown":1}"#, #"{"progress":1}"#, #"{"progress":{"offset":-1}}"#,
+        #"{"progress":{"offset":9007199254740993}}"#, #"{"progress":{"offset":1,"total":8e18}}"#,
         #"{"progress":{"total":1}}"#, #"{"progress":{"offset":1,"total":-1}}"#, #"{"values":[]}"#,
         #"{"retryAfter":-1}"#, #"{"retryAfter":604801}"#, #"{"retryAfter":"1"}"#, #"{"values":{"a":1}"#,
         #"{"progress":{"offset":1},"retryAfter":-1}"#, "\u{0}", #"{"values":{"a":1},"values":{}}"#,

@@ -55,6 +55,10 @@ import Testing
         #expect(failure(verdict(.guardianLost))?.ambiguous == true)
     }
 
+    @Test func `the loss of the guardian is ambiguous after a cancellation too`() {
+        #expect(failure(verdict(.guardianLost, stop: .cancelled))?.ambiguous == true)
+    }
+
     @Test(
         arguments: [
             (.execute, ENOENT, .final, "#!"), (.execute, EACCES, .final, "chmod"),

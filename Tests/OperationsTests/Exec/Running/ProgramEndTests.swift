@@ -265,6 +265,27 @@ import Testing
         }
     }
 
+    @Test func `a program that writes to a file is not idle`() async throws {
+        try await withHarness { harness in
+            for isError in [false, true] {
+                let text = "for i in $(seq 20); do echo x; sleep 0.1; done"
+                var program = try harness.script(isError ? "exec >&2; \(text)" : text)
+                let path = "\(harness.directory.path)/out"
+                let file = OpenFile(owning: try openFile(path, O_WRONLY | O_CREAT | O_TRUNC))
+                if isError { program.error = .file(file) } else { program.output = .file(file) }
+                program.idleTimeout = .milliseconds(800)
+                let run = try await harness.run(program)
+                #expect(run.end.stop == nil && run.end.outcome == .exited(0))
+                #expect(contents(of: path)?.count == 40)
+            }
+            var program = try harness.script("echo x; sleep 1000")
+            let path = "\(harness.directory.path)/still"
+            program.output = .file(OpenFile(owning: try openFile(path, O_WRONLY | O_CREAT)))
+            program.idleTimeout = .milliseconds(200)
+            #expect(try await harness.run(program).end.stop == .idle)
+        }
+    }
+
     @Test func `a process without references is killed`() async throws {
         try await withHarness { harness in
             var process: GuardedProcess? = GuardedProcess(try harness.program("/usr/bin/sleep", ["1000"]))
