@@ -115,7 +115,8 @@ import Work
         }
     }
 
-    @Test func `a part that is locked by a hung call is not continued`() async throws {
+    @Test(.enabled(if: runsSlowTests, "takes 5 s"))
+    func `a part that is locked by a hung call is not continued`() async throws {
         try await withPart { harness, target, upload, _, part in
             // A hung call holds the lock in the same way.
             let late = open(part, O_WRONLY)

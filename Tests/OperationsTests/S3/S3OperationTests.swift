@@ -73,7 +73,7 @@ import Work
 
     /// Each row of the table of crash points: the process dies with request `request`, before or after the
     /// endpoint has carried it out.
-    @Test(arguments: 1...5, [false, true])
+    @Test(.enabled(if: runsSlowTests, "takes 8 s"), arguments: 1...5, [false, true])
     func `an upload whose process died goes on in another one`(_ request: Int, _ afterwards: Bool) async throws {
         try await S3Harness.with { harness in
             let (path, bytes) = try harness.file(Self.size)

@@ -139,7 +139,7 @@ import Testing
         case prune, dueTimes, deadlines, sessionBegins, sessionEnds, backoffs, newTypes, settings
     }
 
-    @Test(arguments: Upkeep.allCases)
+    @Test(.enabled(if: runsSlowTests, "takes 8 s"), arguments: Upkeep.allCases)
     func `upkeep waits for a locked shard for at most a second`(_ upkeep: Upkeep) throws {
         let fixture = try TemporaryStore()
         let store = try fixture.store(shards: 1)

@@ -303,7 +303,8 @@ import Work
         }
     }
 
-    @Test func `a cancelled download deletes its part, and a released one keeps it`() async throws {
+    @Test(.enabled(if: runsSlowTests, "takes 4 s"))
+    func `a cancelled download deletes its part, and a released one keeps it`() async throws {
         let large = SimulatedVersion(bytes: SimulatedVersion.bytes(40 << 20, seed: 5), tag: "\"l\"")
         for isReleased in [false, true] {
             try await with(large) { _, harness in

@@ -6,7 +6,9 @@ import Testing
 
 /// Client certificates and trusted certificates, by destination.
 @Suite struct ClientIdentityTests {
-    @Test(arguments: [TestIdentity.Versions.only12, .only13], ["PUT", "POST"])
+    @Test(
+        .enabled(if: runsSlowTests, "takes 10 s"), arguments: [TestIdentity.Versions.only12, .only13],
+        ["PUT", "POST"])
     func `a configured client certificate is shown to the server that demands one`(
         _ versions: TestIdentity.Versions, _ method: String
     ) async throws {
