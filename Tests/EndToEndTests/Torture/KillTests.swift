@@ -33,7 +33,10 @@ extension EndToEndTests {
                 let torture = try Torture(installation, receiver: receiver, ledger: ledger, store: store, seed: seed)
                 try await torture.run(schedule, commandsPerKill: 40)
 
-                var checker = TortureChecker(store: store, entries: ledger.entries, requests: receiver.requests)
+                let runs = String(decoding: contents(of: torture.runs) ?? [], as: UTF8.self)
+                var checker = TortureChecker(
+                    store: store, entries: ledger.entries, requests: receiver.requests,
+                    runs: runs.split(separator: "\n").map(String.init))
                 try checker.run()
                 print(
                     "kill test: seed \(seed), \(torture.kills) kills, \(torture.stops) stops, "
@@ -52,6 +55,7 @@ extension EndToEndTests {
                 #expect(ledger.entries.values.contains { $0.retried > 0 } || Self.kills < 50)
                 #expect(ledger.entries.values.contains { $0.kind == .poison })
                 #expect(receiver.requests.contains { $0.method == "POST" })
+                #expect(!runs.isEmpty && receiver.requests.contains { $0.method == "GET" })
             }
         }
     }

@@ -11,12 +11,12 @@ final class Torture: Sendable {
     static let workers = 3
 
     private let installation: Installation
-    private let receiver: MisbehavingReceiver
+    let receiver: MisbehavingReceiver
     private let ledger: TortureLedger
     private let store: SQLiteStore
     private let seed: UInt64
     private let sources: [(path: String, sha256: String)]
-    private let copies: String
+    let copies: String
 
     /// The process of each slot: 0 is the coordinator, 1… are the workers.
     private let slots = Mutex([ChildProcess?](repeating: nil, count: Torture.workers + 1))
@@ -46,6 +46,7 @@ final class Torture: Sendable {
             return (try installation.directory.file("source-\(size)", bytes), sha256(bytes))
         }
         copies = try installation.directory.makeDirectory("copies")
+        try prepareOperations(data: installation.data)
     }
 
     /// Runs the schedule, waits until every command has ended, and ends the processes in order.
@@ -178,7 +179,7 @@ final class Torture: Sendable {
             // Producers die too, some of them in the middle of a bulk submit.
             let death = random.chance(0.1) ? Duration.milliseconds(Int64(random.number(in: 5..<80))) : nil
             let quality = QualityOfService.allCases[random.number(in: 0..<5)].name
-            switch random.number(in: 0..<4) {
+            switch random.number(in: 0..<8) {
             case 0:
                 let lines = (0..<bulk).map { _ in
                     #"{"payload":{"milliseconds":\#(random.number(in: 0..<40))},"qos":"\#(quality)"}"#
@@ -201,7 +202,7 @@ final class Torture: Sendable {
                 try await submit(["upload", "--payload", "-"], lines, number: made, killedAfter: death) {
                     .post(path: "/post/\(first + $0)")
                 }
-            default:
+            case 3:
                 let chosen = (0..<bulk).map { _ in sources[random.number(in: 0..<sources.count)] }
                 let lines = chosen.enumerated().map { index, source in
                     upload(source.path, "file://\(copies)/\(first + index)", "PUT", quality)
@@ -209,6 +210,12 @@ final class Torture: Sendable {
                 try await submit(["upload", "--payload", "-"], lines, number: made, killedAfter: death) { index in
                     .copy(path: "\(self.copies)/\(first + index)", sha256: chosen[index].sha256)
                 }
+            default:
+                let operation = OtherOperation.allCases[random.number(in: 0..<OtherOperation.allCases.count)]
+                let commands = (0..<min(bulk, operation.maxCount)).map { command(operation, first + $0, quality) }
+                try await submit(
+                    [operation.type, "--payload", "-"], commands.map(\.line), number: made, killedAfter: death
+                ) { commands[$0].kind }
             }
         }
     }

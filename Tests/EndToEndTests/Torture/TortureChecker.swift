@@ -7,6 +7,8 @@ struct TortureChecker {
     let store: SQLiteStore
     let entries: [CommandID: TortureLedger.Entry]
     let requests: [ReceivedRequest]
+    /// A line for each run of the program.
+    let runs: [String]
 
     private(set) var violations: [String] = []
     /// The number of commands with each final status.
@@ -15,8 +17,11 @@ struct TortureChecker {
     private(set) var crashes: [Int: Int] = [:]
     private(set) var transitions = 0
 
-    init(store: SQLiteStore, entries: [CommandID: TortureLedger.Entry], requests: [ReceivedRequest]) {
+    init(
+        store: SQLiteStore, entries: [CommandID: TortureLedger.Entry], requests: [ReceivedRequest], runs: [String]
+    ) {
         self.store = store
+        self.runs = runs
         self.entries = entries
         self.requests = requests
     }
@@ -99,21 +104,27 @@ struct TortureChecker {
                 if command.status == .success, contents(of: path).map(sha256) != sum {
                     violations.append("\(id) is a success, and its bytes are not at \(path)")
                 }
-            case .post(let path):
-                if count > 1 + entry.retried {
-                    violations.append(
-                        "the POST \(id) arrived \(count) times at \(path), retried \(entry.retried) times")
-                }
-                if command.status == .success, count == 0 { violations.append("the POST \(id) never arrived") }
-                if command.status != .success, command.status != .inDoubt, entry.cancelled == 0 {
-                    violations.append("the POST \(id): \(say(command))")
-                }
+            case .post(let path): checkOnce("POST to \(path)", command, entry, count)
+            case .program: checkOnce("program", command, entry, runs.count { $0 == id.description })
             }
         }
         let known = Set(entries.keys)
         for id in commands.keys where !known.contains(id) {
             // A command may be submitted without being acknowledged, but it must end like the others.
             if commands[id]?.status.isFinal != true { violations.append("\(id), unacknowledged, has not ended") }
+        }
+    }
+
+    /// - Parameter count: how often the effect of the command was seen.
+    private mutating func checkOnce(
+        _ name: String, _ command: Command, _ entry: TortureLedger.Entry, _ count: Int
+    ) {
+        if count > 1 + entry.retried {
+            violations.append("the \(name) of \(command.id) ran \(count) times, retried \(entry.retried) times")
+        }
+        if command.status == .success, count == 0 { violations.append("the \(name) of \(command.id) never ran") }
+        if command.status != .success, command.status != .inDoubt, entry.cancelled == 0 {
+            violations.append("the \(name) of \(command.id): \(say(command))")
         }
     }
 

@@ -6,13 +6,16 @@ import Synchronization
 final class TortureLedger: Sendable {
     struct Entry: Sendable {
         enum Kind: Sendable, Equatable {
+            /// A command that must succeed, and leaves nothing to compare.
             case noop
             /// A PUT of these bytes to a path that no other command has.
             case put(path: String, sha256: String)
             /// A POST, which is not idempotent.
             case post(path: String)
-            /// A `file:` upload to this path.
+            /// An upload or a download to this path.
             case copy(path: String, sha256: String)
+            /// A program, which is not idempotent.
+            case program
             /// A command whose worker is killed at each execution.
             case poison
         }
