@@ -48,15 +48,18 @@ package struct SecretValues: Sendable {
         var bytes = Array(text)
         var isChanged = false
         for value in values {
+            guard var range = bytes[...].firstRange(ofBytes: value) else { continue }
             // One pass: a secret may be a part of its replacement.
             var clean: [UInt8] = []
             var rest = bytes[...]
-            while let range = rest.firstRange(of: value) {
+            while true {
                 clean += rest[..<range.lowerBound] + Array(HTTPHeaderRedaction.replacement.utf8)
                 rest = rest[range.upperBound...]
-                isChanged = true
+                guard let next = rest.firstRange(ofBytes: value) else { break }
+                range = next
             }
             bytes = clean + rest
+            isChanged = true
         }
         return isChanged ? bytes : nil
     }

@@ -6,17 +6,17 @@ package enum HTTPHeaderRedaction {
 
     /// Whether the values of a header are secrets, by its name. In doubt they are.
     package static func isSecret(_ name: some StringProtocol) -> Bool {
-        let name = name.lowercased()
-        switch name {
-        case "cookie", "set-cookie", "x-amz-security-token", "x-api-key", "api-key", "apikey": return true
-        default:
-            let words = [
-                "auth", "token", "secret", "password", "passwd", "credential", "session", "signature", "api-key",
-                "customer-key",
-            ]
-            return words.contains { name.contains($0) }
-        }
+        let name = name.utf8.map { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z") ? $0 | 0x20 : $0 }
+        return secretNames.contains(name) || secretWords.contains { name[...].firstRange(ofBytes: $0) != nil }
     }
+
+    private static let secretNames = ["cookie", "set-cookie", "apikey"].map { Array($0.utf8) }
+
+    /// Parts of such names.
+    private static let secretWords = [
+        "auth", "token", "secret", "password", "passwd", "credential", "session", "signature", "api-key",
+        "customer-key",
+    ].map { Array($0.utf8) }
 
     /// The value to display.
     package static func shown(_ value: String, of name: some StringProtocol) -> String {
