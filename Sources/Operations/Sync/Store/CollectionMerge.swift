@@ -27,7 +27,7 @@ struct CollectionMerge {
 
     /// - Throws: ``CommandFailure`` where the read must not be merged.
     mutating func run() throws -> MergeOutcome {
-        try countUnchanged()
+        let hasChanges = try countUnchanged()
         let deletesMissing: Bool
         switch try missingRows() {
         case .delete: deletesMissing = true
@@ -39,9 +39,10 @@ struct CollectionMerge {
         }
         try CollectionColumns.set(plan.payload.columns, db)
         try decideLocalRows()
-        try updateRows()
+        // Each of these reads the whole stage: an unchanged list needs none of them.
+        if hasChanges { try updateRows() }
         try deleteRows(missing: deletesMissing)
-        try insertRows()
+        if hasChanges { try insertRows() }
         let isChanged = result.inserted + result.updated + result.deleted > 0
         result.rev = isChanged ? next : next - 1
         try finish(isChanged: isChanged)
@@ -52,12 +53,14 @@ struct CollectionMerge {
 
     /// Counts the records that have the bytes of their row, and makes sure that the rows are those with which
     /// the staged records were compared.
-    private mutating func countUnchanged() throws {
+    /// - Returns: whether the stage has any other record, so that rows are inserted or updated.
+    private mutating func countUnchanged() throws -> Bool {
         let row = try Row.fetchOne(
             db,
             sql: """
                 SELECT count(*) FILTER (WHERE r.hash = s.hash AND r.local = 0),
-                    count(*) FILTER (WHERE s.body IS NULL AND (r.key IS NULL OR r.hash <> s.hash OR r.local <> 0))
+                    count(*) FILTER (WHERE s.body IS NULL AND (r.key IS NULL OR r.hash <> s.hash OR r.local <> 0)),
+                    count(*)
                 FROM stage s LEFT JOIN record r ON r.key = s.key WHERE s.kind = 0
                 """)
         result.unchanged = Int(row?.integer(0) ?? 0)
@@ -67,6 +70,7 @@ struct CollectionMerge {
                 "rows of the collection “\(plan.payload.collection)” were changed by another program during the "
                     + "sync; nothing was written")
         }
+        return row?.integer(2) != row?.integer(0)
     }
 
     private func missingRows() throws -> MissingRows {
