@@ -26,6 +26,18 @@ import Testing
         for text in ["999", "fast", "2mb", "-1kB"] { #expect(RateArgument(argument: text) == nil, "\(text)") }
     }
 
+    @Test(arguments: [
+        ("0", 0), ("4096", 4096), ("8MiB", 8 << 20), ("8 MB", 8_000_000), ("4GiB", 4 << 30), ("2TB", 2_000_000_000_000),
+    ])
+    func `a size is read in each of its units`(_ text: String, _ bytes: Int64) {
+        #expect(SizeArgument(argument: text)?.bytes == bytes)
+    }
+
+    @Test(arguments: ["", "-1", "1.5MB", "4 gib", "MB", "9999999999999GB"])
+    func `a text that is not a size is refused`(_ text: String) {
+        #expect(SizeArgument(argument: text) == nil)
+    }
+
     @Test func `a destination is the origin of any URL`() {
         #expect(DestinationArgument(argument: "https://host/a/b?c")?.destination.text == "https://host:443")
         for text in ["media", "ftp://host", ""] { #expect(DestinationArgument(argument: text) == nil, "\(text)") }

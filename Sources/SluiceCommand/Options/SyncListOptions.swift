@@ -77,8 +77,8 @@ struct SyncListOptions: ParsableArguments {
             valueName: "limit"))
     var maxDelete: String?
 
-    @Option(name: .long, help: ArgumentHelp("Leave longer records out. (default: 1 MiB)", valueName: "bytes"))
-    var maxRecord: Int64?
+    @Option(name: .long, help: ArgumentHelp("Leave longer records out, as in 4MiB. (default: 1MiB)", valueName: "size"))
+    var maxRecord: SizeArgument?
 
     @Option(
         name: .long,
@@ -87,8 +87,8 @@ struct SyncListOptions: ParsableArguments {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Fail where all pages together are longer. (default: 1 GiB)", valueName: "bytes"))
-    var maxBytes: Int64?
+        help: ArgumentHelp("Fail where all pages together are longer, as in 4GiB. (default: 1GiB)", valueName: "size"))
+    var maxBytes: SizeArgument?
 
     @Flag(name: .long, help: "Read the list also where its server would say that it has not changed.")
     var unconditional = false
@@ -128,9 +128,9 @@ struct SyncListOptions: ParsableArguments {
             if !headers.isEmpty { add("headers", .object(headers)) }
             if allowEmpty { add("allowEmpty", true) }
             add("maxDelete", maxDelete.map { text in Int64(text).map { .integer($0) } ?? .string(text) })
-            add("maxRecord", maxRecord.map { .integer($0) })
+            add("maxRecord", maxRecord.map { .integer($0.bytes) })
             add("maxRejects", maxRejects.map { .integer($0) })
-            add("maxBytes", maxBytes.map { .integer($0) })
+            add("maxBytes", maxBytes.map { .integer($0.bytes) })
             if unconditional { add("conditional", false) }
             return members
         }

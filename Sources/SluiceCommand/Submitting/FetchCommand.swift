@@ -64,8 +64,8 @@ struct FetchCommand: AsyncParsableCommand {
             "fresh: print only the fresh response, and exit 75 where it cannot be had now; stored: do not wait for it.")
     var wait: Wait?
 
-    @Option(name: .long, help: ArgumentHelp("Refuse a longer body. (default: 16 MiB)", valueName: "bytes"))
-    var maxBody: Int64?
+    @Option(name: .long, help: ArgumentHelp("Refuse a longer body, as in 64MiB. (default: 16MiB)", valueName: "size"))
+    var maxBody: SizeArgument?
 
     func validate() throws {
         if fields.uniqueKey != nil || fields.uniqueFor != nil {
@@ -120,7 +120,13 @@ struct FetchCommand: AsyncParsableCommand {
         let (client, id) = try await submit(draft, registry)
         defer { Task { await client.close() } }
         if wait == .stored {
-            if first == nil { throw ExitError(.failed, "nothing is stored for \(url); \(id) asks for it") }
+            if first == nil {
+                let problem =
+                    stored.offline == nil
+                    ? "nothing is stored for \(url)"
+                    : "the stored response of \(url) may be used only when its server has confirmed it"
+                throw ExitError(.failed, "\(problem); \(id) asks for it")
+            }
             return
         }
         switch try await FetchWaiter(client: client, data: data, id: id).run() {
@@ -143,7 +149,7 @@ struct FetchCommand: AsyncParsableCommand {
         if !headers.isEmpty { members.append(.init("headers", .object(headers))) }
         if mode != .both { members.append(.init("mode", .string(mode.rawValue))) }
         if let maxStale { members.append(.init("maxStale", .integer(maxStale.duration.components.seconds))) }
-        if let maxBody { members.append(.init("maxBody", .integer(maxBody))) }
+        if let maxBody { members.append(.init("maxBody", .integer(maxBody.bytes))) }
         return .object(members)
     }
 }

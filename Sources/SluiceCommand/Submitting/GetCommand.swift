@@ -57,11 +57,11 @@ struct GetCommand: AsyncParsableCommand {
             valueName: "checksum"))
     var checksum: String?
 
-    @Option(name: .long, help: ArgumentHelp("The size of the whole file.", valueName: "bytes"))
-    var size: Int64?
+    @Option(name: .long, help: ArgumentHelp("The size of the whole file, as in 8MiB.", valueName: "size"))
+    var size: SizeArgument?
 
-    @Option(name: .long, help: ArgumentHelp("Refuse a larger file. (default: no limit)", valueName: "bytes"))
-    var maxBytes: Int64?
+    @Option(name: .long, help: ArgumentHelp("Refuse a larger file, as in 2GiB. (default: no limit)", valueName: "size"))
+    var maxBytes: SizeArgument?
 
     @Option(name: .long, help: "What happens to a file that exists: replace, keep (a success) or fail.")
     var overwrite = Overwrite.replace
@@ -123,8 +123,8 @@ struct GetCommand: AsyncParsableCommand {
         if !headers.isEmpty { members.append(.init("headers", .object(headers))) }
         if let name { members.append(.init("name", .string(name))) }
         if let checksum { members.append(.init("checksum", .string(checksum))) }
-        if let size { members.append(.init("size", .integer(size))) }
-        if let maxBytes { members.append(.init("maxBytes", .integer(maxBytes))) }
+        if let size { members.append(.init("size", .integer(size.bytes))) }
+        if let maxBytes { members.append(.init("maxBytes", .integer(maxBytes.bytes))) }
         if overwrite != .replace { members.append(.init("overwrite", .string(overwrite.rawValue))) }
         if let mode { members.append(.init("mode", .string(mode))) }
         if ifChanged { members.append(.init("ifChanged", true)) }

@@ -17,6 +17,7 @@ package struct ResponseListing: Sendable {
         let fresh = stored.response.freshFor(at: now)
         if fresh > .zero { return "fresh \(fresh.wholeSeconds)s" }
         if stored.response.flags.contains(.invalidated) { return "invalidated" }
+        if stored.response.flags.contains(.noCache) { return "no-cache" }
         return stored.response.isFresh(at: now) ? "guessed" : "stale"
     }
 

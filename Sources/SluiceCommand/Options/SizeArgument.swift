@@ -1,0 +1,12 @@
+internal import ArgumentParser
+internal import Operations
+
+/// `8MiB`, `8MB` or plain bytes.
+struct SizeArgument: ExpressibleByArgument {
+    let bytes: Int64
+
+    init?(argument: String) {
+        guard let bytes = ByteCount.bytes(argument) else { return nil }
+        self.bytes = bytes
+    }
+}
