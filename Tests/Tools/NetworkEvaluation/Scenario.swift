@@ -29,7 +29,7 @@ struct Scenario: Sendable {
     static let all: [Scenario] =
         priority + changes + resumes + [reaction] + capacity + outages + [flap, loss] + others + faults + [
             starvation, overhead, kill,
-        ] + admission
+        ] + admission + downloads
 
     /// The extent of the record that PERFORMANCE.md shows.
     var recorded: Extent {
