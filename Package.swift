@@ -104,7 +104,7 @@ let package = Package(
         module(
             "Operations",
             [
-                "Commands", "HTTPClient", "Host", "Settings", "Work", "CLinux", log,
+                "Commands", "HTTPClient", "Host", "Settings", "Store", "Work", "CLinux", log,
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -123,7 +123,7 @@ let package = Package(
         module("Console", ["Commands", "Host", "NetworkControl"]),
         module(
             "Inspection",
-            ["Commands", "Console", "Coordination", "Host", "NetworkControl", "Store", "Sluice", "Work"]),
+            ["Commands", "Console", "Coordination", "Host", "NetworkControl", "Operations", "Store", "Sluice", "Work"]),
         .executableTarget(
             name: "SluiceCommand",
             dependencies: [
@@ -220,7 +220,7 @@ let package = Package(
         tests(
             "Operations",
             [
-                "HTTPClient", "Operations", "ExecTestWorker", "Settings", "Work", "CLinux", "Commands", "Host",
+                "HTTPClient", "Operations", "ExecTestWorker", "Settings", "Store", "Work", "CLinux", "Commands", "Host",
                 "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -233,8 +233,8 @@ let package = Package(
         tests(
             "Inspection",
             [
-                "Inspection", "Commands", "Console", "Coordination", "Host", "NetworkControl", "Sluice", "Store",
-                "TestSupport",
+                "Inspection", "Commands", "Console", "Coordination", "Host", "NetworkControl", "Operations", "Sluice",
+                "Store", "TestSupport",
             ]),
         tests(
             "SluiceCommand",

@@ -3,6 +3,7 @@ package import Console
 package import Coordination
 internal import Glibc
 package import Host
+package import Operations
 internal import Sluice
 package import Store
 
@@ -73,6 +74,20 @@ package struct Instance {
 
     package func pauses() throws(StoreError) -> [Pause] {
         Pause.parse(try store.settingsIfUsable(prefix: SettingKey.pausePrefix))
+    }
+
+    /// The endpoints of webhooks that have been paused or have answered, by name.
+    package func webhookEndpoints() throws(StoreError) -> [WebhookEndpointSetting] {
+        WebhookEndpointSetting.parse(try store.settingsIfUsable(prefix: SettingKey.webhookPrefix))
+    }
+
+    /// The paused endpoints of webhooks, and why each is paused, in a sentence that ends with the remedy.
+    package func pausedEndpoints() throws(StoreError) -> [(endpoint: WebhookEndpointSetting, sentence: String)] {
+        try webhookEndpoints().compactMap { endpoint in
+            endpoint.state.reason(endpoint.name).map {
+                (endpoint, "\($0); “\(WebhookEndpointState.remedy(endpoint.name))” lets its messages go on")
+            }
+        }
     }
 
     /// Links that a person holds offline or limits, by destination.

@@ -38,7 +38,7 @@ package enum BuiltInOperations {
                 collections: configuration.collections),
             WebhookOperation(
                 transport: transport, endpoints: configuration.webhooks, credentials: configuration.credentials,
-                evidence: evidence),
+                evidence: evidence, states: configuration.webhookStates),
         ]
         if configuration.exec.isEnabled { builtIn.append(ExecOperation(configuration: configuration.exec)) }
         return OperationRegistry(own + builtIn.filter { operation in !own.contains { $0.type == operation.type } })

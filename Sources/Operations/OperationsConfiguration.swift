@@ -7,6 +7,8 @@ package struct OperationsConfiguration: Sendable {
     package var credentials = CredentialStore()
     package var resumes = ResumeRules()
     package var webhooks = WebhookEndpoints()
+    /// How the receivers have answered; nil where this process executes nothing.
+    package var webhookStates: WebhookEndpointStates?
     package var exec = ExecConfiguration()
     /// The directory of the responses that `fetch` keeps; nil where this process executes nothing.
     package var cache: String?

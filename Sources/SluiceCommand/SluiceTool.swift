@@ -95,7 +95,8 @@ struct SluiceTool: AsyncParsableCommand {
         case is PutCommand, is S3PutCommand, is ExecCommand, is SubmitCommand, is CancelCommand, is RetryCommand,
             is ResolveCommand,
             is RequalifyCommand, is PauseCommand, is ResumeCommand, is NetworkSetCommand, is PruneCommand,
-            is BackupCommand, is SyncCommand, is CollectionPutCommand, is CollectionRemoveCommand:
+            is BackupCommand, is SyncCommand, is WebhookSendCommand, is WebhookPauseCommand, is WebhookResumeCommand,
+            is CollectionPutCommand, is CollectionRemoveCommand:
             true
         default: false
         }

@@ -86,6 +86,15 @@ package protocol CommandStore: Sendable {
     /// Claimed commands that have a cancellation request.
     func cancellationRequests(shard: Int) throws(StoreError) -> [ClaimedCommand]
 
+    /// The number of commands of one type and destination that an execution has left waiting: `new` or
+    /// `error`, claimed before, and not due.
+    func countHeldBack(shard: Int, type: String, destination: Destination) throws(StoreError) -> Int
+    /// Makes the commands due that ``countHeldBack(shard:type:destination:)`` counts, so that
+    /// ``promoteDue(shard:now:limit:)`` finds them. The `notBefore` that a producer chose stays.
+    /// - Parameter limit: commands in one transaction. Call again until none is left.
+    /// - Returns: how many became due.
+    func endWaits(shard: Int, type: String, destination: Destination, limit: Int) throws(StoreError) -> Int
+
     // MARK: Executions
 
     /// Records in a shard that a worker has a seat. Claims of a (seat, epoch) without a session are refused.
@@ -152,6 +161,15 @@ package protocol CommandStore: Sendable {
     /// - Parameter timeout: how long to wait for the write lock that another process holds.
     /// - Throws: `busy` after `timeout`.
     func set(_ settings: [(key: String, value: String?)], timeout: Duration) throws(StoreError)
+    /// Replaces the value of one setting in a transaction, so that no write of another process is lost
+    /// between the read and the write.
+    /// - Parameters:
+    ///   - timeout: how long to wait for the write lock that another process holds.
+    ///   - change: gets the value, nil where there is none, and returns the new one, nil to remove the key.
+    /// - Throws: `busy` after `timeout`.
+    func update(_ key: String, timeout: Duration, _ change: (String?) -> String?) throws(StoreError)
+    /// The value of one setting; nil where there is none.
+    func setting(_ key: String) throws(StoreError) -> String?
     /// Settings whose key starts with `prefix`.
     func settings(prefix: String) throws(StoreError) -> [String: String]
     /// Deletes commands that ended before `before` in one of `statuses`, with their payloads, results and
@@ -177,5 +195,10 @@ extension CommandStore {
     /// Writes one setting. Waits for other writes as long as a submit does.
     package func set(_ key: String, to value: String?) throws(StoreError) {
         try set([(key, value)], timeout: WriteTimeout.foreground)
+    }
+
+    /// Replaces the value of one setting. Waits for other writes as long as a submit does.
+    package func update(_ key: String, _ change: (String?) -> String?) throws(StoreError) {
+        try update(key, timeout: WriteTimeout.foreground, change)
     }
 }

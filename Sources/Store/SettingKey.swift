@@ -7,12 +7,14 @@ package import Commands
 /// |---|---|---|
 /// | `pause.<QoS or *>.<destination or *>` | since when, RFC 3339 | `sluice pause` |
 /// | `network.<destination>` | level, maximum rate and since when, JSON | `sluice network set` |
+/// | `webhook.<endpoint>` | how its receiver has answered, JSON: `WebhookEndpointSetting` | workers, `sluice webhook` |
 /// | `worker.<seat>` | pid, concurrency, types, draining, JSON: `WorkerInfo` | worker |
 /// | `link.<up or down>.<destination>` | what was measured of the link, JSON: `LinkReport` | coordinator |
 /// | `link.watched` | when a coordinator last watched the links, Unix milliseconds | coordinator |
 package enum SettingKey {
     package static let pausePrefix = "pause."
     package static let networkPrefix = "network."
+    package static let webhookPrefix = "webhook."
     package static let workerPrefix = "worker."
     package static let linkPrefix = "link."
     package static let linkWatched = "link.watched"

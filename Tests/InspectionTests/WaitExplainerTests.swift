@@ -3,6 +3,7 @@ import Console
 import Coordination
 import Host
 import NetworkControl
+import Operations
 import Sluice
 import Store
 import TestSupport
@@ -57,6 +58,26 @@ import Testing
             #expect(reasons.map(\.name) == ["doubt", "earlierRun"])
             #expect(reasons.first?.remedy.contains("what it has done") == true)
             withExtendedLifetime((lock, seat)) {}
+        }
+    }
+
+    @Test func `a message waits for its paused endpoint, which is the only reason for its wait`() throws {
+        try InspectionRig.with { rig in
+            try rig.openSession()
+            let seat = try rig.takeSeat()
+            let held = CommandFailure.heldBack(reason: "the webhook endpoint “billing” is paused", for: .seconds(3600))
+            let message = try rig.end(rig.claim(rig.submit("webhook")), .failure(held))
+            #expect(message.status == .new && message.retries == 0)
+            #expect(try names(rig, message).contains("notBefore"))
+            var state = WebhookEndpointState()
+            #expect(state.pausedByPerson(now: rig.now) != .none)
+            let setting = WebhookEndpointSetting(name: "billing", origin: InspectionRig.origin, state: state)
+            try rig.store.set(WebhookEndpointSetting.key("billing"), to: setting.value)
+            let reason = try #require(try rig.explainer().reasons(of: message).first)
+            #expect(reason.name == "endpoint" && reason.remedy.contains("sluice webhook resume billing"))
+            #expect(try !names(rig, message).contains("notBefore"))
+            #expect(try !names(rig, rig.submit("upload")).contains("endpoint"))
+            withExtendedLifetime(seat) {}
         }
     }
 

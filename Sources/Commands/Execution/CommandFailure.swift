@@ -48,6 +48,10 @@ public struct CommandFailure: Error, Sendable, Equatable {
     /// reached. The default is false.
     public var isAnswer = false
 
+    /// Nothing was attempted: the command waits, uncharged, for ``retryAfter``, and the coordinator learns
+    /// nothing about the destination. The fault is ``Fault/link`` then. The default is false.
+    package private(set) var isHeldBack = false
+
     /// Makes a failure; ``isPushback`` and ``isAnswer`` are false.
     /// - Parameters:
     ///   - fault: what is at fault, which decides whether the failure is charged.
@@ -62,6 +66,16 @@ public struct CommandFailure: Error, Sendable, Equatable {
         self.reason = reason
         self.ambiguous = ambiguous
         self.retryAfter = retryAfter
+    }
+
+    /// The end of an execution that has attempted nothing, because its command has to wait.
+    /// - Parameters:
+    ///   - reason: what it waits for, in a sentence.
+    ///   - wait: how long it waits at the most.
+    package static func heldBack(reason: String, for wait: Duration) -> CommandFailure {
+        var failure = CommandFailure(.link, reason: reason, retryAfter: wait)
+        failure.isHeldBack = true
+        return failure
     }
 
     /// The failure with ``Fault/reset`` replaced by `command` or `link`. For a command without a destination

@@ -102,8 +102,12 @@ package struct WaitExplainer {
                     "pause", "\(pause.scope) paused since \(pause.since)", threshold: "no pause",
                     remedy: "“\(pause.resume)” lifts it", values: pause.json))
         }
+        let endpoint = try pausedEndpoint(command)
+        if let endpoint { reasons.append(endpoint) }
         if let reason = circuitBreaker(command) { reasons.append(reason) }
-        if command.notBefore > now { reasons.append(tooEarly(command)) }
+        // A message to a paused endpoint is held back until then at the latest: the pause is the reason.
+        let isHeldBack = endpoint != nil && command.status == .new && command.claim > 0
+        if command.notBefore > now, !isHeldBack { reasons.append(tooEarly(command)) }
         if let reason = try link(command) { reasons.append(reason) }
         if !instance.coordinator.isHeld {
             reasons.append(

@@ -4,7 +4,7 @@ package import Commands
 package struct WaitReason: Equatable {
     /// A word that scripts can rely on: `coordinator`, `worker`, `type`, `pause`, `notBefore`, `backoff`,
     /// `link`, `linkWait`, `circuitBreaker`, `shard`, `suspect`, `cancel`, `dependencies`, `doubt`, `places`,
-    /// `earlierRun`, `running`, `ended`, and the rules of admission: `maxConcurrency`, `pushback`, `slowStart`,
+    /// `earlierRun`, `endpoint`, `running`, `ended`, and the rules of admission: `maxConcurrency`, `pushback`, `slowStart`,
     /// `linkLimit`, `uplinkLimit`, `probes`, `untried`, `fairShare`, `slots`, `maxTransfers`.
     package var name: String
     /// The value now.

@@ -1,4 +1,4 @@
-internal import Commands
+package import Commands
 internal import HTTPClient
 package import Settings
 
@@ -10,6 +10,9 @@ package struct WebhookEndpoints: Sendable, Equatable {
     package init() {}
 
     init(_ endpoints: [WebhookEndpoint]) { self.endpoints = endpoints }
+
+    /// The names and origins, in their order.
+    package var origins: [(name: String, origin: Destination)] { endpoints.map { ($0.name, $0.origin) } }
 
     /// The names of the environment variables that hold secrets.
     package var variables: Set<String> {

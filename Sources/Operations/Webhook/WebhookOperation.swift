@@ -15,6 +15,11 @@ package struct WebhookOperation: CommandOperation {
     let endpoints: WebhookEndpoints
     let credentials: CredentialStore
     let evidence: DestinationEvidence
+    /// How the receivers have answered; nil where this process executes nothing.
+    var states: WebhookEndpointStates?
+
+    /// How long a message to a paused endpoint is held back at a time. `sluice webhook resume` ends the wait.
+    static let hold: Duration = .seconds(3600)
 
     /// Bytes of the answer that the result has at most.
     static let maxAnswer = 4 << 10
@@ -24,7 +29,7 @@ package struct WebhookOperation: CommandOperation {
         let url: ResourceURL
         let id: String
         let body: ByteBuffer
-        let timeout: Duration
+        let endpoint: WebhookEndpoint
         let sender: RequestSender
 
         var request: String { "POST \(url.displayText)" }
@@ -48,10 +53,13 @@ package struct WebhookOperation: CommandOperation {
         (parts.body, parts.range, parts.needsAnswer) = (
             .whole(attempt.body), 0..<Int64(attempt.body.readableBytes), true
         )
-        let (record, isLate) = await attempt.sender.send(parts, until: .now + attempt.timeout)
+        let (record, isLate) = await attempt.sender.send(parts, until: .now + attempt.endpoint.timeout)
         if let failure = failure(of: record, isLate: isLate, attempt) {
-            throw (failure as? CommandFailure).map { Self.withBackoff($0, execution.command) } ?? failure
+            guard let failure = failure as? CommandFailure else { throw failure }
+            await report(failure, status: record.status, attempt)
+            throw Self.withBackoff(failure, execution.command)
         }
+        await states?.succeeded(at: attempt.endpoint)
         evidence.recordSuccess(at: attempt.url.destination)
         return Self.result(record, attempt)
     }
@@ -66,6 +74,9 @@ package struct WebhookOperation: CommandOperation {
         }
         let (id, body) = (message.id ?? "", message.body ?? [])
         let endpoint = try endpoints.endpoint(for: message)
+        if let state = try await states?.state(of: endpoint), !state.isActive {
+            throw Self.heldBack(endpoint)
+        }
         let secrets = try await Self.secrets(of: endpoint)
         let signature = try Self.signing(with: endpoint) {
             try WebhookSignature(id: id, body: body, at: .now, secrets)
@@ -76,7 +87,26 @@ package struct WebhookOperation: CommandOperation {
             execution: execution, headers: signature.headers, credential: credential, transport: transport,
             evidence: evidence)
         return Attempt(
-            url: message.url, id: id, body: ByteBuffer(bytes: body), timeout: endpoint.timeout, sender: sender)
+            url: message.url, id: id, body: ByteBuffer(bytes: body), endpoint: endpoint, sender: sender)
+    }
+
+    /// Messages that were held back together are not tried again together.
+    private static func heldBack(_ endpoint: WebhookEndpoint) -> CommandFailure {
+        .heldBack(
+            reason: "the webhook endpoint “\(endpoint.name)” is paused; “sluice webhook list” says why",
+            for: hold * (1 + Double.random(in: -0.25..<0.25)))
+    }
+
+    /// Counts the failure, and publishes the pause that it causes.
+    private func report(_ failure: CommandFailure, status: Int?, _ attempt: Attempt) async {
+        guard let pause = await states?.failed(failure, status: status, at: attempt.endpoint) else { return }
+        let execution = attempt.sender.execution
+        execution.publish(
+            "endpoint/\(attempt.endpoint.name)",
+            .object([
+                .init("state", "paused"), .init("cause", .string(pause.cause.rawValue)),
+                .init("since", .string(pause.since.description)), .init("command", .string(execution.id.description)),
+            ]))
     }
 
     private static func secrets(of endpoint: WebhookEndpoint) async throws -> [WebhookSecret] {
@@ -120,8 +150,8 @@ package struct WebhookOperation: CommandOperation {
     private static func late(_ record: HTTPRecord, _ attempt: Attempt) -> CommandFailure {
         CommandFailure(
             record.mayHaveSent ? .command : .link,
-            reason: "\(attempt.request) was not answered within \(attempt.timeout.milliseconds / 1000) s (“timeout” of "
-                + "the endpoint in sluice.yaml)", ambiguous: record.mayHaveSent)
+            reason: "\(attempt.request) was not answered within \(attempt.endpoint.timeout.milliseconds / 1000) s "
+                + "(“timeout” of the endpoint in sluice.yaml)", ambiguous: record.mayHaveSent)
     }
 
     /// Receivers are mended within days, so the waits are those of the table. A retry limit above that of the

@@ -1,6 +1,8 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
+internal import Inspection
+internal import Operations
 internal import Store
 
 struct ListCommand: ParsableCommand {
@@ -41,11 +43,12 @@ struct ListCommand: ParsableCommand {
     }
 
     func run() throws {
-        let (_, store) = try data.store()
+        let (directory, store) = try data.store()
         let filter = CommandFilter(status: status, qos: qos, destination: destination?.destination)
         var after = after
         var left = limit == 0 ? Int.max : limit
         var isFirst = true
+        var messages: Set<Destination> = []
         while left > 0 {
             let asked = min(left, 1000)
             let page = try store.list(filter, after: after, limit: asked)
@@ -53,11 +56,21 @@ struct ListCommand: ParsableCommand {
                 for command in page { Output.line(command.json.bytes) }
             } else {
                 for line in lines(page, withHeader: isFirst) { Output.line(line) }
+                messages.formUnion(
+                    page.lazy.filter { $0.type == CommandType.webhook && !$0.status.isFinal }.map(\.destination))
             }
             isFirst = false
             left -= page.count
             guard page.count == asked, let last = page.last else { break }
             after = last.id
+        }
+        if !messages.isEmpty {
+            Output.flush()
+            // Once, because the reason of each message names the endpoint only.
+            for (endpoint, sentence) in try Instance(directory: directory, store: store).pausedEndpoints()
+            where messages.contains(endpoint.origin) {
+                Diagnostics.say(sentence)
+            }
         }
         try data.warn(of: store)
     }

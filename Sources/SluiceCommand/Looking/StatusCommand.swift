@@ -67,8 +67,17 @@ struct StatusCommand: AsyncParsableCommand {
                             instance.eventsEndpoint(coordinator: coordinator).map { .string($0) } ?? .null),
                     ])),
             .init("paused", .array(try instance.pauses().map(\.json))),
+            .init("pausedEndpoints", .array(try instance.pausedEndpoints().map { Self.json($0.endpoint) })),
             // Last, because the members above may find one.
             .init("problems", .array(store.problems.map { .string($0.message) })),
+        ])
+    }
+
+    private static func json(_ endpoint: WebhookEndpointSetting) -> JSONValue {
+        .object([
+            .init("endpoint", .string(endpoint.name)), .init("origin", .string(endpoint.origin.text)),
+            .init("cause", endpoint.state.pause.map { .string($0.cause.rawValue) } ?? .null),
+            .init("since", endpoint.state.pause.map { .string($0.since.description) } ?? .null),
         ])
     }
 
@@ -82,6 +91,7 @@ struct StatusCommand: AsyncParsableCommand {
             Output.line("events       \(endpoint)")
         }
         for pause in try instance.pauses() { Output.line("paused       \(pause.sentence)") }
+        for (_, sentence) in try instance.pausedEndpoints() { Output.line("paused       \(sentence)") }
         Output.line("")
         var table = Table([("STATUS", .left), ("COMMANDS", .right)])
         for status in CommandStatus.allCases { table.add([status.name, Figures.grouped(Int64(counts[status]))]) }

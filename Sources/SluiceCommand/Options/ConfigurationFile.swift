@@ -38,6 +38,9 @@ struct ConfigurationFile {
     /// The programs that `exec` runs.
     var programs: ExecConfiguration { operations.exec }
 
+    /// The receivers of webhooks.
+    var webhooks: WebhookEndpoints { operations.webhooks }
+
     /// The configuration of operations, for workers.
     /// - Throws: ``ExitError`` `configuration` where a file that it names is missing.
     func uploads() throws -> OperationsConfiguration {

@@ -82,6 +82,7 @@ struct WorkerCommand: AsyncParsableCommand {
         configuration.parentDescriptor = parentDescriptor
         operations.cache = directory.cache
         operations.collections = CollectionDirectory(data: directory.path)
+        operations.webhookStates = WebhookEndpointStates(store)
         operations.exec.directories = Self.execDirectories(directory)
         let registry = try registry(operations)
         let service = WorkerService(

@@ -126,6 +126,15 @@ struct MemoryShard {
         heldBack.compactMap { rows[$0] }.sorted { $0.command.notBefore < $1.command.notBefore }
     }
 
+    /// Rows that an execution has left waiting.
+    func heldBack(_ type: String, _ destination: Destination) -> [StoredCommand] {
+        heldBackRows.filter { row in
+            row.command.type == type && row.command.destination == destination && row.command.claim > 0
+                && (row.command.status == .new || row.command.status == .error)
+                && row.command.notBefore.milliseconds > 1
+        }
+    }
+
     /// Rows with an open deadline, the earliest first.
     var withDeadline: [StoredCommand] {
         deadlines.compactMap { rows[$0] }.sorted { ($0.openDeadline ?? .zero) < ($1.openDeadline ?? .zero) }

@@ -24,6 +24,22 @@ extension MemoryStore {
         }
     }
 
+    package func countHeldBack(shard: Int, type: String, destination: Destination) throws(StoreError) -> Int {
+        try withShard(shard) { $0.heldBack(type, destination).count }
+    }
+
+    package func endWaits(
+        shard: Int, type: String, destination: Destination, limit: Int
+    ) throws(StoreError) -> Int {
+        try withShard(shard) { shard in
+            let waiting = shard.heldBack(type, destination).prefix(max(limit, 0))
+            for row in waiting {
+                _ = shard.change(row.id) { row, _ in row.command.notBefore = Timestamp(milliseconds: 1) }
+            }
+            return waiting.count
+        }
+    }
+
     package func shiftBackoffs(shard: Int, by jump: Duration, writtenBefore: Timestamp?) throws(StoreError) {
         try withShard(shard) { shard in
             // A time of day that a producer named is not shifted.

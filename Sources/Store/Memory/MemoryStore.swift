@@ -107,6 +107,12 @@ package final class MemoryStore: CommandStore {
         withState { store in for (key, value) in settings { store.settings[key] = value } }
     }
 
+    package func update(_ key: String, timeout: Duration, _ change: (String?) -> String?) {
+        withState { $0.settings[key] = change($0.settings[key]) }
+    }
+
+    package func setting(_ key: String) -> String? { withState { $0.settings[key] } }
+
     package func settings(prefix: String) -> [String: String] {
         withState { $0.settings.filter { $0.key.hasPrefix(prefix) } }
     }

@@ -80,6 +80,36 @@ extension SQLiteStore {
         return (ready, try shard.use { connection throws(StoreError) in try connection.earliest(.nextDue) })
     }
 
+    package func countHeldBack(shard: Int, type: String, destination: Destination) throws(StoreError) -> Int {
+        try self.shard(shard).use { connection throws(StoreError) in
+            let statement = try connection.statement(.heldBackCount)
+            defer { statement.reset() }
+            statement.bind(type, at: 1)
+            statement.bind(destination.text, at: 2)
+            return try statement.step() ? statement.int(0) : 0
+        }
+    }
+
+    package func endWaits(
+        shard: Int, type: String, destination: Destination, limit: Int
+    ) throws(StoreError) -> Int {
+        try self.shard(shard).write { connection throws(StoreError) in
+            let waiting = try connection.statement(.heldBack)
+            waiting.bind(type, at: 1)
+            waiting.bind(destination.text, at: 2)
+            waiting.bind(max(limit, 0), at: 3)
+            var turns: [Int64] = []
+            while try waiting.step() { turns.append(waiting.int64(0)) }
+            waiting.reset()
+            let end = try connection.statement(.endWait)
+            for turn in turns {
+                end.bind(turn, at: 1)
+                try end.run()
+            }
+            return turns.count
+        }
+    }
+
     package func shiftBackoffs(shard: Int, by jump: Duration, writtenBefore: Timestamp?) throws(StoreError) {
         try self.shard(shard).write(timeout: WriteTimeout.background) { connection throws(StoreError) in
             let shift = try connection.statement(.shiftBackoffs)

@@ -19,6 +19,24 @@ extension SQLiteStore {
         }
     }
 
+    package func update(
+        _ key: String, timeout: Duration, _ change: (String?) -> String?
+    ) throws(StoreError) {
+        try shards[0].write(timeout: timeout) { connection throws(StoreError) in
+            let before = try connection.setting(key)
+            let after = change(before)
+            guard after != before else { return }
+            let statement = try connection.statement(after == nil ? .removeSetting : .setSetting)
+            statement.bind(key, at: 1)
+            if let after { statement.bind(after, at: 2) }
+            try statement.run()
+        }
+    }
+
+    package func setting(_ key: String) throws(StoreError) -> String? {
+        try shards[0].use { connection throws(StoreError) in try connection.setting(key) }
+    }
+
     package func settings(prefix: String) throws(StoreError) -> [String: String] {
         try shards[0].use { connection throws(StoreError) in
             let statement = try connection.statement(.setting)
@@ -121,6 +139,13 @@ extension DataDirectory {
 }
 
 extension Connection {
+    fileprivate func setting(_ key: String) throws(StoreError) -> String? {
+        let statement = try statement(.settingOf)
+        defer { statement.reset() }
+        statement.bind(key, at: 1)
+        return try statement.step() ? statement.text(0) : nil
+    }
+
     func integrityCheck() throws(StoreError) -> [String] {
         let statement = try Statement("PRAGMA integrity_check", sharing: self)
         var lines: [String] = []

@@ -266,7 +266,7 @@ struct HeldCommands: Sendable {
             let othersSucceed = othersSucceed(beside: reset, lastSuccess: lastSuccess)
             let judged = its.judged(at: execution.command.destination, othersSucceed: othersSucceed)
             result = .failure(judged)
-            failure = judged
+            failure = judged.isHeldBack ? nil : judged
         }
         move(index, to: .committingEnd(execution, run, failure))
         return (result, run.logEntry)

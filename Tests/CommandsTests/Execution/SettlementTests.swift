@@ -56,6 +56,10 @@ struct SettlementTests {
             result: .cancelled(reason: "by a person"),
             statuses: [.cancelled]),
         Row(
+            name: "held back", command: command(.sent, retries: 2),
+            result: .failure(.heldBack(reason: "the endpoint is paused", for: .seconds(60))), statuses: [.new],
+            retries: 2, wait: 60_000),
+        Row(
             name: "released before anything left", command: command(.queued),
             result: .released(reason: "drained", ambiguous: false), statuses: [.new]),
         Row(

@@ -33,7 +33,7 @@ extension EndToEndTests {
             try #require(done.code == 0, "\(script): \(done.errors)")
         }
 
-        /// The subcommands in the help, with those of `network`.
+        /// The subcommands in the help, with those of `network` and `webhook`.
         private func subcommands(_ installation: Installation) async throws -> [[String]] {
             let help = try await installation.sluice("--help").output
             var names: [[String]] = []
@@ -41,7 +41,7 @@ extension EndToEndTests {
                 let word = String(line.dropFirst(2).prefix { $0 != " " })
                 if !word.isEmpty, word.utf8.allSatisfy({ (97...122).contains($0) }) { names.append([word]) }
             }
-            return names + [["network", "set"]]
+            return names + [["network", "set"], ["webhook", "pause"], ["webhook", "resume"]]
         }
 
         /// The names in the temporary directory, with the contents of the files.

@@ -111,6 +111,83 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `messages to a paused endpoint wait, uncharged, until it is resumed`() async throws {
+            try await with("POST /gone* : read; answer 410\n* * : read; answer 200") { installation, server in
+                let store = try installation.store()
+                func send(_ path: String) async throws -> CommandID {
+                    let sent = try await installation.sluice("webhook", "\(server.origin)/\(path)", "--type", "a")
+                    return try #require(sent.ids.first, "\(sent.errors)")
+                }
+                _ = try await installation.await(send("first"), .success, in: store)
+                _ = try await installation.await(send("gone"), .tooManyTimes, in: store)
+                // The state survives the worker that has found it.
+                kill(try #require(try await installation.workers().first), SIGKILL)
+                let waiting = try await send("second")
+                try await until("the message is held back") {
+                    try store.command(waiting).map { $0.status == .new && $0.claim > 0 } ?? false
+                }
+                let held = try #require(try store.command(waiting))
+                #expect(held.retries == 0 && held.reason?.contains("“billing” is paused") == true, "\(held)")
+                #expect(server.requests.count == 2)
+                try await checkPaused(waiting, installation)
+
+                let resumed = try await installation.sluice("webhook", "resume", "\(server.origin)/any")
+                #expect(resumed.code == 0 && resumed.output == "billing: goes on; 1 message waited\n", "\(resumed)")
+                _ = try await installation.await(waiting, .success, in: store)
+                let again = try await installation.sluice("webhook", "resume", "billing", "--json")
+                #expect(try again.json()["changed"] == false && again.json()["waited"] == 0, "\(again)")
+                let active = try await installation.sluice("webhook", "list", "--json").json()
+                #expect(active["state"] == "active" && active["lastSuccess"]?.string != nil, "\(active)")
+                #expect(try await installation.sluice("status", "--json").json()["pausedEndpoints"] == [])
+            }
+        }
+
+        /// `explain`, `status`, `list` and `webhook list` say once that the endpoint is paused, and why.
+        private func checkPaused(_ waiting: CommandID, _ installation: Installation) async throws {
+            let why = "the webhook endpoint “billing” is paused since"
+            let explained = try await installation.sluice("explain", "\(waiting)")
+            #expect(explained.lines.count == 1 && explained.output.hasPrefix("endpoint: \(why)"), "\(explained.output)")
+            #expect(explained.output.contains("410") && explained.output.contains("sluice webhook resume billing"))
+            let status = try await installation.sluice("status")
+            #expect(status.output.components(separatedBy: why).count == 2, "\(status.output)")
+            let overview = try await installation.sluice("status", "--json").json()
+            #expect(overview["pausedEndpoints"]?.elements?.first?["endpoint"] == "billing", "\(overview)")
+            let list = try await installation.sluice("list", "--status", "new")
+            #expect(list.errors.components(separatedBy: why).count == 2, "\(list.errors)")
+            #expect(list.output.contains("the webhook endpoint “billing” is paused;"), "\(list.output)")
+            let endpoints = try await installation.sluice("webhook", "list")
+            #expect(endpoints.lines.count == 2 && endpoints.output.contains("paused"), "\(endpoints.output)")
+            let listed = try await installation.sluice("webhook", "list", "--json").json()
+            #expect(listed["cause"] == "gone" && listed["waiting"] == 1 && listed["name"] == "billing", "\(listed)")
+        }
+
+        @Test func `a person pauses an endpoint, and an endpoint that does not exist is named`() async throws {
+            try await with("* * : read; answer 200") { installation, server in
+                func webhook(_ arguments: String...) async throws -> Installation.Finished {
+                    try await installation.run(
+                        program: "\(Installation.bin)/sluice",
+                        ["webhook"] + arguments + ["--config", "\(installation.directory.path)/sluice.yaml"])
+                }
+                let paused = try await webhook("pause", "billing")
+                #expect(paused.code == 0 && paused.output.hasPrefix("billing: paused;"), "\(paused)")
+                let again = try await webhook("pause", server.origin)
+                #expect(again.code == 0 && again.output.contains("was paused before"), "\(again)")
+                let id = try #require(try await webhook("\(server.origin)/hooks", "--type", "a").ids.first)
+                let store = try installation.store()
+                try await until("the message is held back") { try store.command(id)?.reason != nil }
+                for name in ["nothing", "", "https://other.example.com", "a b", "../billing", "billing\n"] {
+                    for verb in ["pause", "resume"] {
+                        let refused = try await webhook(verb, name)
+                        #expect(refused.code == 66 && refused.errors.contains("sluice webhook list"), "\(refused)")
+                    }
+                }
+                #expect(try await webhook("resume").code == 64)
+                #expect(try await webhook("resume", "billing").code == 0)
+                _ = try await installation.await(id, .success, in: store)
+                #expect(server.requests.count == 1)
+            }
+        }
+
         @Test(arguments: [
             (["host/path", "--type", "a"], 64, "is not a URL"), (["https://a/b"], 64, "Give the event by --type"),
             (["https://a/b", "--type", "a-b"], 65, "“type” is “a-b”"),

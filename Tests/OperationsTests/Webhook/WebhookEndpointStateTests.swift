@@ -41,8 +41,9 @@ import Testing
     @Test func `one success starts the count over`() {
         var state = WebhookEndpointState()
         for hour in 0..<72 { _ = fail(&state, at: hours(hour)) }
-        state.succeeded()
-        #expect(state == WebhookEndpointState())
+        #expect(state.firstFailure == start)
+        state.succeeded(now: hours(72))
+        #expect(state == WebhookEndpointState(lastSuccess: hours(72)))
         for hour in 72..<144 { #expect(fail(&state, at: hours(hour)) == .none) }
     }
 
@@ -50,8 +51,9 @@ import Testing
         var state = WebhookEndpointState()
         let pause = WebhookEndpointState.Pause(cause: .gone, since: start)
         #expect(state.failed(.final, status: 410, now: start) == .report(pause))
-        #expect(state.reason("billing")?.contains("sluice webhook resume billing") == true)
-        #expect(state.reason("billing")?.contains("410") == true)
+        #expect(
+            state.reason("billing") == "the webhook endpoint “billing” is paused since \(start): "
+                + "its receiver answered 410 (gone)")
     }
 
     @Test func `an outage of the link does not count`() {
@@ -88,20 +90,27 @@ import Testing
         #expect(state.resumed() == .none)
         #expect(state.reason("a") == nil)
         _ = state.failed(.final, status: 410, now: start)
-        state.succeeded()
+        state.succeeded(now: hours(1))
         #expect(!state.isActive)
         #expect(state.resumed() == .resume)
-        #expect(state == WebhookEndpointState())
+        #expect(state == WebhookEndpointState(lastSuccess: hours(1)))
+    }
+
+    @Test func `a person pauses an endpoint once`() {
+        var state = WebhookEndpointState()
+        #expect(state.pausedByPerson(now: start) == .report(.init(cause: .person, since: start)))
+        #expect(state.pausedByPerson(now: hours(1)) == .none)
+        #expect(state.reason("a")?.hasSuffix("is paused since \(start) by a person") == true)
     }
 
     @Test func `a state is written and read back`() throws {
-        var states = [WebhookEndpointState()]
+        var states = [WebhookEndpointState(), WebhookEndpointState(lastSuccess: start)]
         var state = WebhookEndpointState()
         for hour in 0...80 {
             _ = fail(&state, at: hours(hour))
             states.append(state)
         }
-        for state in states { #expect(WebhookEndpointState(try JSONValue(parsing: state.json.bytes)) == state) }
+        for state in states { #expect(WebhookEndpointState(.object(state.members)) == state) }
     }
 
     @Test(
@@ -118,6 +127,6 @@ import Testing
             WebhookEndpointState(["failures": 1_000_000, "failing": .integer(.max), "last": .integer(.min)]))
         _ = fail(&state, at: Timestamp(milliseconds: .max))
         #expect(state.failures == 1_000_000)
-        _ = try JSONValue(parsing: state.json.bytes)
+        _ = try JSONValue(parsing: JSONValue.object(state.members).bytes)
     }
 }

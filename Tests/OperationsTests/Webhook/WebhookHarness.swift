@@ -40,12 +40,13 @@ struct WebhookHarness {
     }
 
     func operation(
-        _ endpoints: [WebhookEndpoint]? = nil, evidence: DestinationEvidence = DestinationEvidence()
+        _ endpoints: [WebhookEndpoint]? = nil, evidence: DestinationEvidence = DestinationEvidence(),
+        states: WebhookEndpointStates? = nil
     ) throws -> WebhookOperation {
         WebhookOperation(
             transport: HTTPTransport(configuration: HTTPConfiguration()),
             endpoints: WebhookEndpoints(try endpoints ?? [endpoint([secret()])]), credentials: CredentialStore(),
-            evidence: evidence)
+            evidence: evidence, states: states)
     }
 
     /// The payload of an event, with further members.
@@ -55,7 +56,7 @@ struct WebhookHarness {
 
     func execution(
         _ payload: JSONValue, claim: Int = 1, retries: Int = 0, id: CommandID = CommandID(),
-        createdAt: Timestamp = .now
+        createdAt: Timestamp = .now, publisher: @escaping @Sendable (String, JSONValue) -> Void = { _, _ in }
     ) throws -> CommandExecution {
         let attributes = try operation([]).inspect(payload)
         var command = Command(id: id, type: "webhook", destination: attributes.destination, createdAt: createdAt)
@@ -63,7 +64,8 @@ struct WebhookHarness {
         command.idempotent = attributes.idempotent
         command.claim = claim
         command.retries = retries
-        return CommandExecution(command: command, payload: attributes.payload?.bytes ?? [], meter: TransferMeter())
+        return CommandExecution(
+            command: command, payload: attributes.payload?.bytes ?? [], meter: TransferMeter(), publisher: publisher)
     }
 
     func outcome(of execution: CommandExecution, by operation: WebhookOperation? = nil) async throws

@@ -65,6 +65,55 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a setting is updated from its value, and no update of another thread is lost`(_ kind: StoreKind) async throws
+    {
+        let subject = try StoreUnderTest(kind)
+        // It removes the directory when it goes away.
+        defer { withExtendedLifetime(subject) {} }
+        let store = subject.store
+        #expect(try store.setting("count") == nil)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<25 { try? store.update("count") { String((($0.flatMap { Int($0) }) ?? 0) + 1) } }
+                }
+            }
+        }
+        #expect(try store.setting("count") == "200")
+        try store.update("count") { _ in nil }
+        #expect(try store.settings(prefix: "").isEmpty)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `the waits of one type and destination end, and those that a producer chose do not`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind, shardCount: 1)
+        try subject.open()
+        let draft = CommandDraft.noop.with { $0.destination = .test("a") }
+        func waiting(_ fault: CommandFailure.Fault, _ draft: CommandDraft) throws -> CommandID {
+            let id = try subject.submit(draft)
+            try subject.claim(id)
+            let failure = CommandFailure(fault, reason: "later", retryAfter: .seconds(3600))
+            try subject.apply(.end(id, claim: 1, .failure(failure)))
+            return id
+        }
+        let held = try [waiting(.link, draft), waiting(.command, draft)]
+        _ = try waiting(.link, draft.with { $0.destination = .test("b") })
+        let planned = try subject.submit(draft.with { $0.notBefore = .base + .seconds(3600) })
+        let count = { try subject.store.countHeldBack(shard: 0, type: "noop", destination: .test("a")) }
+        func end(_ type: String, limit: Int) throws -> Int {
+            try subject.store.endWaits(shard: 0, type: type, destination: .test("a"), limit: limit)
+        }
+        #expect(try count() == 2)
+        #expect(try end("upload", limit: 10) == 0)
+        #expect(try end("noop", limit: 1) == 1 && count() == 1)
+        #expect(try end("noop", limit: 10) == 1 && end("noop", limit: 10) == 0)
+        let due = try subject.store.promoteDue(shard: 0, now: .base + .seconds(2), limit: 10).ready
+        #expect(Set(due.map(\.id)) == Set(held))
+        #expect(try subject.store.command(planned)?.notBefore == .base + .seconds(3600))
+        #expect(try subject.status(held[0]) == .new && subject.status(held[1]) == .error)
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `old ended commands are pruned in batches, and no others`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind, shardCount: 1)
         var kept: [CommandID] = []

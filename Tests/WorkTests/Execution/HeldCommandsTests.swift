@@ -72,6 +72,23 @@ import Wire
         #expect(held.counts == SlotUsage())
     }
 
+    @Test func `a command that is held back says nothing about its destination`() throws {
+        let destination = Destination(scheme: "https", host: "a", port: 443)
+        for isHeldBack in [true, false] {
+            var held = HeldCommands()
+            let execution = execution(to: destination)
+            try start(execution, in: &held)
+            let failure =
+                isHeldBack
+                ? CommandFailure.heldBack(reason: "paused", for: .seconds(60))
+                : CommandFailure(.link, reason: "refused", retryAfter: .seconds(60))
+            let ended = held.ended(execution, .failure(failure), lastSuccess: nil)
+            #expect(ended?.result == .failure(failure))
+            let gone = try #require(value(held.endCommitted(Self.id, claim: 1)))
+            #expect((gone.failure == nil) == isHeldBack)
+        }
+    }
+
     @Test func `a stop while the claim waits for its commit changes nothing`() {
         var held = HeldCommands()
         held.claim(offer(), now: .zero)

@@ -11,9 +11,9 @@ enum Query: Int, CaseIterable {
     case byUniqueKey, releaseUniqueKey
     case transition, events, transitionRange
     case ready, readyKeyAfter, readyByID
-    case dueRows, nextDue, promote, shiftBackoffs, deadlines, nextDeadline
+    case dueRows, nextDue, promote, heldBack, heldBackCount, endWait, shiftBackoffs, deadlines, nextDeadline
     case inFlight, inFlightOf, cancellationRequests
-    case payload, result, counts, setting, setSetting, removeSetting, types, addType
+    case payload, result, counts, setting, settingOf, setSetting, removeSetting, types, addType
     case sessions, openSession, closeSession, deleteSession
     case prunedThrough, setPrunedThrough, transitionsAfter, ended, deadBefore
     case deleteCommand, deletePayload, previousTransition, deleteTransition, raiseSeqFloor, raiseTurnFloor
@@ -29,6 +29,12 @@ enum Query: Int, CaseIterable {
 
     private static let claimedColumns = """
         c.id, c.status, c.type, c.qos, c.destination, c.seat, c.epoch, c.claim, c.retries, c.suspect, c.updated_at
+        """
+
+    /// Commands that an execution has left waiting. One that was never claimed waits for its producer's time.
+    private static let heldBackBy = """
+        FROM command INDEXED BY command_held_back
+        WHERE not_before > 0 AND not_before > 1 AND type = ?1 AND destination = ?2 AND status IN (0, 3) AND claim > 0
         """
 
     var sql: String {
@@ -124,6 +130,10 @@ enum Query: Int, CaseIterable {
             """
         case .nextDue: "SELECT min(not_before) FROM command INDEXED BY command_held_back WHERE not_before > 0"
         case .promote: "UPDATE command SET not_before = 0 WHERE turn = ?1"
+        case .heldBack: "SELECT turn \(Self.heldBackBy) LIMIT ?3"
+        case .heldBackCount: "SELECT count(*) \(Self.heldBackBy)"
+        // Due since 1970: the next look for due rows finds it first.
+        case .endWait: "UPDATE command SET not_before = 1 WHERE turn = ?1"
         case .shiftBackoffs:
             // A `new` command that was claimed before waits for as long as a destination asked. One that was never
             // claimed waits for the time of day that its producer named, and is not shifted.
@@ -159,6 +169,7 @@ enum Query: Int, CaseIterable {
         case .result: "SELECT r.body FROM command c CROSS JOIN result r ON r.turn = c.turn WHERE c.id = ?1"
         case .counts: "SELECT status, qos, n FROM counts WHERE n <> 0"
         case .setting: "SELECT key, value FROM setting WHERE substr(key, 1, length(?1)) = ?1"
+        case .settingOf: "SELECT value FROM setting WHERE key = ?1"
         case .setSetting: "INSERT OR REPLACE INTO setting(key, value) VALUES (?1, ?2)"
         case .removeSetting: "DELETE FROM setting WHERE key = ?1"
         case .types: "SELECT name FROM type"

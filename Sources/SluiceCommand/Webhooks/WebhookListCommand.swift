@@ -1,0 +1,82 @@
+internal import ArgumentParser
+internal import Commands
+internal import Console
+internal import Operations
+internal import Store
+
+struct WebhookListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the endpoints: state, failing since, last success, and waiting messages.",
+        discussion: """
+            The endpoints are those of sluice.yaml, and those that a worker or a person has paused. WAITING counts the \
+            messages to the origin that wait after an attempt or for the endpoint.
+
+            EXAMPLES
+              sluice webhook list
+              sluice webhook list --json | jq -r 'select(.state == "paused") | .name'
+            """)
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var print: PrintOptions
+
+    func run() async throws {
+        SignalHandling.exits()
+        let (directory, store) = try data.store()
+        let entries = try await WebhookEndpointList(data, directory, store).entries
+        var table = Table([
+            ("NAME", .left), ("ORIGIN", .left), ("STATE", .left), ("FAILING SINCE", .left), ("LAST SUCCESS", .left),
+            ("WAITING", .right),
+        ])
+        for entry in entries {
+            let setting = entry.setting
+            let waiting = try Self.waiting(for: setting.origin, in: store)
+            if print.json {
+                Output.line(setting.json(waiting: waiting, isConfigured: entry.isConfigured).bytes)
+            } else {
+                table.add([
+                    setting.name, setting.origin.text, setting.stateName,
+                    setting.state.firstFailure.map { "\($0)" } ?? "-",
+                    setting.state.lastSuccess.map { "\($0)" } ?? "-", Figures.grouped(Int64(waiting)),
+                ])
+            }
+        }
+        if !print.json { show(entries, table) }
+        try data.warn(of: store)
+    }
+
+    private func show(_ entries: [WebhookEndpointList.Entry], _ table: Table) {
+        guard !table.isEmpty else {
+            return Diagnostics.say("there are no webhook endpoints; “webhooks” in sluice.yaml names them")
+        }
+        for line in table.lines { Output.line(line) }
+        for entry in entries {
+            if let reason = entry.setting.state.reason(entry.setting.name) {
+                let remedy = WebhookEndpointState.remedy(entry.setting.name)
+                Diagnostics.say("\(reason); mend the receiver and run: \(remedy)")
+            }
+            if !entry.isConfigured { Diagnostics.say("“\(entry.setting.name)” is not in sluice.yaml") }
+        }
+    }
+
+    private static func waiting(for origin: Destination, in store: SQLiteStore) throws(StoreError) -> Int {
+        try store.mapShards(or: 0) { shard throws(StoreError) in
+            try store.countHeldBack(shard: shard, type: CommandType.webhook, destination: origin)
+        }.reduce(0, +)
+    }
+}
+
+extension WebhookEndpointSetting {
+    /// `active`, `failing` or `paused`
+    var stateName: String { !state.isActive ? "paused" : state.failures > 0 ? "failing" : "active" }
+
+    func json(waiting: Int, isConfigured: Bool) -> JSONValue {
+        func time(_ value: Timestamp?) -> JSONValue { value.map { .string($0.description) } ?? .null }
+        return .object([
+            .init("name", .string(name)), .init("origin", .string(origin.text)), .init("state", .string(stateName)),
+            .init("cause", state.pause.map { .string($0.cause.rawValue) } ?? .null),
+            .init("pausedSince", time(state.pause?.since)), .init("failures", .integer(Int64(state.failures))),
+            .init("failingSince", time(state.firstFailure)), .init("lastSuccess", time(state.lastSuccess)),
+            .init("waiting", .integer(Int64(waiting))), .init("configured", .bool(isConfigured)),
+        ])
+    }
+}

@@ -1,0 +1,67 @@
+internal import ArgumentParser
+internal import Commands
+internal import Operations
+internal import Store
+
+struct WebhookResumeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume", abstract: "Let the messages to a paused endpoint go on.",
+        discussion: """
+            Messages that wait for the endpoint, and those that wait after a failure, are sent at once. Prints their \
+            number. A message that was given up before needs “sluice retry”. It needs no running coordinator.
+
+            EXAMPLES
+              sluice webhook resume billing
+              sluice webhook resume https://billing.example.com
+            """)
+
+    /// Commands of a shard in one transaction.
+    private static let batch = 1000
+    /// A worker that has read the pause holds its message back within this time.
+    private static let settlingTime: Duration = .seconds(1)
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var print: PrintOptions
+
+    @Argument(
+        help: ArgumentHelp(
+            "The name of the endpoint in sluice.yaml, or a URL of its origin.", valueName: "name|url"))
+    var endpoint: String
+
+    func run() async throws {
+        let (directory, store) = try data.store()
+        let endpoint = try await WebhookEndpointList(data, directory, store).endpoint(endpoint)
+        let (setting, action) = try store.change(endpoint) { $0.resumed() }
+        // Also where it was not paused: a resume that was killed may have left messages waiting.
+        var waited = try endWaits(setting.origin, in: store)
+        if action != .none, try hasClaims(setting.origin, in: store) {
+            try await Task.sleep(for: Self.settlingTime)
+            waited += try endWaits(setting.origin, in: store)
+        }
+        if print.json {
+            Output.line(setting.json(isChanged: action != .none, [.init("waited", .integer(Int64(waited)))]).bytes)
+        } else {
+            Output.line(
+                "\(setting.name): \(action == .none ? "was not paused" : "goes on")"
+                    + (waited > 0 ? "; \(waited) \(waited == 1 ? "message" : "messages") waited" : ""))
+        }
+        try data.warn(of: store)
+    }
+
+    private func endWaits(_ origin: Destination, in store: SQLiteStore) throws(StoreError) -> Int {
+        try store.mapShards(or: 0) { shard throws(StoreError) in
+            var count = 0
+            while true {
+                let batch = try store.endWaits(
+                    shard: shard, type: CommandType.webhook, destination: origin, limit: Self.batch)
+                count += batch
+                if batch < Self.batch { return count }
+            }
+        }.reduce(0, +)
+    }
+
+    private func hasClaims(_ origin: Destination, in store: SQLiteStore) throws(StoreError) -> Bool {
+        try store.mapShards(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) }
+            .joined().contains { $0.type == CommandType.webhook && $0.destination == origin }
+    }
+}
