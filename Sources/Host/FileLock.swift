@@ -35,6 +35,24 @@ package final class FileLock: Sendable {
         return nil
     }
 
+    /// Removes the file of a lock that no process holds, under the lock. A process that opens the file before
+    /// and locks it after that must compare it with its path, as ``isNamed(_:)`` does.
+    /// - Returns: false where the lock is held. A file that is missing counts as removed.
+    /// - Throws: where the file cannot be opened or removed.
+    package static func removeIfFree(_ path: String) throws(SystemError) -> Bool {
+        let descriptor: CInt
+        do throws(SystemError) { descriptor = try openFile(path, O_RDWR | O_NOFOLLOW) } catch {
+            guard error.code == ENOENT else { throw error }
+            return true
+        }
+        let lock = FileLock(descriptor: descriptor)
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return false }
+        // Another process may have removed it, and a third one may have made and locked a new one.
+        guard lock.isNamed(path) else { return false }
+        guard unlink(path) == 0 || errno == ENOENT else { throw SystemError("remove", path) }
+        return true
+    }
+
     /// Whether a path still leads to the locked file, which may have been removed since it was opened.
     package func isNamed(_ path: String) -> Bool {
         var (held, named) = (stat(), stat())

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -29,5 +30,54 @@ import Testing
     @Test func `the error of a lock that cannot be made names its file`() {
         let error = #expect(throws: SystemError.self) { _ = try FileLock.attempt("/no/such/directory/a.lock") }
         #expect(error?.code == ENOENT && error?.description.contains("“/no/such/directory/a.lock”") == true)
+    }
+
+    @Test func `only the file of a free lock is removed`() throws {
+        let directory = try TemporaryDirectory("lock")
+        defer { directory.remove() }
+        let path = "\(directory.path)/a.lock"
+        #expect(try FileLock.removeIfFree(path), "there is no file")
+        let held = try #require(try FileLock.attempt(path))
+        #expect(try !FileLock.removeIfFree(path) && held.isNamed(path))
+        let free = "\(directory.path)/b.lock"
+        #expect(FileManager.default.createFile(atPath: free, contents: nil))
+        #expect(try FileLock.removeIfFree(free) && !FileManager.default.fileExists(atPath: free))
+        let link = "\(directory.path)/c.lock"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+        #expect(throws: SystemError.self) { try FileLock.removeIfFree(link) }
+        withExtendedLifetime(held) {}
+    }
+
+    @Test func `a lock is never held twice while its file is removed again and again`() async throws {
+        let directory = try TemporaryDirectory("lock")
+        defer { directory.remove() }
+        let path = "\(directory.path)/a.lock"
+        let holders = Atomic(0)
+        let rounds = Atomic(0)
+        let conflicts = Atomic(0)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                while rounds.load(ordering: .relaxed) < 400 {
+                    _ = try FileLock.removeIfFree(path)
+                    await Task.yield()
+                }
+            }
+            for _ in 0..<3 {
+                group.addTask {
+                    while rounds.load(ordering: .relaxed) < 400 {
+                        // As a guardian takes it.
+                        if let lock = try FileLock.attempt(path), lock.isNamed(path) {
+                            if holders.add(1, ordering: .relaxed).oldValue != 0 { conflicts.add(1, ordering: .relaxed) }
+                            await Task.yield()
+                            holders.subtract(1, ordering: .relaxed)
+                            rounds.add(1, ordering: .relaxed)
+                        }
+                        await Task.yield()
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(conflicts.load(ordering: .relaxed) == 0)
     }
 }

@@ -89,8 +89,8 @@ actor Coordinator: LoopCallbackOwner {
         unreachable = UnreachableCommands(environment, links: links, events: events)
         let configuration = environment.configuration
         maintainer = StoreMaintainer(
-            store: environment.store.store, retention: configuration.retention, abandoned: configuration.abandoned,
-            logger: environment.logger)
+            store: environment.store.store, in: environment.runDirectory, retention: configuration.retention,
+            abandoned: configuration.abandoned, logger: environment.logger)
     }
 
     /// Starts to listen, with what the last coordinator left.

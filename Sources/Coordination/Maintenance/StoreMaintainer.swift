@@ -5,7 +5,8 @@ internal import Store
 internal import Synchronization
 
 /// Keeps the store small, on a thread of its own. It checkpoints each shard in its turn, and in every round
-/// where the WAL exceeds 32 MB. It prunes finished commands in small batches.
+/// where the WAL exceeds 32 MB. It prunes finished commands in small batches, and removes the locks of programs
+/// that no process holds.
 ///
 /// With a round a second, a WAL that gets less than 1 MB a second never leaves the blocks that were laid out
 /// for it.
@@ -33,7 +34,11 @@ final class StoreMaintainer: Sendable {
     /// Batches of a shard in a round, so that checkpoints do not wait for the pruning.
     private static let pruneBatches = 20
 
+    /// Locks that one round of pruning removes.
+    private static let maxLocks = 1000
+
     private let store: any CommandStore
+    private let runDirectory: RunDirectory?
     private let retention: Duration
     private let abandoned: @Sendable ([UInt8]) -> Void
     private let logger: Logger
@@ -41,12 +46,15 @@ final class StoreMaintainer: Sendable {
     private let thread = BlockingThread(named: "store-upkeep")
 
     /// - Parameters:
+    ///   - runDirectory: has the locks of programs; nil for a store without a directory.
     ///   - retention: how long commands that have ended are kept.
     ///   - abandoned: called with the payload of each pruned command that did not succeed.
     init(
-        store: any CommandStore, retention: Duration, abandoned: @escaping @Sendable ([UInt8]) -> Void, logger: Logger
+        store: any CommandStore, in runDirectory: RunDirectory? = nil, retention: Duration,
+        abandoned: @escaping @Sendable ([UInt8]) -> Void, logger: Logger
     ) {
         self.store = store
+        self.runDirectory = runDirectory
         self.retention = retention
         self.abandoned = abandoned
         self.logger = logger
@@ -70,6 +78,7 @@ final class StoreMaintainer: Sendable {
             if state.withLock({ $0.hasMore }) || number % Self.pruneEvery == 0 {
                 let hasMore = prune(now: .now)
                 state.withLock { $0.hasMore = hasMore }
+                removeFreeLocks()
             }
             state.withLock { $0.isAtWork = false }
         }
@@ -107,6 +116,15 @@ final class StoreMaintainer: Sendable {
             }
         }
         return hasMore
+    }
+
+    private func removeFreeLocks() {
+        guard let (removed, problem) = runDirectory?.removeFreeExecLocks(limit: Self.maxLocks) else { return }
+        if removed > 0 {
+            logger.info("Removed locks that killed guardians had left.", metadata: ["count": "\(removed)"])
+        }
+        guard let problem, state.withLock({ $0.logged.insert(problem.message).inserted }) else { return }
+        logger.warning("Locks of programs cannot be removed: \(problem.message)")
     }
 
     private func report(_ error: StoreError, _ what: String, shard: Int) {

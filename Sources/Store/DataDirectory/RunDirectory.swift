@@ -21,7 +21,7 @@ package import Host
 /// | `seat-NN.lock` | lock of a worker, with its epoch | worker | never |
 /// | `collection-NAME.lock` | lock: its holder writes to the collection | worker; `sluice collection put` | never |
 /// | `begun-SEAT-EPOCH` | ``StartedExecutions`` (EPOCH in hexadecimal) | worker | at its drain, or reaped |
-/// | `exec-UUID.lock` | lock: a program of this command may run | its guardian | by the guardian, at its end |
+/// | `exec-UUID.lock` | lock: a program of this command may run | its guardian | by the guardian, at its end, or by the coordinator |
 /// | `ordered-PID-START` | ``IntentionalKill`` | `up`, coordinator | when the worker is reaped |
 /// | `events.sock` | events to monitors (XPUB) | coordinator | never |
 /// | `intake.sock` | hints from producers (PULL) | coordinator | never |
@@ -98,7 +98,32 @@ package struct RunDirectory: Sendable, Hashable {
     package func probe(_ lock: Lock) -> LockProbe { LockProbe(path: self.lock(lock)) }
 
     /// The lock that the guardian of a program holds, by the command.
-    package func execLock(_ id: CommandID) -> String { "\(path)/exec-\(id).lock" }
+    package func execLock(_ id: CommandID) -> String { "\(path)/\(Self.execLockPrefix)\(id).lock" }
+
+    /// Removes the locks of programs that no process holds, which killed guardians have left.
+    /// - Parameter limit: the maximum number of files to remove.
+    /// - Returns: the number of removed files, and the first error, which ends the call.
+    package func removeFreeExecLocks(limit: Int) -> (removed: Int, problem: StoreError?) {
+        var removed = 0
+        do throws(StoreError) {
+            for path in try files(prefix: Self.execLockPrefix) where removed < limit && isExecLock(path) {
+                do throws(SystemError) {
+                    if try FileLock.removeIfFree(path) { removed += 1 }
+                } catch {
+                    throw StoreError(error)
+                }
+            }
+            return (removed, nil)
+        } catch {
+            return (removed, error)
+        }
+    }
+
+    private func isExecLock(_ path: String) -> Bool {
+        guard let name = path.split(separator: "/").last?.dropFirst(Self.execLockPrefix.count), name.hasSuffix(".lock")
+        else { return false }
+        return CommandID(String(name.dropLast(".lock".count))) != nil
+    }
 
     // MARK: Notes
 
@@ -107,6 +132,7 @@ package struct RunDirectory: Sendable, Hashable {
     package var coordinatorEpoch: String { "\(path)/coordinator.incarnation" }
     package var clock: String { "\(path)/coordinator.clock" }
 
+    static let execLockPrefix = "exec-"
     static let startedExecutionsPrefix = "begun-"
     static let intentionalKillPrefix = "ordered-"
 

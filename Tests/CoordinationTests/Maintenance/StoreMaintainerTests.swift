@@ -1,4 +1,5 @@
 import Commands
+import Foundation
 import Host
 import Logging
 import Store
@@ -29,7 +30,7 @@ import Testing
             lock = try directory.run.take(.checkpoint)
             let log = log
             maintainer = StoreMaintainer(
-                store: store, retention: retention, abandoned: abandoned,
+                store: store, in: directory.run, retention: retention, abandoned: abandoned,
                 logger: Logger(label: "maintainer") { _ in RecordingHandler(recorder: log) })
         }
 
@@ -143,5 +144,21 @@ import Testing
         #expect(try store.counts()[.new] == 5)
         // Payloads are handed over after the commit that deletes their commands.
         try await until("the payloads") { abandoned.withLock { $0 } == 15 }
+    }
+
+    @Test func `locks that killed guardians left are removed, and held ones are not`() async throws {
+        let rig = try Rig(shards: 1)
+        let run = DataDirectory(path: "\(rig.place.path)/data").run
+        let (left, running) = (run.execLock(CommandID()), run.execLock(CommandID()))
+        try #require(try FileLock.attempt(left) != nil)
+        let held = try #require(try FileLock.attempt(running))
+        let foreign = "\(run.path)/exec-notes.lock"
+        #expect(FileManager.default.createFile(atPath: foreign, contents: nil))
+        try await until("the removal of the free lock") {
+            rig.maintainer.round()
+            return !FileManager.default.fileExists(atPath: left)
+        }
+        #expect(held.isNamed(running) && FileManager.default.fileExists(atPath: foreign))
+        #expect(rig.log.messages.contains { $0.contains("Removed locks") }, "\(rig.log.messages)")
     }
 }
