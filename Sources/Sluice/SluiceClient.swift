@@ -107,7 +107,7 @@ public final class SluiceClient: Sendable {
         try await read { store throws(StoreError) in try store.payload(id) }
     }
 
-    /// The result of a command, as JSON. Nil before a success, where its operation returned none, and where
+    /// The result of a command, as JSON. Nil before its end, where its operation returned none, and where
     /// there is no command with that id.
     ///
     /// The result of an `upload` over HTTP is `{"status": 201, "headers": {…}, "body": "…"}` with up to 64

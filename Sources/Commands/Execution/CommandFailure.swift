@@ -52,6 +52,10 @@ public struct CommandFailure: Error, Sendable, Equatable {
     /// nothing about the destination. The fault is ``Fault/link`` then. The default is false.
     package private(set) var isHeldBack = false
 
+    /// The result to store, as JSON, where the execution has left one although it failed: the outputs of a
+    /// program. Nil, the default: the stored result stays as it is.
+    package var result: [UInt8]?
+
     /// Makes a failure; ``isPushback`` and ``isAnswer`` are false.
     /// - Parameters:
     ///   - fault: what is at fault, which decides whether the failure is charged.

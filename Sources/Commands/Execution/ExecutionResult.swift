@@ -10,4 +10,13 @@ public enum ExecutionResult: Sendable, Equatable {
     /// The worker stopped the execution because of a cancellation request: of a person, a deadline or a
     /// policy. `reason` is a sentence.
     case cancelled(reason: String)
+
+    /// The result to store, as JSON; nil: none.
+    package var storedResult: [UInt8]? {
+        switch self {
+        case .success(let result): result
+        case .failure(let failure): failure.result
+        case .released, .cancelled: nil
+        }
+    }
 }

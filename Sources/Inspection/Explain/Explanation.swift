@@ -5,12 +5,17 @@ package struct Explanation {
     private let command: Command
     private let reasons: [WaitReason]
     private let proxy: String?
+    private let errorOutput: ErrorOutput?
     private let now: Timestamp
 
     /// - Parameters:
     ///   - reasons: of ``WaitExplainer``.
     ///   - proxy: the proxy that a worker with this configuration would use; nil for none.
-    package init(of command: Command, reasons: [WaitReason], proxy: String?, now: Timestamp) {
+    ///   - errorOutput: of a program that has failed; nil for none.
+    package init(
+        of command: Command, reasons: [WaitReason], proxy: String?, errorOutput: ErrorOutput? = nil, now: Timestamp
+    ) {
+        self.errorOutput = errorOutput
         self.command = command
         self.reasons = reasons
         self.proxy = proxy
@@ -29,7 +34,7 @@ package struct Explanation {
             sentences.append(
                 "unique key: “\(key)” is \(command.uniqueKeyHold(at: now)) (--unique-for \(command.uniqueFor)).")
         }
-        return sentences
+        return sentences + (errorOutput?.lines ?? [])
     }
 
     package var json: JSONValue {
@@ -44,7 +49,7 @@ package struct Explanation {
             [
                 .init("id", .string(command.id.description)), .init("status", .string(command.status.name)),
                 .init("gates", .array(reasons.map(\.json))), .init("proxy", proxy.map { .string($0) } ?? .null),
-            ] + unique)
+            ] + unique + (errorOutput.map { [.init("stderr", .string($0.text))] } ?? []))
     }
 }
 

@@ -26,6 +26,9 @@ extension Command {
     }
 
     var json: JSONValue { .object(members) }
+
+    /// The result of a program that has failed has its outputs.
+    var hasFailedProgram: Bool { type == CommandType.exec && (status == .error || status == .tooManyTimes) }
 }
 
 extension Transition {

@@ -31,13 +31,19 @@ struct ExplainCommand: AsyncParsableCommand {
         let links = WaitExplainer.needsLinks(command) ? try await LinkSource(instance).readings() : []
         let explanation = Explanation(
             of: command, reasons: try WaitExplainer(instance: instance, links: links).reasons(of: command),
-            proxy: try await proxy(for: command, directory), now: .now)
+            proxy: try await proxy(for: command, directory), errorOutput: try Self.errorOutput(of: command, store),
+            now: .now)
         if print.json {
             Output.line(explanation.json.bytes)
         } else {
             for sentence in explanation.sentences { Output.line(sentence) }
         }
         try data.warn(of: store)
+    }
+
+    private static func errorOutput(of command: Command, _ store: SQLiteStore) throws -> ErrorOutput? {
+        guard command.hasFailedProgram else { return nil }
+        return try store.result(command.id).flatMap { ErrorOutput(result: JSONValue(stored: $0)) }
     }
 
     /// The proxy that a worker with this configuration and environment would use.

@@ -53,7 +53,7 @@ struct ListCommand: ParsableCommand {
             let asked = min(left, 1000)
             let page = try store.list(filter, after: after, limit: asked)
             if print.json {
-                for command in page { Output.line(command.json.bytes) }
+                for command in page { Output.line(try json(command, store).bytes) }
             } else {
                 for line in lines(page, withHeader: isFirst) { Output.line(line) }
                 messages.formUnion(
@@ -73,6 +73,13 @@ struct ListCommand: ParsableCommand {
             }
         }
         try data.warn(of: store)
+    }
+
+    /// The members of a command; for a program that has failed also `stderr`, the part that is kept.
+    private func json(_ command: Command, _ store: SQLiteStore) throws -> JSONValue {
+        guard command.hasFailedProgram else { return command.json }
+        let output = try store.result(command.id).flatMap { ErrorOutput(result: JSONValue(stored: $0)) }
+        return .object(command.members + [.init("stderr", output.map { .string($0.text) } ?? .null)])
     }
 
     private func lines(_ page: [Command], withHeader: Bool) -> [String] {

@@ -105,7 +105,13 @@ struct ExecCommand: AsyncParsableCommand {
         let ids = try await SubmissionPrinter(client: client, asJSON: print.json, isQuiet: wait)
             .submit([draft], labels: [program])
         if wait, let id = ids.first {
-            try await CompletionWaiter(client: client, ids: ids).run()
+            do {
+                try await CompletionWaiter(client: client, ids: ids).run()
+            } catch let error as ExitError {
+                // The reason has its last line.
+                if let result = try await client.result(id), !print.json { ExecResultPrinter.showErrors(result) }
+                throw error
+            }
             ExecResultPrinter(asJSON: print.json).show(try await client.wait(for: id))
         }
         await client.close()

@@ -26,6 +26,15 @@ struct ExecResultPrinter {
         Output.flush()
     }
 
+    /// Prints the error output of a program that has failed, unless it is the one line that the reason has.
+    static func showErrors(_ result: [UInt8]) {
+        let result = JSONValue(stored: result)
+        let error = bytes(result, "stderr")
+        guard error.count(where: { $0 == UInt8(ascii: "\n") }) > 1 else { return }
+        Diagnostics.write(String(decoding: error, as: UTF8.self))
+        tellOfRest(result, "stderr")
+    }
+
     private static func bytes(_ result: JSONValue, _ name: String) -> [UInt8] {
         guard let text = result[name]?.string else { return [] }
         return result["\(name)Encoding"]?.string == "base64" ? Base64.decode(text.utf8) ?? [] : Array(text.utf8)

@@ -187,7 +187,7 @@ extension MemoryShard {
             }
             return .done(transitions, retries: row.command.retries)
         }
-        if case .done? = outcome, case .success(let body?) = result { results[id] = body }
+        if case .done? = outcome, let body = result.storedResult { results[id] = body }
         return outcome ?? .replaced
     }
 }

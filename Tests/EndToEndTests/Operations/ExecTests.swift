@@ -122,6 +122,28 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a program that fails leaves the end of its error output`() async throws {
+            try await with { installation, sluice in
+                let text = "i=0; while [ $i -lt 30 ]; do i=$((i+1)); echo line $i; done >&2; exit 65"
+                let run = try await sluice(["exec", "--wait", "script", text])
+                #expect(run.code == 1 && run.errors.contains("line 1\n") && run.errors.contains(": line 30"))
+                let store = try installation.store()
+                let command = try #require(try store.list(CommandFilter(), after: nil, limit: 1).first)
+                #expect(command.status == .tooManyTimes)
+                let explained = try await installation.sluice("explain", "\(command.id)")
+                let all = (1...30).map { "line \($0)\n" }.joined()
+                let title = "stderr, the end of \(all.utf8.count) bytes; “sluice status” has more:"
+                #expect(
+                    Array(explained.lines.dropFirst()) == [title] + (11...30).map { "  line \($0)" },
+                    "\(explained.output)")
+                let reasons = try await installation.sluice("explain", "\(command.id)", "--json").json()
+                let listed = try await installation.sluice("list", "--json").json()
+                #expect(reasons["stderr"]?.string == all && listed["stderr"]?.string == all)
+                let status = try await installation.sluice("status", "\(command.id)", "--json").json()
+                #expect(status["result"]?["exit"] == 65 && status["result"]?["stderr"]?.string == all)
+            }
+        }
+
         @Test func `JSON lines submit programs in bulk`() async throws {
             try await with { installation, _ in
                 let lines = (0..<20).map {

@@ -131,4 +131,21 @@ import Testing
         #expect(try subject.claim(id) == nil)
         #expect(try subject.store.retry(id, now: .base) == nil)
     }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a failure may leave a result, which a retry by a person drops`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let id = try subject.submit()
+        try subject.open()
+        try subject.claim(id)
+        var failure = CommandFailure(.final, reason: "exit 65")
+        failure.result = Array(#"{"exit":65}"#.utf8)
+        try subject.apply(.end(id, claim: 1, .failure(failure)))
+        #expect(try subject.status(id) == .tooManyTimes && subject.store.result(id) == failure.result)
+        _ = try subject.store.retry(id, now: .base + .seconds(2))
+        #expect(try subject.store.result(id) == nil)
+        try subject.claim(id, now: .base + .seconds(3))
+        try subject.apply(.end(id, claim: 2, .failure(CommandFailure(.final, reason: "no program"))))
+        #expect(try subject.store.result(id) == nil)
+    }
 }

@@ -2,7 +2,7 @@ internal import Commands
 internal import HTTPClient
 internal import Host
 
-/// The stored form of a run that succeeded:
+/// The stored form of a run that has ended, with success or not:
 ///
 /// ```
 /// {"exit": 0, "signal": null, "timedOut": false, "ms": 12, "userMs": 3, "systemMs": 4, "maxRSS": 4096000,
@@ -24,6 +24,8 @@ struct ExecResult {
             members += [.init("exit", .integer(Int64(code))), .init("signal", .null)]
         } else if case .signalled(let signal) = end.outcome {
             members += [.init("exit", .null), .init("signal", .string(SignalName.of(signal)))]
+        } else {
+            members += [.init("exit", .null), .init("signal", .null)]
         }
         members += [
             .init("timedOut", .bool(end.stop == .timedOut || end.stop == .idle)),

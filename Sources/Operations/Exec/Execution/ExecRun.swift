@@ -73,7 +73,10 @@ struct ExecRun {
             end, of: program, lastLine: output.lastErrorLine, retryAfter: output.report.retryAfter)
         switch verdict {
         case .success: return ExecResult(end: end, output: output, payload: payload).json
-        case .failure(let failure): throw failure
+        case .failure(var failure):
+            // The reason has one line of the output, and the result as much of it as the payload keeps.
+            if output.hasStarted { failure.result = ExecResult(end: end, output: output, payload: payload).json }
+            throw failure
         case .stopped:
             throw CommandFailure(
                 .command, reason: "the program “\(program.name)” was ended before it was done",

@@ -88,7 +88,7 @@ extension Connection {
             let transitions = row.end(claim: claim, result, now: now, chance: .random(in: 0..<1), &changes)
         else { return .replaced }
         try save(row)
-        if case .success(let body?) = result { try saveResult(body, of: row.command.turn) }
+        if let body = result.storedResult { try saveResult(body, of: row.command.turn) }
         return .done(transitions, retries: row.command.retries)
     }
 
