@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
+internal import Glibc
 internal import HTTPClient
 internal import Inspection
 internal import Operations
@@ -58,6 +59,12 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
+    /// The user that workers run as: each refuses a directory of another user.
+    private static func owner(of directory: DataDirectory) -> UInt32 {
+        var facts = stat()
+        return stat(directory.path, &facts) == 0 ? facts.st_uid : geteuid()
+    }
+
     /// Whether a worker could start with the configuration, and the proxies of its requests.
     private func configuration(_ directory: DataDirectory) async -> [Finding] {
         do {
@@ -65,7 +72,8 @@ struct DoctorCommand: AsyncParsableCommand {
             let exec = uploads.exec
             return Finding.configuration(path: data.config, proxies: uploads.http.client.proxies.summary)
                 + Finding.programs(
-                    isEnabled: exec.isEnabled, names: exec.names, problems: exec.isEnabled ? exec.problems() : [])
+                    isEnabled: exec.isEnabled, names: exec.names,
+                    problems: exec.isEnabled ? exec.problems(worker: Self.owner(of: directory)) : [])
         } catch {
             return [Finding.configuration(problem: (error as? ExitError)?.message ?? "\(error)")]
         }

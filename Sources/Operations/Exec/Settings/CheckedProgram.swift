@@ -8,12 +8,14 @@ struct CheckedProgram: Sendable, Equatable {
     let device: UInt64
     let inode: UInt64
 
-    /// Checks that the file is regular, that its owner is root, this process's user or the program's user,
-    /// that only the owner may write it, and that no other user can replace it in its directories.
-    /// - Parameter user: of the program; nil: of this process.
+    /// Checks that the file is regular, that its owner is root, the worker's user or the program's user, that
+    /// only the owner may write it, and that no other user can replace it in its directories.
+    /// - Parameters:
+    ///   - user: of the program; nil: of the worker.
+    ///   - worker: the user of the worker.
     /// - Throws: a final ``CommandFailure``, or a charged one where a later check may succeed.
-    init(_ path: String, user: UInt32? = nil) throws(CommandFailure) {
-        let owners: Set<UInt32> = [0, geteuid(), user ?? geteuid()]
+    init(_ path: String, user: UInt32? = nil, worker: UInt32 = geteuid()) throws(CommandFailure) {
+        let owners: Set<UInt32> = [0, worker, user ?? worker]
         let facts: stat
         do throws(SystemError) {
             facts = try OpenFile(path, OpenFile.pathOnly | O_NOFOLLOW).facts(path)

@@ -48,10 +48,11 @@ package struct ExecConfiguration: Sendable {
     }
 
     /// The programs that would not start now, a sentence each. Blocks.
-    package func problems() -> [String] {
+    /// - Parameter worker: the user that workers run as.
+    package func problems(worker: UInt32) -> [String] {
         programs.compactMap { program -> String? in
             do throws(CommandFailure) {
-                _ = try CheckedProgram(program.path, user: try program.lookUpUser()?.user)
+                _ = try CheckedProgram(program.path, user: try program.lookUpUser()?.user, worker: worker)
                 return nil
             } catch {
                 return "program.\(program.name): \(error.reason)"

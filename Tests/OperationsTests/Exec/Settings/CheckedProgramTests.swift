@@ -50,6 +50,8 @@ import Testing
             chown(path, 65_534, 65_534)
             #expect(failure(path)?.reason.contains("chown root") == true)
             #expect(failure(path, user: 65_534) == nil)
+            // As doctor asks for the user of the workers.
+            #expect(throws: Never.self) { _ = try CheckedProgram(path, worker: 65_534) }
             chown(path, 0, 0)
             chown(harness.directory.path, 65_534, 65_534)
             #expect(failure(path)?.reason.contains("another user could replace it") == true)
