@@ -15,6 +15,10 @@ package struct WorkerReading: Sendable, Equatable {
     package var state: State
     /// Slots of middle and low quality of service; nil until the worker has stored the number.
     package var concurrency: Int?
+    /// The types that it executes; nil until the worker has stored them.
+    package var types: [String]?
+    /// It executes fewer types than its configuration has.
+    package var isLimited = false
     /// The commands that it has claimed, by shard.
     package var claims: [Int] = []
     /// Its commands, the longest running first; at most 4,096 of each shard.
@@ -36,6 +40,7 @@ package struct WorkerReading: Sendable, Equatable {
             .init("seat", .integer(Int64(seat))), .init("pid", .integer(Int64(pid))),
             .init("state", .string(state.rawValue)),
             .init("concurrency", concurrency.map { .integer(Int64($0)) } ?? .null),
+            .init("types", types.map { .array($0.map { .string($0) }) } ?? .null),
             .init("inFlight", .integer(Int64(inFlight))),
             .init("claims", .array(claims.map { .integer(Int64($0)) })),
         ])

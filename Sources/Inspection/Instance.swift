@@ -55,6 +55,8 @@ package struct Instance {
                 state: !isAlive(session) ? .lost : info?.isDraining == true ? .draining : .ready,
                 concurrency: info?.concurrency,
                 running: (running[session.epoch] ?? []).sorted { $0.since < $1.since })
+            worker.types = info?.types
+            worker.isLimited = info?.isLimited ?? false
             worker.claims = claims[session.epoch] ?? Array(repeating: 0, count: store.shardCount)
             return worker
         }

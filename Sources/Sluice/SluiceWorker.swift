@@ -47,7 +47,9 @@ public struct SluiceWorker: Sendable {
             service = WorkerService(
                 directory: directory, store: store, registry: registry, configuration: configuration, logger: logger,
                 onPhase: {
-                    WorkerInfo.store(seat: $0, phase: $1, concurrency: concurrency, types: registry.types, in: store)
+                    WorkerInfo.store(
+                        seat: $0, phase: $1, concurrency: concurrency, types: registry.types, isLimited: true,
+                        in: store)
                 })
         } catch {
             throw SluiceError(error)

@@ -6,11 +6,13 @@ package import Wire
 
 /// The setting that a worker stores about itself, for `explain` and `status`, which need no coordinator:
 /// `worker.<seat>` =
-/// `{"pid": 1, "concurrency": 16, "types": ["noop"], "draining": false}`.
+/// `{"pid": 1, "concurrency": 16, "types": ["noop"], "limited": false, "draining": false}`.
 package struct WorkerInfo: Sendable, Equatable {
     package var pid: Int32
     package var concurrency: Int
     package var types: [String]
+    /// It executes fewer types than its configuration has (`--types`), or operations of another program.
+    package var isLimited = false
     /// It takes no new command, and ends when its commands have ended.
     package var isDraining: Bool
 
@@ -31,21 +33,26 @@ package struct WorkerInfo: Sendable, Equatable {
         self.init(
             pid: pid, concurrency: concurrency, types: types.compactMap(\.string),
             isDraining: value["draining"] == .bool(true))
+        isLimited = value["limited"] == .bool(true)
     }
 
     package var setting: String {
         JSONValue.object([
             .init("pid", .integer(Int64(pid))), .init("concurrency", .integer(Int64(concurrency))),
-            .init("types", .array(types.map { .string($0) })), .init("draining", .bool(isDraining)),
+            .init("types", .array(types.map { .string($0) })), .init("limited", .bool(isLimited)),
+            .init("draining", .bool(isDraining)),
         ]).text
     }
 
     /// Stores the setting of this process, on a thread of its own because a worker is ready before that.
     /// Without the setting, `explain` and `status` show less.
     package static func store(
-        seat: Int, phase: WorkerState.Phase, concurrency: Int, types: [String], in store: any CommandStore
+        seat: Int, phase: WorkerState.Phase, concurrency: Int, types: [String], isLimited: Bool,
+        in store: any CommandStore
     ) {
-        let info = WorkerInfo(pid: getpid(), concurrency: concurrency, types: types, isDraining: phase == .draining)
-        startThread(named: "sluice-info") { try? store.set(SettingKey.worker(seat: seat), to: info.setting) }
+        var info = WorkerInfo(pid: getpid(), concurrency: concurrency, types: types, isDraining: phase == .draining)
+        info.isLimited = isLimited
+        let setting = info.setting
+        startThread(named: "sluice-info") { try? store.set(SettingKey.worker(seat: seat), to: setting) }
     }
 }

@@ -97,15 +97,9 @@ struct StatusCommand: AsyncParsableCommand {
         for status in CommandStatus.allCases { table.add([status.name, Figures.grouped(Int64(counts[status]))]) }
         for line in table.lines { Output.line(line) }
 
-        let workers = try instance.workers()
-        if !workers.isEmpty {
-            var table = Table([("WORKER", .right), ("PID", .right), ("STATE", .left), ("IN FLIGHT", .right)])
-            for worker in workers {
-                table.add(["\(worker.seat)", "\(worker.pid)", worker.state.rawValue, "\(worker.inFlight)"])
-            }
-            Output.line("")
-            for line in table.lines { Output.line(line) }
-        }
+        let workers = Self.table(try instance.workers())
+        if !workers.isEmpty { Output.line("") }
+        for line in workers { Output.line(line) }
         let overview = try await LinkSource(instance).overview(limit: links.limit)
         if overview.count > 0 {
             let lines =
@@ -114,6 +108,22 @@ struct StatusCommand: AsyncParsableCommand {
             Output.line("")
             for line in lines { Output.line(line) }
         }
+    }
+
+    /// The types of a worker are shown where one of them does not execute all.
+    private static func table(_ workers: [WorkerReading]) -> [String] {
+        guard !workers.isEmpty else { return [] }
+        let showsTypes = workers.contains(where: \.isLimited)
+        var table = Table(
+            [("WORKER", .right), ("PID", .right), ("STATE", .left), ("IN FLIGHT", .right)]
+                + (showsTypes ? [("TYPES", .left)] : []))
+        for worker in workers {
+            let types = worker.isLimited ? (worker.types ?? []).joined(separator: ", ") : "all"
+            table.add(
+                ["\(worker.seat)", "\(worker.pid)", worker.state.rawValue, "\(worker.inFlight)"]
+                    + (showsTypes ? [types] : []))
+        }
+        return table.lines
     }
 
     // MARK: One command

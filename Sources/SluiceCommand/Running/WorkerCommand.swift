@@ -87,10 +87,11 @@ struct WorkerCommand: AsyncParsableCommand {
         let registry = try registry(operations)
         let service = WorkerService(
             directory: directory, store: store, registry: registry, configuration: configuration, logger: logger,
-            onPhase: { [concurrency] seat, phase in
+            onPhase: { [concurrency, isLimited = types != nil] seat, phase in
                 if phase == .ready { Notify.ready() }
                 WorkerInfo.store(
-                    seat: seat, phase: phase, concurrency: concurrency, types: registry.types, in: store)
+                    seat: seat, phase: phase, concurrency: concurrency, types: registry.types, isLimited: isLimited,
+                    in: store)
             })
         try await Services.run(service, logger: logger)
     }

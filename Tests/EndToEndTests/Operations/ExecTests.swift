@@ -363,6 +363,22 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `status names the types of a worker that does not execute all`() async throws {
+            try await Installation.with { installation in
+                let file = try configuration(installation)
+                _ = try await installation.coordinator()
+                _ = try await installation.worker("--config", file)
+                #expect(try await !installation.sluice("status").output.contains("TYPES"))
+                _ = try await installation.worker("--config", file, "--types", "exec,noop")
+                try await until("the types of both") {
+                    try await installation.sluice("status").output.contains("exec, noop")
+                }
+                let status = try await installation.sluice("status", "--json").json()
+                let types = status["workers"]?.elements?.map { $0["types"]?.elements?.compactMap(\.string) ?? [] } ?? []
+                #expect(types.count == 2 && types[1] == ["exec", "noop"] && types[0].contains("upload"), "\(types)")
+            }
+        }
+
         // MARK: Secrets
 
         @Test func `values of set are in no status, event, argument or log`() async throws {
