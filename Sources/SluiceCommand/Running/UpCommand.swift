@@ -65,7 +65,7 @@ struct UpCommand: AsyncParsableCommand {
         Notify.keep()
         let watchdog = try Watchdog(directory: directory)
         var options = Supervisor.Options()
-        options.gracePeriod = grace.duration + .seconds(5)
+        options.gracePeriod = grace.duration + WorkerConfiguration.stopTimeout + .seconds(5)
         var callbacks = Supervisor.Callbacks()
         callbacks.beforeKill = { IntentionalKill.note(in: directory.run, pid: $0) }
         callbacks.onExit = { if $0.name == Self.coordinator { watchdog.reset() } }

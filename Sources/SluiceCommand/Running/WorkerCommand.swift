@@ -16,7 +16,7 @@ struct WorkerCommand: AsyncParsableCommand {
         discussion: """
             It takes the lowest free seat and executes the commands that the coordinator offers. You can start any number, \
             at any time. SIGTERM or Ctrl-C drains it: commands of low quality of service are released at once, the others \
-            may run on for --grace.
+            may run on for --grace. A program then gets TERM, and KILL after its own grace, at most 10 s later.
 
             EXAMPLES
               sluice worker

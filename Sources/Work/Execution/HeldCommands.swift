@@ -202,12 +202,12 @@ struct HeldCommands: Sendable {
         case .claiming, .givingBack, .committingEnd: return nil
         case .claimedAhead, .starting:
             unqueue(index)
-            if reason.isRelease { execution.meter.release() }
+            if reason.isRelease { execution.meter.release(isDrain: reason == .drained) }
             move(index, to: .committingEnd(execution, nil, nil))
             return .write(.end(id, claim: execution.claim, reason.result(ambiguous: false)))
         case .preparing(var run), .committingSent(var run, _), .executing(var run), .connectionReset(var run, _):
             guard run.stop == nil else { return nil }
-            if reason.isRelease { execution.meter.release() }
+            if reason.isRelease { execution.meter.release(isDrain: reason == .drained) }
             run.stop = reason
             commands.values[index].state.run = run
             return .cancel(run.task)

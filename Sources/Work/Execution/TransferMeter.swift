@@ -13,6 +13,8 @@ package final class TransferMeter: Sendable {
         package var isResumable = false
         /// It was told to stop, and another execution may go on.
         package var isReleased = false
+        /// It was released because its worker ends.
+        package var isDrained = false
         /// Its pace has made it wait since the last ``TransferMeter/take()``.
         package var waited = false
         package var connection = Connection()
@@ -79,7 +81,13 @@ package final class TransferMeter: Sendable {
         }
     }
 
-    package func release() { state.withLock { $0.reading.isReleased = true } }
+    /// - Parameter isDrain: the worker ends.
+    package func release(isDrain: Bool = false) {
+        state.withLock { state in
+            state.reading.isReleased = true
+            state.reading.isDrained = isDrain
+        }
+    }
     func canResume() { state.withLock { $0.reading.isResumable = true } }
     /// Keeps the time of the last first byte until there is another: an execution may make several requests.
     func observed(_ connection: Connection) {

@@ -71,6 +71,10 @@ public final class CommandExecution: Sendable {
     /// its worker drains. False where it was cancelled, and its partial work is to be discarded.
     public var isReleased: Bool { meter.reading.isReleased }
 
+    /// Whether this execution was told to stop because its worker ends, which waits for
+    /// `WorkerConfiguration.stopTimeout`.
+    package var isDrained: Bool { meter.reading.isDrained }
+
     /// Keeps an object until this execution goes away, whether or not ``CommandOperation/execute(_:)`` is
     /// called: a slot that ``CommandOperation/prepare(_:)`` has taken.
     package func hold(_ object: any Sendable) { held.withLock { $0 = object } }

@@ -4,6 +4,9 @@ package struct WorkerConfiguration: Sendable {
     package var concurrency = 16
     /// How long running operations of high and middle quality may go on when the worker drains.
     package var grace: Duration = .seconds(25)
+    /// How long an operation may take to stop when the worker drains: the grace of a program is at most this
+    /// then. `up` waits for the grace, this time and a margin before it kills a worker.
+    package static let stopTimeout: Duration = .seconds(10)
     /// A descriptor that reads end-of-file when the parent is gone: then the worker drains. Nil: there is
     /// none.
     package var parentDescriptor: Int32?

@@ -363,6 +363,36 @@ extension EndToEndTests {
             }
         }
 
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `a worker of up is not killed while a program has its grace`() async throws {
+            try await Installation.with { installation in
+                let file = try configuration(installation)
+                let up = try await installation.up(workers: 1, "--config", file, "--grace", "0s")
+                let marks = try installation.directory.file("marks", [])
+                var ids: [CommandID] = []
+                // The first takes 7 s of its grace; the second would take an hour.
+                let begin = "echo up >> \(marks)"
+                for (grace, text) in [
+                    ("10s", "trap 'sleep 7; echo clean >> \(marks); exit 0' TERM; \(begin); sleep 1000 & wait"),
+                    ("1h", "trap '' TERM; \(begin); while :; do sleep 1000; done"),
+                ] {
+                    let run = try await installation.sluice("exec", "--config", file, "--grace", grace, "script", text)
+                    ids.append(try #require(run.ids.first, "\(run.errors)"))
+                }
+                func lines() -> [String] {
+                    String(decoding: contents(of: marks) ?? [], as: UTF8.self).split(separator: "\n").map(String.init)
+                }
+                try await until("the programs") { lines().count == 2 }
+                up.signal(SIGTERM)
+                #expect(try await up.end(within: .seconds(40)) == .exited(0))
+                #expect(lines() == ["up", "up", "clean"])
+                // The worker has settled both; a killed one would have left them as they were.
+                let store = try installation.store()
+                for id in ids { #expect(try store.command(id)?.status == .inDoubt) }
+                #expect(ids.allSatisfy { self.processes(of: $0).isEmpty })
+            }
+        }
+
         @Test func `status names the types of a worker that does not execute all`() async throws {
             try await Installation.with { installation in
                 let file = try configuration(installation)

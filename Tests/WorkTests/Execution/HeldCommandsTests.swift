@@ -89,6 +89,16 @@ import Wire
         }
     }
 
+    @Test func `a drain is told from other releases`() throws {
+        for (reason, isDrain) in [(.drained, true), (.preempted, false)] as [(StopReason, Bool)] {
+            var held = HeldCommands()
+            let execution = execution()
+            try start(execution, in: &held)
+            #expect(isCancel(held.stop(Self.id, reason)))
+            #expect(execution.isReleased && execution.isDrained == isDrain)
+        }
+    }
+
     @Test func `a stop while the claim waits for its commit changes nothing`() {
         var held = HeldCommands()
         held.claim(offer(), now: .zero)

@@ -33,11 +33,11 @@ struct ExecRun {
         guarded.idleTimeout = payload.idleTimeout
         guarded.lockTimeout = payload.grace + Self.lockTimeout
         let process = GuardedProcess(guarded)
-        let grace = payload.grace
+        let (execution, grace) = (execution, payload.grace)
         return await withTaskCancellationHandler {
             await collect(process, &output)
         } onCancel: {
-            process.cancel(grace: grace)
+            process.cancel(grace: execution.isDrained ? min(grace, WorkerConfiguration.stopTimeout) : grace)
         }
     }
 
