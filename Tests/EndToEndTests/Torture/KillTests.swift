@@ -41,7 +41,7 @@ extension EndToEndTests {
                 print(
                     "kill test: seed \(seed), \(torture.kills) kills, \(torture.stops) stops, "
                         + "\(ledger.entries.count) acknowledged, \(checker.transitions) transitions, "
-                        + "\(receiver.requests.count) requests, endings \(checker.endings), "
+                        + "\(receiver.requests.count) requests, \(checker.repeatedMessages) messages repeated, endings \(checker.endings), "
                         + "charged with deaths \(checker.crashes.sorted { $0.key < $1.key })")
                 for violation in checker.violations.prefix(50) { print("violation: \(violation)") }
                 #expect(
@@ -55,6 +55,7 @@ extension EndToEndTests {
                 #expect(ledger.entries.values.contains { $0.retried > 0 } || Self.kills < 50)
                 #expect(ledger.entries.values.contains { $0.kind == .poison })
                 #expect(receiver.requests.contains { $0.method == "POST" })
+                #expect(checker.repeatedMessages > 0 || Self.kills < 50)
                 #expect(!runs.isEmpty && receiver.requests.contains { $0.method == "GET" })
             }
         }

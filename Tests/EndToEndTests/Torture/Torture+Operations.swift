@@ -5,7 +5,7 @@ import TestSupport
 /// Commands of the types beside noop and upload.
 extension Torture {
     enum OtherOperation: CaseIterable {
-        case download, exec, fetch, put, post, sync
+        case download, exec, fetch, put, post, sync, webhook
 
         var type: String {
             switch self {
@@ -14,6 +14,7 @@ extension Torture {
             case .fetch: "fetch"
             case .put, .post: "request"
             case .sync: "sync"
+            case .webhook: "webhook"
             }
         }
 
@@ -21,21 +22,31 @@ extension Torture {
         var maxCount: Int {
             switch self {
             case .exec, .sync: 12
-            case .download, .fetch, .put, .post: 60
+            case .download, .fetch, .put, .post, .webhook: 60
             }
         }
     }
 
     private static let size = 64 << 10
+    /// Signs the messages of webhooks.
+    static let secret = "whsec_c2x1aWNlLXRlc3Qta2V5LW9mLTMyLWJ5dGVzLWxvbmc="
 
-    /// Lets the server answer GET, and the workers run a program that adds a line to a file.
+    /// Lets the server answer GET and refuse the first delivery of some messages, and the workers sign
+    /// messages and run a program that adds a line to a file.
     func prepareOperations(data: String) throws {
         try receiver.run(
             """
             GET /get/* : answer 200 header "ETag: \\"1\\"" body 64k
+            POST /hook/late/* each #1 : read; answer 500
+            POST /hook/* : read; wait 5ms; answer 201
             GET /list/* : answer 200 header "Content-Type: application/json" body "[{\\"id\\":1},{\\"id\\":2}]"
             """)
+        let secret = "\(data)/hooks.whsec"
+        try Data(Self.secret.utf8).write(to: URL(fileURLWithPath: secret))
+        chmod(secret, 0o600)
         let yaml = """
+            webhooks: [hooks]
+            webhook: {hooks: {origin: "\(receiver.origin)", secretFiles: [\(secret)]}}
             exec: {enabled: true}
             programs: [append]
             program:
@@ -71,6 +82,13 @@ extension Torture {
             return (
                 line(#"{"url":"\#(origin)\#(path)","method":"\#(method)","body":"request \#(number)"}"#),
                 isPut ? .put(path: path, sha256: sha256(Array("request \(number)".utf8))) : .post(path: path)
+            )
+        case .webhook:
+            // Another attempt follows a refusal after 5 s.
+            let path = number % 8 == 0 ? "/hook/late/\(number)" : "/hook/\(number)"
+            return (
+                line(#"{"url":"\#(origin)\#(path)","body":"message \#(number)"}"#),
+                .webhook(path: path, body: "message \(number)")
             )
         case .sync:
             return (line(#"{"url":"\#(origin)/list/\#(number)","collection":"list-\#(number % 5)"}"#), .noop)

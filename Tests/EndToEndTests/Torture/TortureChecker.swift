@@ -16,6 +16,10 @@ struct TortureChecker {
     /// The number of healthy commands by the number of deaths that they were charged with.
     private(set) var crashes: [Int: Int] = [:]
     private(set) var transitions = 0
+    /// The deliveries of messages, by path.
+    private let messages: [String: [ReceivedRequest]]
+    /// Messages that arrived more than once.
+    var repeatedMessages: Int { messages.values.count { $0.count(where: \.isWhole) > 1 } }
 
     init(
         store: SQLiteStore, entries: [CommandID: TortureLedger.Entry], requests: [ReceivedRequest], runs: [String]
@@ -24,6 +28,7 @@ struct TortureChecker {
         self.runs = runs
         self.entries = entries
         self.requests = requests
+        messages = Dictionary(grouping: requests.filter { $0.target.hasPrefix("/hook/") }, by: \.target)
     }
 
     mutating func run() throws {
@@ -52,7 +57,7 @@ struct TortureChecker {
     private mutating func checkEndings(_ commands: [CommandID: Command]) {
         var arrivals: [String: Int] = [:]
         var arrived: [String: Set<String>] = [:]
-        for request in requests where request.answered == 201 {
+        for request in requests where request.answered == 201 && request["webhook-id"] == nil {
             guard let key = request.key else {
                 violations.append("a request to \(request.target) has no key")
                 continue
@@ -105,6 +110,7 @@ struct TortureChecker {
                     violations.append("\(id) is a success, and its bytes are not at \(path)")
                 }
             case .post(let path): checkOnce("POST to \(path)", command, entry, count)
+            case .webhook(let path, let body): checkMessage(to: path, body, command, entry)
             case .program: checkOnce("program", command, entry, runs.count { $0 == id.description })
             }
         }
@@ -125,6 +131,27 @@ struct TortureChecker {
         if command.status == .success, count == 0 { violations.append("the \(name) of \(command.id) never ran") }
         if command.status != .success, command.status != .inDoubt, entry.cancelled == 0 {
             violations.append("the \(name) of \(command.id): \(say(command))")
+        }
+    }
+
+    /// Every delivery has the id of the command, the same bytes, and a signature of its own time.
+    private mutating func checkMessage(
+        to path: String, _ body: String, _ command: Command, _ entry: TortureLedger.Entry
+    ) {
+        let deliveries = messages[path] ?? []
+        let isAccepted = deliveries.contains { $0.answered == 201 }
+        if command.status == .success, !isAccepted { violations.append("the message \(command.id) never arrived") }
+        if command.status != .success, entry.cancelled == 0 { violations.append("\(command.id): \(say(command))") }
+        for delivery in deliveries where delivery.isWhole {
+            let id = delivery["webhook-id"] ?? ""
+            guard id == "msg_\(command.id)", delivery.sha256 == sha256(Array(body.utf8)) else {
+                violations.append("a delivery of \(command.id) has the id “\(id)” and \(delivery.bytes) bytes")
+                continue
+            }
+            let signed = "\(id).\(delivery["webhook-timestamp"] ?? "").\(body)"
+            if delivery["webhook-signature"] != webhookSignature(of: signed, secret: Torture.secret) {
+                violations.append("a delivery of \(command.id) has the wrong signature")
+            }
         }
     }
 

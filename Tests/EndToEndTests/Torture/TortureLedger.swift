@@ -16,6 +16,8 @@ final class TortureLedger: Sendable {
             case copy(path: String, sha256: String)
             /// A program, which is not idempotent.
             case program
+            /// A signed message to a path that no other command has. It may arrive again, with the same id.
+            case webhook(path: String, body: String)
             /// A command whose worker is killed at each execution.
             case poison
         }
