@@ -32,7 +32,9 @@ package enum BuiltInOperations {
             FetchOperation(
                 transport: transport, credentials: configuration.credentials, evidence: evidence,
                 store: responses),
-            S3Operation(transport: transport, credentials: configuration.credentials, evidence: evidence),
+            S3Operation(
+                transport: transport, credentials: configuration.credentials, evidence: evidence,
+                isSpooled: submission.isSpooled),
             SyncOperation(
                 transport: transport, credentials: configuration.credentials, evidence: evidence,
                 collections: configuration.collections),

@@ -14,9 +14,15 @@ package struct S3Operation: CommandOperation {
     let transport: any RequestTransport
     let credentials: CredentialStore
     let evidence: DestinationEvidence
+    /// The file is copied into the spool next, which determines its size.
+    let isSpooled: Bool
     private let signatures = S3Signatures()
 
-    init(transport: any RequestTransport, credentials: CredentialStore, evidence: DestinationEvidence) {
+    init(
+        transport: any RequestTransport, credentials: CredentialStore, evidence: DestinationEvidence,
+        isSpooled: Bool = false
+    ) {
+        self.isSpooled = isSpooled
         self.transport = transport
         self.credentials = credentials
         self.evidence = evidence
@@ -28,7 +34,7 @@ package struct S3Operation: CommandOperation {
         var put = try S3Payload(payload)
         put.file = try put.file.absolutePath()
         try put.resolveKey()
-        let source = try SourceFile(path: put.file).identity
+        let source = try SourceFile(path: put.file, requiringSize: !isSpooled).identity
         if let recorded = put.source, let difference = source.difference(from: recorded) {
             throw PayloadError(.source, "\(put.file) is not the file that “source” describes: \(difference)")
         }
@@ -158,22 +164,21 @@ package struct S3Operation: CommandOperation {
     private func remove(
         _ source: SourceFile, _ client: S3Client, _ requests: S3Requests
     ) async -> SourceRemovalResult {
-        let object: S3Object?
-        do {
-            guard case .accepted(let found) = try await client.send(requests.head(), S3Attempt(.head), { $0.object() })
-            else {
-                return SourceRemovalResult(
-                    problem: "\(source.path) was kept: the endpoint does not say whether it has the object")
-            }
-            object = found
-        } catch {
+        let outcome: S3Client.Outcome<S3Object?>
+        do { outcome = try await client.send(requests.head(), S3Attempt(.head), { $0.object() }) } catch {
             let why = (error as? CommandFailure)?.reason ?? "\(error)"
             return SourceRemovalResult(problem: "\(source.path) was kept: \(why)")
         }
-        guard object?.size == source.identity.size else {
+        switch outcome {
+        case .accepted(let object?) where object.size == nil || object.size == source.identity.size: break
+        // A key may have the right to write and none to read: the answer to the upload is trusted.
+        case .decided(_, let refusal) where refusal.isDenied || [405, 501].contains(refusal.status): break
+        case .accepted(let object):
+            let found = object?.size.map { "the object has \($0) bytes" } ?? "there is no such object"
+            return SourceRemovalResult(problem: "\(source.path) was kept: the endpoint says that \(found)")
+        case .decided:
             return SourceRemovalResult(
-                problem: "\(source.path) was kept: the endpoint says that the object has "
-                    + "\(object?.size.map { "\($0)" } ?? "no") bytes")
+                problem: "\(source.path) was kept: the endpoint does not say whether it has the object")
         }
         return await SourceRemovalResult(deleting: source)
     }

@@ -101,34 +101,15 @@ struct PutCommand: AsyncParsableCommand {
         // Every file is checked before a store is made or a file is copied.
         let checked = try check(registry)
         let client = try data.client(registry)
-        var producer = SubmissionPrinter(client: client, asJSON: print.json, labelName: "file")
-        var ids: [CommandID]
+        let printer = SubmissionPrinter(client: client, asJSON: print.json, labelName: "file")
+        let ids: [CommandID]
         if spool {
-            let copies = try SpooledCopies(
-                in: Spool(directory: client.directory.spool, umask: SluiceTool.inheritedUmask), files: checked.count,
-                total: checked.reduce(0) { $0 + $1.total })
-            let count = files.count
-            SignalHandling.exits {
-                guard let published = copies.abandon(), published < count else { return }
-                let submitted = published == 0 ? "nothing was" : "\(published) of \(count) files were"
-                Diagnostics.say("\(submitted) submitted; the other copies are deleted")
-            }
-            producer.unused = { copies.discard($0) }
-            do {
-                let taken = try copies.take(files.map(payload))
-                ids = try await producer.submit(labels: files) { places in
-                    try copies.publish(places, taken) { payloads in
-                        try zip(payloads, checked[places]).map { try spooled($0, of: $1, registry) }
-                    }
-                }
-            } catch {
-                // Where Ctrl-C has deleted the copies, the process ends by the signal, not with this error.
-                if copies.abandon() == nil { await SignalHandling.letExit() }
-                throw error
-            }
-            _ = copies.abandon()
+            let submission = SpooledSubmission(
+                client: client, type: CommandType.upload, files: files, payloads: try files.map(payload)
+            ) { try draft($0, registry) }
+            ids = try await submission.submit(checked, by: printer)
         } else {
-            ids = try await producer.submit(checked, labels: files)
+            ids = try await printer.submit(checked, labels: files)
         }
         if wait { try await CompletionWaiter(client: client, ids: ids, totals: checked.map(\.total)).run() }
         await client.close()
@@ -144,22 +125,12 @@ struct PutCommand: AsyncParsableCommand {
                 "\(files[earlier]) and \(files[later]) would both be sent to \(url), and one would be lost; rename one, or "
                     + "put it elsewhere")
         }
-        let spooling = UploadOperation(submission: .init(umask: SluiceTool.inheritedUmask, isSpooled: true))
-        return try payloads.map { try draft($0, spool ? OperationRegistry([spooling]) : registry) }
+        let checking = spool ? SpooledSubmission.registry : registry
+        return try payloads.map { try draft($0, checking) }
     }
 
     private func draft(_ payload: JSONValue, _ registry: OperationRegistry) throws -> CommandDraft {
         try CommandDraft(type: CommandType.upload, payload: payload, options: fields.options, registry: registry)
-    }
-
-    /// - Parameter original: the draft of the file itself. It identifies the command under its unique key,
-    ///   because each copy has another name.
-    private func spooled(
-        _ payload: JSONValue, of original: CommandDraft, _ registry: OperationRegistry
-    ) throws -> CommandDraft {
-        var copy = try draft(payload, registry)
-        copy.identity = original.identity ?? original.payload
-        return copy
     }
 
     private func payload(_ file: String) throws -> JSONValue {

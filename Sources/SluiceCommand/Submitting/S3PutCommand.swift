@@ -13,8 +13,8 @@ struct S3PutCommand: AsyncParsableCommand {
             of more than 8 MiB (or --part-size) goes in parts. Any worker resumes it, also after every process was killed; \
             at most the part that was under way is sent again. An upload that is cancelled is aborted at the endpoint.
 
-            The files stay in place and must not change until they are sent. A key that ends in a slash gets the file's \
-            name appended.
+            The files stay in place and must not change until they are sent; --spool copies them into the data directory \
+            instead. A key that ends in a slash gets the file's name appended.
 
             EXAMPLES
               sluice s3 put report.pdf --to s3://media/in/ --endpoint https://s3.example.com
@@ -47,6 +47,9 @@ struct S3PutCommand: AsyncParsableCommand {
             "Instead of --to and --endpoint: the URL of one signed PUT, or @file with it.", valueName: "url"))
     var presigned: String?
 
+    @Flag(name: .long, help: "Copy the files into the data directory first (as a reflink where the file system can).")
+    var spool = false
+
     @Flag(name: .long, help: "Delete each file after the endpoint has stated the object's length.")
     var removeSource = false
 
@@ -67,6 +70,10 @@ struct S3PutCommand: AsyncParsableCommand {
                 throw ValidationError("With several files, --to must end in a slash: each file's name is appended.")
             }
         }
+        if spool, removeSource {
+            throw ValidationError(
+                "--remove-source would delete the spooled copy, which is deleted anyway: leave one out.")
+        }
         if fields.uniqueKey != nil, files.count > 1 {
             throw ValidationError("--unique-key names one command: put one file at a time.")
         }
@@ -77,16 +84,27 @@ struct S3PutCommand: AsyncParsableCommand {
     func run() async throws {
         SignalHandling.exits()
         let registry = BuiltInOperations.registry(submission: .init(umask: SluiceTool.inheritedUmask))
-        // Every file is checked before a store is made.
-        let drafts = try files.map { file in
-            try CommandDraft(
-                type: CommandType.s3, payload: try payload(file), options: fields.options, registry: registry)
-        }
+        // Every file is checked before a store is made or a file is copied.
+        let payloads = try files.map(payload)
+        let checking = spool ? SpooledSubmission.registry : registry
+        let drafts = try payloads.map { try draft($0, checking) }
         let client = try data.client(registry)
-        let ids = try await SubmissionPrinter(client: client, asJSON: print.json, labelName: "file")
-            .submit(drafts, labels: files)
+        let printer = SubmissionPrinter(client: client, asJSON: print.json, labelName: "file")
+        let ids: [CommandID]
+        if spool {
+            let submission = SpooledSubmission(
+                client: client, type: CommandType.s3, files: files, payloads: payloads
+            ) { try draft($0, registry) }
+            ids = try await submission.submit(drafts, by: printer)
+        } else {
+            ids = try await printer.submit(drafts, labels: files)
+        }
         if wait { try await CompletionWaiter(client: client, ids: ids, totals: drafts.map(\.total)).run() }
         await client.close()
+    }
+
+    private func draft(_ payload: JSONValue, _ registry: OperationRegistry) throws -> CommandDraft {
+        try CommandDraft(type: CommandType.s3, payload: payload, options: fields.options, registry: registry)
     }
 
     private func payload(_ file: String) throws -> JSONValue {

@@ -6,7 +6,7 @@ internal import Operations
 internal import Store
 internal import Synchronization
 
-/// The copies of `put --spool`, from the first byte until their commands are submitted. A copy without a
+/// The copies of a put with `--spool`, from the first byte until their commands are submitted. A copy without a
 /// command is deleted, also at Ctrl-C. A terminal shows the progress.
 final class SpooledCopies: Sendable {
     private struct State {
@@ -20,31 +20,36 @@ final class SpooledCopies: Sendable {
     }
 
     private let spool: Spool
+    /// The type of the commands.
+    private let type: String
     /// The copies are made here, and moved into the spool itself by ``publish(_:_:_:)``.
     private let stage: SpoolStage
     private let state: Mutex<State>
 
     /// - Parameters:
+    ///   - type: the type of the commands.
     ///   - files: the number of files that will be copied.
     ///   - total: bytes of all files.
     /// - Throws: ``StoreError`` where the spool cannot be used.
-    init(in spool: Spool, files: Int, total: Int64) throws {
+    init(in spool: Spool, type: String, files: Int, total: Int64) throws {
         do throws(StoreError) {
             try SpoolStage.sweep(spool)
         } catch {
             Diagnostics.say(error.message)
         }
         self.spool = spool
+        self.type = type
         stage = try SpoolStage(in: spool)
         state = Mutex(State(progress: CopyProgress(files: files, total: total, now: .now)))
     }
 
     /// Copies the sources of all payloads.
     /// - Returns: payloads for ``publish(_:_:_:)``.
-    /// - Throws: as ``Spool/take(_:began:copied:)``; the caller then abandons the copies.
+    /// - Throws: as ``Spool/take(_:of:began:copied:)``; the caller then abandons the copies.
     func take(_ payloads: [JSONValue]) throws -> [JSONValue] {
         let taken = try payloads.map { payload in
-            let taken = try stage.spool.take(payload, began: { try begin($0) }, copied: { show(bytes: $0) })
+            let taken = try stage.spool.take(
+                payload, of: type, began: { try begin($0) }, copied: { show(bytes: $0) })
             show(files: 1)
             return taken
         }

@@ -52,6 +52,32 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a spooled file arrives without its original, and the copy is deleted afterwards`() async throws {
+            try await with { installation, store, origin, configuration in
+                func copies() throws -> [String] {
+                    try FileManager.default.contentsOfDirectory(atPath: "\(installation.data)/spool")
+                }
+                let (small, large) = (try file(installation, "a.txt", 9), try file(installation, "b.mp4", 11 << 20))
+                let put = try await installation.sluice(
+                    "s3", "put", small.0, large.0, "--to", "s3://media/in/", "--endpoint", origin, "--part-size",
+                    "5MiB", "--spool", "--json")
+                #expect(put.code == 0 && put.lines.count == 2, "\(put.output)\(put.errors)")
+                #expect(try copies().count == 2)
+                for path in [small.0, large.0] { unlink(path) }
+                // A key without the right to read: the answer to the upload is trusted.
+                store.fail(.head, .refuse(403, "AccessDenied"))
+                _ = try await installation.up(workers: 1, "--config", configuration)
+                for line in put.lines {
+                    let id = try #require(
+                        try JSONValue(parsing: Array(line.utf8))["id"]?.string.flatMap { CommandID($0) })
+                    _ = try await installation.await(id, .success, in: try installation.store())
+                }
+                #expect(store.objects["in/a.txt"]?.bytes == small.1 && store.objects["in/b.mp4"]?.bytes == large.1)
+                #expect(store.objects["in/a.txt"]?.headers["content-type"]?.hasPrefix("text/plain") == true)
+                #expect(try copies().isEmpty)
+            }
+        }
+
         @Test(.enabled(if: runsSlowTests, "takes 6 s"))
         func `an upload goes on after every process was killed, and sends no acknowledged part again`() async throws {
             try await with { installation, store, origin, configuration in
@@ -118,6 +144,7 @@ extension EndToEndTests {
             (["--to", "s3://media/a", "--endpoint", "http://h", "--part-size", "1MiB"], 65, "5 MiB to 5 GiB"),
             (["--to", "s3://media/a", "--endpoint", "http://h", "--metadata", "a"], 64, "name=value"),
             (["--to", "s3://media/a", "--endpoint", "http://h", "--header", "Authorization: x"], 65, "signature"),
+            (["--to", "s3://media/a", "--endpoint", "http://h", "--spool", "--remove-source"], 64, "leave one out"),
             (["--presigned", "http://h/a?X-Amz-Signature=hush", "--if-absent"], 65, "leave it out"),
             (["--presigned", "http://h/a?X-Amz-Signature=hush", "--endpoint", "http://h"], 64, "--presigned"),
         ])

@@ -338,6 +338,10 @@ import Work
             harness.store.fail(.head, .refuse(500, "InternalError"))
             let kept = try await harness.outcome(payload)
             #expect(kept.result?["sourceRemoved"] == false && FileManager.default.fileExists(atPath: path), "\(kept)")
+            // A key that may write and not read: the answer to the upload is trusted.
+            harness.store.fail(.head, .refuse(403, "AccessDenied"))
+            let trusted = try await harness.outcome(payload)
+            #expect(trusted.result?["sourceRemoved"] == true, "\(trusted)")
         }
     }
 

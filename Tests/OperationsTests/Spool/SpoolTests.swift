@@ -32,6 +32,28 @@ import Work
         }
     }
 
+    @Test(arguments: ["in/", "", "in/other.bin"])
+    func `a spooled copy for S3 keeps the key and the media type of the original`(_ key: String) async throws {
+        try await withSpool { spool, harness in
+            let file = try harness.directory.file("a b.jpg", sample(1000))
+            let payload: JSONValue = [
+                "file": .string(file), "endpoint": "http://h", "bucket": "media", "key": .string(key),
+            ]
+            let staged = try spool.take(payload, of: CommandType.s3)
+            let copy = try #require(staged["file"]?.string)
+            #expect(copy.hasPrefix(spool.directory + "/") && contents(of: copy) == sample(1000))
+            #expect(staged["key"]?.string == ["in/": "in/a b.jpg", "": "a b.jpg"][key, default: key])
+            #expect(staged["contentType"]?.string == "image/jpeg" && staged["removeSource"]?.bool == true)
+            let target = Spool(directory: try harness.directory.makeDirectory("target"))
+            let adopted = try target.adopt(staged)
+            #expect(adopted["file"]?.string?.hasPrefix(target.directory + "/") == true)
+            #expect(adopted["key"] == staged["key"] && adopted["bucket"]?.string == "media")
+            let removing = JSONValue.object((payload.members ?? []) + [.init("removeSource", true)])
+            #expect(throws: PayloadError.self) { try spool.take(removing, of: CommandType.s3) }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: spool.directory).isEmpty)
+        }
+    }
+
     @Test func `a spooled copy is delivered without its original and then deleted`() async throws {
         try await withReceiver { receiver, harness in
             let spool = Spool(directory: try harness.directory.makeDirectory("spool"))

@@ -1,0 +1,58 @@
+internal import Commands
+internal import Operations
+internal import Sluice
+internal import Store
+internal import Work
+
+/// Submits commands for private copies of their files: `--spool` of `put` and of `s3 put`.
+struct SpooledSubmission {
+    let client: SluiceClient
+    let type: String
+    let files: [String]
+    /// The payloads, in the order of the files.
+    let payloads: [JSONValue]
+    /// Makes the draft of a payload that names a copy.
+    let draft: (_ payload: JSONValue) throws -> CommandDraft
+
+    /// The operations that check a file before it is copied. Its size may not be known yet.
+    static var registry: OperationRegistry {
+        BuiltInOperations.registry(submission: .init(umask: SluiceTool.inheritedUmask, isSpooled: true))
+    }
+
+    /// Copies the files, and submits a command for each.
+    /// - Parameter checked: the drafts of the files themselves. They identify the commands under their unique
+    ///   keys, because each copy has another name.
+    /// - Throws: the first refusal, after every copy without a command was deleted.
+    func submit(_ checked: [CommandDraft], by printer: SubmissionPrinter) async throws -> [CommandID] {
+        let copies = try SpooledCopies(
+            in: Spool(directory: client.directory.spool, umask: SluiceTool.inheritedUmask), type: type,
+            files: checked.count, total: checked.reduce(0) { $0 + $1.total })
+        let count = files.count
+        SignalHandling.exits {
+            guard let published = copies.abandon(), published < count else { return }
+            let submitted = published == 0 ? "nothing was" : "\(published) of \(count) files were"
+            Diagnostics.say("\(submitted) submitted; the other copies are deleted")
+        }
+        var printer = printer
+        printer.unused = { copies.discard($0) }
+        let ids: [CommandID]
+        do {
+            let taken = try copies.take(payloads)
+            ids = try await printer.submit(labels: files) { places in
+                try copies.publish(places, taken) { payloads in
+                    try zip(payloads, checked[places]).map { payload, original in
+                        var copy = try draft(payload)
+                        copy.identity = original.identity ?? original.payload
+                        return copy
+                    }
+                }
+            }
+        } catch {
+            // Where Ctrl-C has deleted the copies, the process ends by the signal, not with this error.
+            if copies.abandon() == nil { await SignalHandling.letExit() }
+            throw error
+        }
+        _ = copies.abandon()
+        return ids
+    }
+}
