@@ -9,6 +9,7 @@ package enum CommandType {
     package static let sync = "sync"
     package static let webhook = "webhook"
     package static let exec = "exec"
+    package static let cleanup = "cleanup"
 
     /// The direction in which commands of a type move most of their bytes. Types of other programs count as
     /// uploads until their executions report received bytes.
@@ -16,8 +17,11 @@ package enum CommandType {
         [download, fetch, sync].contains(type) ? .down : .up
     }
 
+    /// The types whose commands may leave something that a `cleanup` removes.
+    package static let leavingRemains: Set<String> = [download, s3, upload]
+
     /// All of them: what a new store accepts before any worker has registered.
     package static let builtIn: Set<String> = [
-        download, exec, fetch, noop, request, s3, sync, upload, webhook,
+        cleanup, download, exec, fetch, noop, request, s3, sync, upload, webhook,
     ]
 }

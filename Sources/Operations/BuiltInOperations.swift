@@ -24,6 +24,9 @@ package enum BuiltInOperations {
             credentials: configuration.credentials, resumes: configuration.resumes, submission: submission,
             evidence: evidence)
         upload.responses = responses
+        let s3 = S3Operation(
+            transport: transport, credentials: configuration.credentials, evidence: evidence,
+            isSpooled: submission.isSpooled)
         var builtIn: [any CommandOperation] = [
             NoopOperation(), request, upload,
             DownloadOperation(
@@ -32,9 +35,7 @@ package enum BuiltInOperations {
             FetchOperation(
                 transport: transport, credentials: configuration.credentials, evidence: evidence,
                 store: responses),
-            S3Operation(
-                transport: transport, credentials: configuration.credentials, evidence: evidence,
-                isSpooled: submission.isSpooled),
+            s3, CleanupOperation(s3: s3),
             SyncOperation(
                 transport: transport, credentials: configuration.credentials, evidence: evidence,
                 collections: configuration.collections),

@@ -86,7 +86,8 @@ import Work
 
     @Test func `the built-in operations are registered`() {
         let registry = BuiltInOperations.registry()
-        #expect(registry.types == ["download", "fetch", "noop", "request", "s3", "sync", "upload", "webhook"])
+        #expect(
+            registry.types == ["cleanup", "download", "fetch", "noop", "request", "s3", "sync", "upload", "webhook"])
     }
 
     @Test func `exec is registered only where it is enabled`() async throws {

@@ -90,7 +90,7 @@ actor Coordinator: LoopCallbackOwner {
         let configuration = environment.configuration
         maintainer = StoreMaintainer(
             store: environment.store.store, in: environment.runDirectory, retention: configuration.retention,
-            abandoned: configuration.abandoned, logger: environment.logger)
+            abandoned: configuration.abandoned, cleanup: configuration.cleanup, logger: environment.logger)
     }
 
     /// Starts to listen, with what the last coordinator left.

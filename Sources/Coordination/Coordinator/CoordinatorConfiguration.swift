@@ -1,5 +1,6 @@
-internal import Commands
+package import Commands
 package import NetworkControl
+package import Store
 
 /// The intervals and limits of a coordinator. The defaults are those of the design.
 package struct CoordinatorConfiguration: Sendable {
@@ -17,6 +18,8 @@ package struct CoordinatorConfiguration: Sendable {
     package var network = NetworkPolicy()
     /// Called with the payload of each pruned command that did not succeed, on a thread that may block.
     package var abandoned: @Sendable ([UInt8]) -> Void = { _ in }
+    /// Makes the command that removes the remains of one that has ended; nil where there are none.
+    package var cleanup: @Sendable (Leftover) -> CommandDraft? = { _ in nil }
 
     package init() {}
 }

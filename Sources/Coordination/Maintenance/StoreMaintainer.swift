@@ -5,8 +5,8 @@ internal import Store
 internal import Synchronization
 
 /// Keeps the store small, on a thread of its own. It checkpoints each shard in its turn, and in every round
-/// where the WAL exceeds 32 MB. It prunes finished commands in small batches, and removes the locks of programs
-/// that no process holds.
+/// where the WAL exceeds 32 MB. It prunes finished commands in small batches, removes the locks of programs that
+/// no process holds, and submits commands that remove the remains of others (``Leftover``).
 ///
 /// With a round a second, a WAL that gets less than 1 MB a second never leaves the blocks that were laid out
 /// for it.
@@ -33,6 +33,10 @@ final class StoreMaintainer: Sendable {
     private static let pruneEvery = 30
     /// Batches of a shard in a round, so that checkpoints do not wait for the pruning.
     private static let pruneBatches = 20
+    /// Rounds between two searches for remains.
+    private static let cleanUpEvery = 4
+    /// Leftovers in one transaction. Each may have a payload of 1 MiB.
+    private static let cleanUpBatch = 16
 
     /// Locks that one round of pruning removes.
     private static let maxLocks = 1000
@@ -41,6 +45,7 @@ final class StoreMaintainer: Sendable {
     private let runDirectory: RunDirectory?
     private let retention: Duration
     private let abandoned: @Sendable ([UInt8]) -> Void
+    private let cleanup: @Sendable (Leftover) -> CommandDraft?
     private let logger: Logger
     private let state = Mutex(State())
     private let thread = BlockingThread(named: "store-upkeep")
@@ -49,10 +54,13 @@ final class StoreMaintainer: Sendable {
     ///   - runDirectory: has the locks of programs; nil for a store without a directory.
     ///   - retention: how long commands that have ended are kept.
     ///   - abandoned: called with the payload of each pruned command that did not succeed.
+    ///   - cleanup: makes the command that removes the remains of one that has ended.
     init(
         store: any CommandStore, in runDirectory: RunDirectory? = nil, retention: Duration,
-        abandoned: @escaping @Sendable ([UInt8]) -> Void, logger: Logger
+        abandoned: @escaping @Sendable ([UInt8]) -> Void,
+        cleanup: @escaping @Sendable (Leftover) -> CommandDraft? = { _ in nil }, logger: Logger
     ) {
+        self.cleanup = cleanup
         self.store = store
         self.runDirectory = runDirectory
         self.retention = retention
@@ -75,7 +83,9 @@ final class StoreMaintainer: Sendable {
                 let isItsTurn = number % Self.turns == shard % Self.turns
                 if size > Self.walLimit || size > 0 && isItsTurn { checkpoint(shard) }
             }
-            if state.withLock({ $0.hasMore }) || number % Self.pruneEvery == 0 {
+            let isPruning = state.withLock { $0.hasMore } || number % Self.pruneEvery == 0
+            if isPruning || number % Self.cleanUpEvery == 1 { cleanUp(now: .now) }
+            if isPruning {
                 let hasMore = prune(now: .now)
                 state.withLock { $0.hasMore = hasMore }
                 removeFreeLocks()
@@ -95,6 +105,19 @@ final class StoreMaintainer: Sendable {
             state.withLock { _ = $0.locked.remove(shard) }
         } catch {
             report(error, "A checkpoint failed", shard: shard)
+        }
+    }
+
+    /// Submits a bounded number of cleanups; the next call goes on. The coordinator's sweep finds them.
+    private func cleanUp(now: Timestamp) {
+        for shard in 0..<store.shardCount {
+            do throws(StoreError) {
+                for _ in 1...Self.pruneBatches where state.withLock({ $0.isRunning }) {
+                    if try store.cleanUp(shard: shard, now: now, limit: Self.cleanUpBatch, cleanup) == 0 { break }
+                }
+            } catch {
+                report(error, "Remains of ended commands were not cleaned up", shard: shard)
+            }
         }
     }
 

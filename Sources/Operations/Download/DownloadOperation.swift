@@ -67,7 +67,8 @@ package struct DownloadOperation: CommandOperation {
             evidence.recordSuccess(at: download.url.destination)
             return result
         } catch {
-            if !keepsPart(after: error, execution) { await file.remove() }
+            // Otherwise a `cleanup` deletes the part.
+            if !keepsPart(after: error, execution), await file.remove() { try? await execution.saveCheckpoint([]) }
             throw error
         }
     }

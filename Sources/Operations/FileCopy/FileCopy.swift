@@ -10,7 +10,8 @@ internal import Work
 /// A copy of more than 16 MiB that is released, or dies with its worker, leaves its temporary file to the
 /// next execution, which renames it first. All bytes of that file are valid while the machine runs. After a
 /// loss of power the synced bytes are valid; the store knows their number (``UploadCheckpoint``). A copy that
-/// fails or is cancelled deletes its file.
+/// fails or is cancelled deletes its file; one that is cancelled while it waits leaves that to a `cleanup`
+/// (``CleanupOperation``).
 ///
 /// Every call runs in the queue of its file system (``BlockingIO``). A hung call does not delay the end of a
 /// cancelled copy; see ``PartFile`` for the effects that such a call may still have.
@@ -58,7 +59,11 @@ struct FileCopy: Sendable {
                 if upload.removeSource { try requireWhole(source, part, target) }
             }
         } catch {
-            if !keepsPart(after: error, source) { await queue.cleanUp { part.remove() } }
+            if !keepsPart(after: error, source) {
+                let isRemoved = await queue.cleanUp { part.remove() }
+                // Otherwise a `cleanup` deletes the part. A small copy has no checkpoint.
+                if isRemoved, source.identity.size > Self.smallCopy { try? await execution.saveCheckpoint([]) }
+            }
             throw error
         }
         // The copy is in place now, so a cancellation comes too late.
@@ -151,9 +156,10 @@ struct FileCopy: Sendable {
 
     /// Deletes the temporary files of earlier executions, because none will be continued.
     private func removeLeftovers(_ target: CopyTarget) async {
-        await BlockingIO.copies.queue(of: target.path).cleanUp {
+        let areRemoved = await BlockingIO.copies.queue(of: target.path).cleanUp {
             for path in target.temporaryPaths(execution.id, before: execution.claim) { unlink(path) }
         }
+        if areRemoved, execution.checkpoint != nil { try? await execution.saveCheckpoint([]) }
     }
 
     private func finish(

@@ -84,11 +84,15 @@ package final class FileSystemQueue: Sendable {
 
     /// Runs a clean-up in its turn. It is never refused. Returns when it is done; while the file system is
     /// silent, returns earlier, and the clean-up runs later.
-    package func cleanUp(_ work: @escaping @Sendable () -> Void) async {
+    /// - Returns: whether it is done.
+    @discardableResult
+    package func cleanUp(_ work: @escaping @Sendable () -> Void) async -> Bool {
         let call = FileSystemCall()
         call.cancel(now: .now)
-        await withCheckedContinuation { continuation in
-            add(call, { _ in work() }, mayBeRefused: false, completion: { _ in continuation.resume() })
+        return await withCheckedContinuation { continuation in
+            add(
+                call, { _ in work() }, mayBeRefused: false,
+                completion: { continuation.resume(returning: (try? $0.map { true }.get()) ?? false) })
         }
     }
 

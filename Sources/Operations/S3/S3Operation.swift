@@ -64,7 +64,9 @@ package struct S3Operation: CommandOperation {
             source = try await Self.open(payload)
         } catch let failure as CommandFailure where failure.fault == .final {
             if let result = try await confirmDelivery(client, requests) { return result }
-            if let id = S3Checkpoint(execution.checkpoint)?.uploadID { await client.discard(id, requests) }
+            if let id = S3Checkpoint(execution.checkpoint)?.uploadID, await client.discard(id, requests) {
+                try? await execution.saveCheckpoint([])
+            }
             throw failure
         }
         let plan = try Self.plan(payload, source)
@@ -79,7 +81,7 @@ package struct S3Operation: CommandOperation {
         return result.bytes
     }
 
-    private func requester(
+    func requester(
         _ payload: S3Payload, _ execution: CommandExecution
     ) throws(CommandFailure) -> (S3Client, S3Requests) {
         let address: S3Address

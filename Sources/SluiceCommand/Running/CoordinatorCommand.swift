@@ -33,6 +33,7 @@ struct CoordinatorCommand: AsyncParsableCommand {
         let (directory, store) = try data.store(create: true)
         let spool = Spool(directory: directory.spool)
         configuration.abandoned = { spool.discard(stored: $0) }
+        configuration.cleanup = { CleanupDraft.after($0.command, payload: $0.payload, checkpoint: $0.checkpoint) }
         // On another thread: deleting large files takes time.
         DispatchQueue.global().async {
             do throws(StoreError) {

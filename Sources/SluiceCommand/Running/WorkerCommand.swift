@@ -103,7 +103,9 @@ struct WorkerCommand: AsyncParsableCommand {
             throw ExitError(
                 .configuration, "--types has exec, and programs are off; set “exec.enabled: true” in sluice.yaml")
         }
-        return registry.limited(to: chosenTypes)
+        // The remains of these types need no worker of their own.
+        let leavesRemains = !chosenTypes.isDisjoint(with: CommandType.leavingRemains)
+        return registry.limited(to: leavesRemains ? chosenTypes.union([CommandType.cleanup]) : chosenTypes)
     }
 
     /// Absolute paths: a program has another working directory.

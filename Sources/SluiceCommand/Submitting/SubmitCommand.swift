@@ -51,7 +51,7 @@ struct SubmitCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The type: download, exec, fetch, noop, request, s3, sync, upload, webhook, or one of your own workers'.",
+            "The type: cleanup, download, exec, fetch, noop, request, s3, sync, upload, webhook, or one of your own workers'.",
             valueName: "type"),
         completion: .list(CommandType.builtIn.sorted()))
     var type: String

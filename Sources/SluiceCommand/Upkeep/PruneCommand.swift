@@ -12,7 +12,8 @@ struct PruneCommand: ParsableCommand {
             Removes commands that succeeded or were cancelled longer ago than --older-than, with their payloads, results, \
             timelines and spooled copies. Dead letters and commands in doubt are removed only where --status names them. \
             It works in small batches, so it may run beside everything else. The coordinator does the same twice a \
-            minute. Copies that a killed put --spool has left are removed too.
+            minute. Copies that a killed put --spool has left are removed too. Multipart uploads and part files of the \
+            removed commands are left to commands of the type cleanup, which a worker executes.
 
             EXAMPLES
               sluice prune
@@ -34,6 +35,12 @@ struct PruneCommand: ParsableCommand {
     var status: [CommandStatus] = []
 
     private static let batch = 500
+    /// Each may have a payload of 1 MiB.
+    private static let cleanUpBatch = 16
+
+    private static func cleanup(_ leftover: Leftover) -> CommandDraft? {
+        CleanupDraft.after(leftover.command, payload: leftover.payload, checkpoint: leftover.checkpoint)
+    }
 
     func validate() throws {
         if let open = status.first(where: { !$0.isFinal }) {
@@ -52,9 +59,10 @@ struct PruneCommand: ParsableCommand {
         for shard in 0..<store.shardCount {
             do throws(StoreError) {
                 while true {
+                    while try store.cleanUp(shard: shard, now: .now, limit: Self.cleanUpBatch, Self.cleanup) > 0 {}
                     let pruned = try store.prune(shard: shard, before: before, statuses: statuses, limit: Self.batch)
                     for payload in pruned.abandoned { spool.discard(stored: payload) }
-                    if pruned.count == 0 { break }
+                    if pruned.count == 0, pruned.held == 0 { break }
                     total += pruned.count
                     Diagnostics.showStatus { _ in
                         "shard \(shard + 1) of \(store.shardCount), \(Figures.grouped(Int64(total))) removed"

@@ -9,6 +9,8 @@ struct MemoryShard {
     var results: [CommandID: [UInt8]] = [:]
     /// The checkpoints that executions left.
     var checkpoints: [CommandID: [UInt8]] = [:]
+    /// When the remains of commands that have ended may be removed.
+    var leftovers: [CommandID: Timestamp] = [:]
     private(set) var transitions: [Transition] = []
     private(set) var counts = CommandCounts()
     var sessions: [Session] = []
@@ -77,8 +79,17 @@ struct MemoryShard {
                 if change != 0 { counts[status, qos] += change }
             }
         }
+        switch row.command.status {
+        case .cancelled, .tooManyTimes: if rows[row.id]?.newestSeq != row.newestSeq { recordLeftover(of: row.command) }
+        default: leftovers[row.id] = nil
+        }
         replace(row.id, by: row)
         return value
+    }
+
+    /// Records that a command has ended, if it has a checkpoint.
+    mutating func recordLeftover(of command: Command) {
+        if checkpoints[command.id]?.isEmpty == false { leftovers[command.id] = Leftover.due(command) }
     }
 
     mutating func delete(_ ids: Set<CommandID>) {
@@ -89,6 +100,7 @@ struct MemoryShard {
             payloads[id] = nil
             results[id] = nil
             checkpoints[id] = nil
+            leftovers[id] = nil
         }
         transitions.removeAll { ids.contains($0.id) }
     }

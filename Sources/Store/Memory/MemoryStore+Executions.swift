@@ -121,9 +121,12 @@ extension MemoryStore {
         let number = id.shard(of: shardCount)
         return try withShard(number) { shard throws(StoreError) in
             guard shard.rows[id] != nil else { throw StoreError.noCommand(id) }
-            return shard.change(id) { row, changes in
+            let event = shard.change(id) { row, changes in
                 row.resolve(as: status, now: now, &changes).map { row.event($0, shard: number) }
-            } ?? nil
+            }
+            guard let event = event ?? nil else { return nil }
+            if status == .success, let command = shard.rows[id]?.command { shard.recordLeftover(of: command) }
+            return event
         }
     }
 

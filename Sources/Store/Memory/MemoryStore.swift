@@ -124,12 +124,35 @@ package final class MemoryStore: CommandStore {
             let old = shard.rows.values.filter { row in
                 row.command.status.isFinal && statuses.contains(row.command.status) && row.command.updatedAt < before
             }
-            let candidates = old.sorted { $0.command.updatedAt < $1.command.updatedAt }.prefix(max(limit, 0))
+            let found = old.sorted { $0.command.updatedAt < $1.command.updatedAt }.prefix(max(limit, 0))
+            let candidates = found.filter { shard.leftovers[$0.id] == nil }
             var pruned = PruneResult()
+            pruned.held = found.count - candidates.count
+            for row in found where shard.leftovers[row.id] != nil { shard.leftovers[row.id] = .zero }
             pruned.count = candidates.count
             pruned.abandoned = candidates.filter { $0.command.status != .success }.compactMap { shard.payloads[$0.id] }
             shard.delete(Set(candidates.map(\.id)))
             return pruned
+        }
+    }
+
+    package func cleanUp(
+        shard number: Int, now: Timestamp, limit: Int, _ cleanup: (Leftover) -> CommandDraft?
+    ) throws(StoreError) -> Int {
+        try withShard(number) { shard throws(StoreError) in
+            let due = shard.leftovers.filter { $0.value <= now }.keys.sorted().prefix(max(limit, 0))
+            for id in due {
+                shard.leftovers[id] = nil
+                guard let row = shard.rows[id], let payload = shard.payloads[id],
+                    let checkpoint = shard.checkpoints[id]
+                else { continue }
+                let leftover = Leftover(command: row.command, payload: payload, checkpoint: checkpoint)
+                guard leftover.isOfEnded, let draft = cleanup(leftover), draft.problem == nil else { continue }
+                shard.checkpoints[id] = nil
+                let own = CommandID(now: now, shardByte: UInt8(truncatingIfNeeded: id.low))
+                _ = try shard.insert(draft, fingerprint: draft.fingerprint, id: own, now: now).get()
+            }
+            return due.count
         }
     }
 

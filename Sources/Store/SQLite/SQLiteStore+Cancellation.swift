@@ -17,6 +17,7 @@ extension SQLiteStore {
             guard let transition = row.retry(now: now, &connection.changes) else { return (nil, false) }
             if !hadKey { try connection.reclaimKey(of: row, at: now) }
             try connection.dropResult(of: row)
+            try connection.dropLeftover(of: row.command)
             return (self.event(row, transition), true)
         }
     }
@@ -26,6 +27,7 @@ extension SQLiteStore {
     ) throws(StoreError) -> StatusEvent? {
         try change(id) { row, connection throws(StoreError) in
             guard let transition = row.resolve(as: status, now: now, &connection.changes) else { return (nil, false) }
+            if status == .success { try connection.recordLeftover(of: row.command) }
             return (self.event(row, transition), true)
         }
     }

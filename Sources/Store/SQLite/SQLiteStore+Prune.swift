@@ -13,8 +13,17 @@ extension SQLiteStore {
         let isWhole = statuses.isSuperset(of: [.success, .cancelled])
         return try shard.write(timeout: WriteTimeout.background) { connection throws(StoreError) in
             var pruned = PruneResult()
-            for candidate in search.candidates { try connection.delete(candidate, &pruned) }
-            if isWhole { try connection.setPrunedThrough(search.scannedThrough) }
+            var scannedThrough = search.scannedThrough
+            for candidate in search.candidates {
+                guard try connection.hasten(leftoverOf: candidate.turn) else {
+                    try connection.delete(candidate, &pruned)
+                    continue
+                }
+                pruned.held += 1
+                // The next scan finds the command again.
+                if candidate.status != .tooManyTimes { scannedThrough = min(scannedThrough, candidate.newestSeq - 1) }
+            }
+            if isWhole { try connection.setPrunedThrough(scannedThrough) }
             return pruned
         }
     }

@@ -8,5 +8,9 @@ package struct PruneResult: Sendable, Equatable {
     /// owner.
     package var abandoned: [[UInt8]] = []
 
+    /// The number of commands that stay until ``CommandStore/cleanUp(shard:now:limit:_:)`` has taken care of
+    /// their remains.
+    package var held = 0
+
     package init() {}
 }

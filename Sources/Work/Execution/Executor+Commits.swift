@@ -90,7 +90,7 @@ extension Executor {
     ) -> CommandExecution {
         let claimed = CommandClaim(id: command.id, claim: command.claim)
         return CommandExecution(
-            command: command, payload: payload, checkpoint: checkpoint,
+            command: command, payload: payload, checkpoint: checkpoint?.isEmpty == true ? nil : checkpoint,
             meter: TransferMeter(
                 CommandType.direction(of: command.type), offset: command.offset, total: command.total),
             pace: Pace(bytesPerSecond: bytesPerSecond), saver: { [self] in try await save($0, of: claimed) },

@@ -60,7 +60,8 @@ public final class CommandExecution: Sendable {
     /// Saves a checkpoint: what the next execution, in any worker, needs in order to go on, for example the
     /// URL of an upload session. It is on disk when this returns. It costs a commit; for numbers that change
     /// with each chunk there is ``progress(offset:total:)``.
-    /// - Parameter state: replaces the checkpoint before. A few hundred bytes.
+    /// - Parameter state: replaces the checkpoint before. A few hundred bytes. Empty: there is nothing to go on
+    ///   from, and nothing is left at the destination.
     /// - Throws: `CancellationError` where another execution has taken the command over.
     public func saveCheckpoint(_ state: [UInt8]) async throws { try await saver(state) }
 

@@ -44,6 +44,33 @@ extension EndToEndTests {
             }
         }
 
+        @Test(.enabled(if: isAvailable(NginxServer.isInstalled) && runsSlowTests, "needs nginx, and takes 6 s"))
+        func `the part of a download that is cancelled while it waits is deleted`() async throws {
+            try await withNginx { installation, server, _ in
+                let services = [
+                    try await installation.coordinator(), try await installation.worker("--grace", "500ms"),
+                ]
+                let directory = "\(installation.directory.path)/in/"
+                let get = try await installation.sluice("get", "\(server.origin)/slow/a.bin", "--to", directory)
+                let id = try #require(get.ids.first, "\(get.errors)")
+                let part = "\(directory).a.bin.\(id).1.part"
+                try await until("a part") { access(part, F_OK) == 0 }
+                try await until("4 MiB of the file") {
+                    var status = stat()
+                    return stat(part, &status) == 0 && status.st_size > 4 << 20
+                }
+                services[1].signal(SIGTERM)
+                _ = try await services[1].end(within: .seconds(30))
+                let store = try installation.store()
+                _ = try await installation.await(id, .new, in: store)
+                #expect(try await installation.sluice("cancel", "\(id)").code == 0)
+                #expect(access(part, F_OK) == 0)
+                _ = try await installation.worker()
+                try await until("the deletion", within: .seconds(20)) { access(part, F_OK) != 0 }
+                #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
+            }
+        }
+
         @Test(.enabled(if: isAvailable(NginxServer.isInstalled), "needs nginx"))
         func `a download is continued by another worker after the death of every process`() async throws {
             try await withNginx { installation, server, bytes in

@@ -120,6 +120,39 @@ extension EndToEndTests {
             }
         }
 
+        @Test(.enabled(if: runsSlowTests, "takes 6 s"), arguments: [false, true])
+        func `an upload that is cancelled while it waits is aborted, also where the command is pruned`(
+            _ isPruned: Bool
+        ) async throws {
+            try await with { installation, store, origin, configuration in
+                store.fail(.part, .hang)
+                let up = try await installation.up(workers: 1, "--config", configuration, "--grace", "1s")
+                let (path, _) = try file(installation, "b.mp4", 11 << 20)
+                let id = try #require(
+                    try await installation.sluice(
+                        "s3", "put", path, "--to", "s3://media/b.mp4", "--endpoint", origin, "--part-size", "5MiB"
+                    ).ids.first)
+                try await until("the first part") { store.log.contains(.part) }
+                up.signal(SIGTERM)
+                _ = try await up.end(within: .seconds(30))
+                #expect(store.uploads.count == 1)
+                #expect(try await installation.sluice("cancel", "\(id)").code == 0)
+                if isPruned {
+                    let prune = try await installation.sluice("prune", "--older-than", "0s")
+                    #expect(prune.output == "1 command removed\n", "\(prune.output)\(prune.errors)")
+                }
+                #expect(store.uploads.count == 1)
+                _ = try await installation.up(workers: 1, "--config", configuration)
+                try await until("the abort", within: .seconds(20)) { store.uploads.isEmpty }
+                let cleanups = try installation.store().list(CommandFilter(), after: nil, limit: 10).filter {
+                    $0.type == "cleanup"
+                }
+                #expect(cleanups.count == 1)
+                let cleanup = try #require(cleanups.first?.id)
+                _ = try await installation.await(cleanup, .success, in: try installation.store())
+            }
+        }
+
         @Test(.enabled(if: runsSlowTests, "slow"))
         func `no output, log or file of the data directory has the secret key`() async throws {
             try await with { installation, store, origin, configuration in

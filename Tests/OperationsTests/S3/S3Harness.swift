@@ -13,7 +13,7 @@ final class S3Harness: Sendable {
     let server: ScriptedServer
     let directory: TemporaryDirectory
     let id = CommandID()
-    private let operation: S3Operation
+    let operation: S3Operation
     private let saved = Mutex<[UInt8]?>(nil)
     private let saves = Atomic(0)
 

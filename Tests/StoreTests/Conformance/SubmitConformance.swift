@@ -101,7 +101,7 @@ import Testing
         #expect(try subject.store.submit([draft], allowUnknownTypes: true, now: .base)[0].get().isExisting == false)
         try subject.store.record(types: ["thumbnail", "noop"])
         let builtIn: Set = [
-            "download", "exec", "fetch", "noop", "request", "s3", "sync", "thumbnail", "upload", "webhook",
+            "cleanup", "download", "exec", "fetch", "noop", "request", "s3", "sync", "thumbnail", "upload", "webhook",
         ]
         #expect(try subject.store.types() == builtIn)
         try subject.submit(draft)

@@ -127,6 +127,7 @@ struct UniqueKeyTortureTests {
         try SQLiteProbe(path).run(
             """
             ALTER TABLE command DROP COLUMN unique_for; UPDATE command SET fingerprint = zeroblob(32);
+            DROP TABLE leftover;
             PRAGMA user_version = 2
             """)
         let store = try fixture.store()

@@ -140,7 +140,9 @@ struct DownloadFile: Sendable {
     }
 
     /// Deletes the part, unless it has become the target.
-    func remove() async { await queue.cleanUp { part.remove() } }
+    /// - Returns: whether it is deleted by now.
+    @discardableResult
+    func remove() async -> Bool { await queue.cleanUp { part.remove() } }
 
     // MARK: End
 

@@ -68,15 +68,31 @@ struct S3Client: Sendable {
     /// Aborts of one upload, because a part in flight may arrive after one.
     private static let maxAborts = 3
 
+    /// The state of an upload after its abort.
+    enum Abortion: Sendable {
+        case gone
+        /// Parts that were in flight are still listed.
+        case hasParts
+        case refused(CommandFailure?, S3Refusal)
+    }
+
     /// Deletes an upload until no part of it is listed.
     /// - Throws: as ``send(_:body:_:_:)``.
-    func abort(_ uploadID: String, _ requests: S3Requests) async throws {
+    @discardableResult
+    func abort(_ uploadID: String, _ requests: S3Requests) async throws -> Abortion {
         for _ in 0..<Self.maxAborts {
-            let gone = try await send(requests.abort(uploadID), S3Attempt(.abort)) { $0.abortion() }
-            guard case .accepted = gone else { return }
+            switch try await send(requests.abort(uploadID), S3Attempt(.abort), { $0.abortion() }) {
+            case .accepted: break
+            // With its bucket the upload is gone too.
+            case .decided(_, let refusal) where refusal.code == "NoSuchBucket": return .gone
+            case .decided(.fail(let failure), let refusal): return .refused(failure, refusal)
+            case .decided(_, let refusal): return .refused(nil, refusal)
+            }
+            // A key without the right to list parts: the abort was accepted.
             let list = try await send(requests.listParts(uploadID), S3Attempt(.listParts)) { $0.partPage() }
-            guard case .accepted(let page) = list, !page.parts.isEmpty else { return }
+            guard case .accepted(let page) = list, !page.parts.isEmpty else { return .gone }
         }
+        return .hasParts
     }
 
     /// The longest time that a command which has ended is held by the abort of its upload.
@@ -84,13 +100,21 @@ struct S3Client: Sendable {
 
     /// Deletes an upload that no execution will use, as far as that is possible in 2 s. It also runs in a task
     /// that is cancelled.
-    func discard(_ uploadID: String, _ requests: S3Requests) async {
+    /// - Returns: false where the upload may still exist; a `cleanup` then aborts it.
+    func discard(_ uploadID: String, _ requests: S3Requests) async -> Bool {
         await Task.detached {
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask { try? await abort(uploadID, requests) }
-                group.addTask { try? await Task.sleep(for: Self.maxAbortTime) }
-                await group.next()
+            await withTaskGroup(of: Bool.self) { group in
+                group.addTask {
+                    guard case .gone? = try? await abort(uploadID, requests) else { return false }
+                    return true
+                }
+                group.addTask {
+                    try? await Task.sleep(for: Self.maxAbortTime)
+                    return false
+                }
+                let isGone = await group.next() ?? false
                 group.cancelAll()
+                return isGone
             }
         }.value
     }

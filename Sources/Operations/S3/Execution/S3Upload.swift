@@ -101,7 +101,7 @@ struct S3Upload {
         checkpoint = checkpoint.aborting()
         // Where another execution has the command now, the upload is that one's.
         guard (try? await save()) != nil else { return }
-        await client.discard(id, requests)
+        if await client.discard(id, requests) { try? await execution.saveCheckpoint([]) }
     }
 
     private func hasSourceChanged() async -> Bool {

@@ -5,7 +5,8 @@
 enum Query: Int, CaseIterable {
     case begin, commit, rollback
     case newestSeq, newestTurn, addToCount, hasSession
-    case setResult, deleteResult, setCheckpoint
+    case setResult, deleteResult, setCheckpoint, dropCheckpoint
+    case hasLeftover, leftovers, recordLeftover, dropLeftover, hastenLeftover
     case byID, byTurn, claimable, claimableByTurn
     case saveClaim, finishCached, progress, save
     case byUniqueKey, releaseUniqueKey
@@ -53,6 +54,18 @@ enum Query: Int, CaseIterable {
         case .setResult: "INSERT OR REPLACE INTO result(turn, body) VALUES (?1, ?2)"
         case .deleteResult: "DELETE FROM result WHERE turn = ?1"
         case .setCheckpoint: "UPDATE payload SET kept = ?2 WHERE turn = ?1"
+        case .dropCheckpoint: "UPDATE payload SET kept = NULL WHERE turn = ?1"
+
+        case .hasLeftover: "SELECT 1 FROM leftover WHERE due <= ?1 LIMIT 1"
+        case .leftovers:
+            """
+            SELECT \(Self.columns), p.body, p.kept FROM leftover l CROSS JOIN command c ON c.turn = l.turn
+            CROSS JOIN payload p ON p.turn = l.turn WHERE l.due <= ?1 ORDER BY l.turn LIMIT ?2
+            """
+        case .recordLeftover:
+            "INSERT OR REPLACE INTO leftover(turn, due) SELECT turn, ?2 FROM payload WHERE turn = ?1 AND length(kept) > 0"
+        case .dropLeftover: "DELETE FROM leftover WHERE turn = ?1"
+        case .hastenLeftover: "UPDATE leftover SET due = 0 WHERE turn = ?1"
 
         case .byID: "SELECT \(Self.columns) FROM command c WHERE c.id = ?1"
         case .byTurn: "SELECT \(Self.columns) FROM command c WHERE c.turn = ?1"

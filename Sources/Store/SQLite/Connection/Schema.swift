@@ -96,6 +96,13 @@ enum Schema {
         -- A fingerprint covers the bytes of the payload now, instead of its sorted JSON. NULL: compare the payload itself.
         UPDATE command SET fingerprint = NULL WHERE unique_key IS NOT NULL;
         """,
+        """
+        -- The commands that ended without success, or by a person's word, and have a checkpoint. The remains that it names
+        -- may be removed from `due` on.
+        CREATE TABLE leftover(turn INTEGER PRIMARY KEY, due INTEGER NOT NULL) STRICT;
+        INSERT INTO leftover(turn, due) SELECT c.turn, c.updated_at + iif(c.status = 10, 86400000, 0) FROM command c CROSS JOIN payload p ON p.turn = c.turn
+            WHERE c.status IN (5, 10) AND length(p.kept) > 0;
+        """,
     ]
 
     /// The SQL that fills the tables of a new shard.

@@ -146,5 +146,6 @@ extension Connection {
         save.bind(command.updatedAt, at: 17)
         save.bind(row.deadAt, at: 18)
         try save.run()
+        if command.status == .cancelled || command.status == .tooManyTimes { try recordLeftover(of: command) }
     }
 }

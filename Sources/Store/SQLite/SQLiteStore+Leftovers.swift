@@ -1,0 +1,84 @@
+package import Commands
+
+extension SQLiteStore {
+    package func cleanUp(
+        shard number: Int, now: Timestamp, limit: Int, _ cleanup: (Leftover) -> CommandDraft?
+    ) throws(StoreError) -> Int {
+        let shard = try self.shard(number)
+        // Outside a write transaction, so that no write waits where there is nothing to do.
+        let isDue = try shard.use { connection throws(StoreError) in try connection.hasLeftover(due: now) }
+        guard isDue else { return 0 }
+        return try shard.write(timeout: WriteTimeout.background) { connection throws(StoreError) in
+            let leftovers = try connection.leftovers(due: now, limit: limit)
+            var drafts: [CommandDraft] = []
+            var pending: [PendingInsert] = []
+            for leftover in leftovers {
+                try connection.dropLeftover(of: leftover.command)
+                guard leftover.isOfEnded, let draft = cleanup(leftover), draft.problem == nil else { continue }
+                // A retry of the command begins anew, so it never uses what the draft removes.
+                try connection.dropCheckpoint(of: leftover.command)
+                let byte = UInt8(truncatingIfNeeded: leftover.command.id.low)
+                pending.append(PendingInsert(index: drafts.count, id: CommandID(now: now, shardByte: byte)))
+                drafts.append(draft)
+            }
+            for result in try connection.insert(drafts, pending, allowUnknownTypes: true, now: now) {
+                _ = try result.get()
+            }
+            return leftovers.count
+        }
+    }
+}
+
+extension Connection {
+    fileprivate func hasLeftover(due: Timestamp) throws(StoreError) -> Bool {
+        let statement = try statement(.hasLeftover)
+        statement.bind(due, at: 1)
+        defer { statement.reset() }
+        return try statement.step()
+    }
+
+    fileprivate func leftovers(due: Timestamp, limit: Int) throws(StoreError) -> [Leftover] {
+        let statement = try statement(.leftovers)
+        statement.bind(due, at: 1)
+        statement.bind(limit, at: 2)
+        defer { statement.reset() }
+        var leftovers: [Leftover] = []
+        while try statement.step() {
+            leftovers.append(
+                Leftover(
+                    command: try StoredCommand(statement, self).command, payload: statement.bytes(Query.columnCount),
+                    checkpoint: statement.optionalBytes(Query.columnCount + 1) ?? []))
+        }
+        return leftovers
+    }
+
+    /// Records that a command has ended, if it has a checkpoint.
+    func recordLeftover(of command: Command) throws(StoreError) {
+        let record = try statement(.recordLeftover)
+        record.bind(command.turn, at: 1)
+        record.bind(Leftover.due(command), at: 2)
+        try record.run()
+    }
+
+    /// The command runs again, or its remains are taken care of.
+    func dropLeftover(of command: Command) throws(StoreError) {
+        let drop = try statement(.dropLeftover)
+        drop.bind(command.turn, at: 1)
+        try drop.run()
+    }
+
+    /// Makes the leftover of a command that is to be deleted due at once.
+    /// - Returns: false where it has none.
+    func hasten(leftoverOf turn: Int64) throws(StoreError) -> Bool {
+        let hasten = try statement(.hastenLeftover)
+        hasten.bind(turn, at: 1)
+        try hasten.run()
+        return changedRows > 0
+    }
+
+    fileprivate func dropCheckpoint(of command: Command) throws(StoreError) {
+        let drop = try statement(.dropCheckpoint)
+        drop.bind(command.turn, at: 1)
+        try drop.run()
+    }
+}
