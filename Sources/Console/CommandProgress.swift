@@ -8,8 +8,11 @@ package struct CommandProgress: Sendable, Equatable {
     package var total: Int64
     /// Bytes per second.
     package var rate: Int64
+    /// ``offset`` says how much of the file has gone into a checksum.
+    package var isVerifying: Bool
 
-    package init(offset: Int64 = 0, total: Int64 = 0, rate: Int64 = 0) {
+    package init(offset: Int64 = 0, total: Int64 = 0, rate: Int64 = 0, isVerifying: Bool = false) {
+        self.isVerifying = isVerifying
         self.offset = offset
         self.total = total
         self.rate = rate
@@ -18,6 +21,8 @@ package struct CommandProgress: Sendable, Equatable {
     /// - Returns: nil for a body without an offset.
     package init?(body: JSONValue) {
         guard let offset = body["offset"]?.integer else { return nil }
-        self.init(offset: offset, total: body["total"]?.integer ?? 0, rate: body["rate"]?.integer ?? 0)
+        self.init(
+            offset: offset, total: body["total"]?.integer ?? 0, rate: body["rate"]?.integer ?? 0,
+            isVerifying: body["phase"]?.string == "verifying")
     }
 }

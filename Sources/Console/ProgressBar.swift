@@ -14,6 +14,11 @@ package enum ProgressBar {
         return text + String(repeating: "░", count: width - full - (rest > 0 ? 1 : 0))
     }
 
+    /// `verifying 1.2 GB of 2.7 GB`: the note of commands that compute a checksum.
+    package static func verifying(_ bytes: Int64, of total: Int64) -> String {
+        "verifying \(Figures.bytes(bytes))\(total > 0 ? " of \(Figures.bytes(total))" : "")"
+    }
+
     /// `2/5 done  45%  ████░░░  1.2 GB of 2.7 GB  88 MB/s  17s left`, without the parts that do not fit.
     package static func line(_ progress: TransferProgress, columns: Int) -> String {
         var parts: [String] = []

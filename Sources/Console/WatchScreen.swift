@@ -127,7 +127,9 @@ package enum WatchScreen {
         if progress.total > 0 {
             let fraction = Double(progress.offset) / Double(progress.total)
             let rate = progress.rate > 0 ? "  \(Figures.rate(progress.rate))" : ""
-            figures = "\(Int(min(max(fraction, 0), 1) * 100))%  \(Figures.bytes(progress.total))\(rate)  \(age)"
+            let phase = progress.isVerifying ? "verifying " : ""
+            let percent = Int(min(max(fraction, 0), 1) * 100)
+            figures = "\(phase)\(percent)%  \(Figures.bytes(progress.total))\(rate)  \(age)"
             bar = ProgressBar.bar(fraction, width: columns >= 72 ? 16 : 8) + " "
         }
         let room = columns - 4 - bar.count - figures.count

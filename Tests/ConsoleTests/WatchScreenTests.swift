@@ -65,6 +65,16 @@ import Testing
         #expect(text.contains("and 5 more") || text.contains("and 4 more"))
     }
 
+    @Test func `a transfer that computes a checksum is shown as such`() {
+        var state = busy
+        state.workers[0].running[0].progress =
+            CommandProgress(
+                body: ["offset": 100, "total": 400, "rate": 0, "phase": "verifying"]) ?? CommandProgress()
+        let text = WatchScreen.render(state, columns: 80, rows: 60).joined(separator: "\n")
+        #expect(text.contains("verifying 25%  400 B"), "\(text)")
+        #expect(ProgressBar.verifying(1_200_000_000, of: 2_700_000_000) == "verifying 1.2 GB of 2.7 GB")
+    }
+
     @Test func `the screen shows every status by name`() {
         let text = WatchScreen.render(busy, columns: 80, rows: 24).joined(separator: "\n")
         for status in CommandStatus.allCases { #expect(text.contains(status.name)) }

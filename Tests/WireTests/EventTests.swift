@@ -66,6 +66,11 @@ struct EventTests {
         let progress = try written { Event.progress(transfer, at: Self.at, to: &$0) }
         #expect(progress.topic == "progress/\(Self.id)")
         #expect(names(progress.body) == ["offset", "total", "rate", "at"])
+        var verifying = transfer
+        verifying.isVerifying = true
+        let phase = try written { Event.progress(verifying, at: Self.at, to: &$0) }
+        #expect(names(phase.body) == ["offset", "total", "rate", "phase", "at"])
+        #expect(phase.body["phase"] == "verifying")
 
         let flow = Transfers.Link(
             destination: Self.destination, direction: .up, bytes: [1, 2, 4], rate: 8, inFlight: 9,

@@ -89,6 +89,7 @@ enum Samples {
                 transfer.isIdempotent = random.chance(0.5)
                 transfer.hasMoved = random.chance(0.5)
                 transfer.isWindowClosed = random.chance(0.5)
+                transfer.isVerifying = random.chance(0.2)
                 transfer.offset = number(&random)
                 transfer.total = number(&random)
                 transfer.rate = number(&random)

@@ -87,14 +87,16 @@ extension LinkAdmission {
 extension TransferSample {
     fileprivate init(_ transfer: Transfers.Transfer, _ link: Transfers.Link) {
         self.init(id: transfer.id, destination: link.destination, direction: link.direction, qos: transfer.qos)
-        switch transfer.pacing {
+        // A transfer that computes a checksum says nothing of its link.
+        switch transfer.isVerifying ? .paused : transfer.pacing {
         case .free: state = .running
         case .throttled: state = .throttled
         case .paused: state = .paused
         }
         acknowledged = transfer.acknowledged
         retransmitted = transfer.retransmitted
-        remaining = transfer.total > 0 ? max(transfer.total - transfer.offset, 0) : nil
+        let rest = transfer.isVerifying ? 0 : max(transfer.total - transfer.offset, 0)
+        remaining = transfer.total > 0 ? rest : nil
         srtt = transfer.roundTrip
         minRTT = transfer.minRoundTrip
         isWindowClosed = transfer.isWindowClosed

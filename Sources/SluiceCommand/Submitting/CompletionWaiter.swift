@@ -14,6 +14,8 @@ struct CompletionWaiter {
         var progress: TransferProgress
         var offsets: [CommandID: Int64] = [:]
         var totals: [CommandID: Int64] = [:]
+        /// Commands that compute a checksum, and how far they are.
+        var verified: [CommandID: Int64] = [:]
         /// Monotonic time in nanoseconds and bytes sent, of the last three seconds.
         var history: [(at: MonotonicTime, bytes: Int64)] = []
         var failures: [String] = []
@@ -91,6 +93,7 @@ struct CompletionWaiter {
     private func settle(_ outcome: CommandOutcome) {
         shared.state.withLock { state in
             state.progress.ended += 1
+            state.verified[outcome.id] = nil
             guard !outcome.isSuccess else {
                 if let total = state.totals[outcome.id] { state.offsets[outcome.id] = total }
                 if let problem = outcome.result.flatMap({ try? JSONValue(parsing: $0) })?["sourceProblem"]?.string {
@@ -140,8 +143,10 @@ struct CompletionWaiter {
         for await event in events {
             guard let id = event.id, mine.contains(id), let offset = event.body["offset"]?.integer else { continue }
             let total = event.body["total"]?.integer ?? 0
+            let isVerifying = event.body["phase"]?.string == "verifying"
             shared.state.withLock { state in
-                state.offsets[id] = offset
+                state.verified[id] = isVerifying ? offset : nil
+                if !isVerifying { state.offsets[id] = offset }
                 // The size of a download is known from its first answer on.
                 guard total > 0, state.totals[id] != total else { return }
                 state.progress.total += total - (state.totals[id] ?? 0)
@@ -169,7 +174,12 @@ extension CompletionWaiter.Shared {
                 let seconds = (now - first.at).seconds
                 state.progress.rate = Int64(Double(max(bytes - first.bytes, 0)) / seconds)
             }
-            return state.progress
+            var progress = state.progress
+            if !state.verified.isEmpty {
+                let of = state.verified.keys.reduce(0) { $0 + (state.totals[$1] ?? 0) }
+                progress.note = ProgressBar.verifying(state.verified.values.reduce(0, +), of: of)
+            }
+            return progress
         }
         Diagnostics.showStatus { ProgressBar.line(progress, columns: $0) }
     }

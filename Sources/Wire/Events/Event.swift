@@ -38,6 +38,7 @@ package enum Event {
         writer.member("offset", transfer.offset)
         writer.member("total", transfer.total)
         writer.member("rate", transfer.rate)
+        if transfer.isVerifying { writer.member("phase", "verifying") }
         writer.member("at", at)
         writer.endObject()
     }

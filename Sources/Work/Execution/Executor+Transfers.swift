@@ -45,7 +45,7 @@ extension Executor.State {
             links[link].inFlight += 1
             if let roundTrip = reading.connection.roundTrip { roundTrips[link].append(roundTrip) }
             let rate = Int64(Double(max(reading.bytes - before.bytes, 0)) / seconds)
-            let hasMoved = rate > 0 || reading.offset != before.offset
+            let hasMoved = rate > 0 || reading.offset != before.offset || reading.verified != before.verified
             transfers.append(execution.transfer(link: link, reading, rate: rate, hasMoved: hasMoved))
             if reading.offset != before.offset {
                 offsets.append(
@@ -83,7 +83,8 @@ extension CommandExecution {
         transfer.isResumable = reading.isResumable
         transfer.isIdempotent = command.idempotent
         transfer.hasMoved = hasMoved
-        transfer.offset = reading.offset
+        transfer.isVerifying = reading.verified != nil
+        transfer.offset = reading.verified ?? reading.offset
         transfer.total = reading.total
         transfer.rate = rate
         transfer.acknowledged = reading.bytes

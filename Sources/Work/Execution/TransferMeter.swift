@@ -9,6 +9,8 @@ package final class TransferMeter: Sendable {
         package var direction = Direction.up
         package var offset: Int64 = 0
         package var total: Int64 = 0
+        /// Bytes whose checksum has been computed, while that is what the execution does; nil at other times.
+        package var verified: Int64?
         /// Another execution can go on from the offset.
         package var isResumable = false
         /// It was told to stop, and another execution may go on.
@@ -78,8 +80,11 @@ package final class TransferMeter: Sendable {
         state.withLock {
             $0.reading.offset = offset
             $0.reading.total = total
+            $0.reading.verified = nil
         }
     }
+
+    func verify(_ bytes: Int64?) { state.withLock { $0.reading.verified = bytes } }
 
     /// - Parameter isDrain: the worker ends.
     package func release(isDrain: Bool = false) {

@@ -47,6 +47,10 @@ public final class CommandExecution: Sendable {
     /// Shown as progress; stored at most 4 times a second.
     public func progress(offset: Int64, total: Int64) { meter.progress(offset: offset, total: total) }
 
+    /// Reports how many bytes of the file have gone into a checksum, while no bytes move. Shown in place of the
+    /// offset, and not stored. The next ``progress(offset:total:)`` ends it.
+    package func verifying(_ bytes: Int64) { meter.verify(bytes) }
+
     /// Declares that another execution can go on from the offset that was reported last. Until it is called,
     /// a stop means that everything is sent again, and preemption counts it so.
     public func canResume() { meter.canResume() }

@@ -17,4 +17,13 @@ import Testing
         meter.observed(connection)
         #expect(meter.reading.connection.firstByte == .milliseconds(20))
     }
+
+    @Test func `the bytes of a checksum are read until bytes of the transfer follow`() {
+        let meter = TransferMeter(total: 10)
+        meter.progress(offset: 10, total: 10)
+        meter.verify(4)
+        #expect(meter.reading.verified == 4 && meter.reading.offset == 10)
+        meter.progress(offset: 10, total: 10)
+        #expect(meter.reading.verified == nil && meter.reading.offset == 10)
+    }
 }

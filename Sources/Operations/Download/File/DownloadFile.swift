@@ -147,8 +147,11 @@ struct DownloadFile: Sendable {
     // MARK: End
 
     /// Reads the part and compares its checksums.
+    /// - Parameter read: is called with the number of bytes so far.
     /// - Returns: the first that is wrong.
-    func differing(_ completion: DownloadCompletion) async throws -> Checksum? {
+    func differing(
+        _ completion: DownloadCompletion, read: @Sendable (_ bytes: Int64) -> Void = { _ in }
+    ) async throws -> Checksum? {
         var digests = completion.checksums.map { ChecksumDigest($0.algorithm) }
         guard !digests.isEmpty else { return nil }
         var offset: Int64 = 0
@@ -159,6 +162,7 @@ struct DownloadFile: Sendable {
             guard !piece.isEmpty else { break }
             for index in digests.indices { digests[index].update(piece) }
             offset += Int64(piece.count)
+            read(offset)
         }
         return zip(completion.checksums, digests).first { $0.bytes != $1.bytes }?.0
     }

@@ -49,7 +49,8 @@ actor DownloadTransfer {
             switch action {
             case .send(let request): action = try await exchange(request)
             case .complete(let completion):
-                if let checksum = try await file.differing(completion) {
+                let execution = execution
+                if let checksum = try await file.differing(completion, read: { execution.verifying($0) }) {
                     action = rules.checksumDiffered(checksum)
                 } else {
                     return try await publish(completion)

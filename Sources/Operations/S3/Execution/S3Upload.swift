@@ -176,9 +176,12 @@ struct S3Upload {
     }
 
     func digest(of range: Range<Int64>) async throws -> S3PartDigest {
+        defer { reportProgress() }
+        let (start, execution) = (range.lowerBound, execution)
         do {
             return try await S3PartReader(source: source).digest(
-                of: range, .init(requests.payload.checksum, isEncrypted: requests.address.origin.isEncrypted))
+                of: range, .init(requests.payload.checksum, isEncrypted: requests.address.origin.isEncrypted)
+            ) { execution.verifying(start + $0) }
         } catch is CancellationError {
             throw CommandFailure.stopped("the upload to \(requests.address.url)")
         }

@@ -43,8 +43,11 @@ struct S3PartReader: Sendable {
 
     let source: SourceFile
 
+    /// - Parameter progress: is called with the bytes that were read of a range of more than 8 MiB.
     /// - Throws: ``CommandFailure``, final where the source has changed; `CancellationError`.
-    func digest(of range: Range<Int64>, _ kinds: Kinds) async throws -> S3PartDigest {
+    func digest(
+        of range: Range<Int64>, _ kinds: Kinds, progress: @Sendable (_ bytes: Int64) -> Void = { _ in }
+    ) async throws -> S3PartDigest {
         guard !kinds.isEmpty else { return S3PartDigest() }
         var hashes = Hashes(
             sha256: kinds.sha256 ? SHA256() : nil, md5: kinds.md5 ? Insecure.MD5() : nil,
@@ -55,6 +58,7 @@ struct S3PartReader: Sendable {
             let (start, before) = (offset, hashes)
             hashes = try await BlockingIO.sources.run(at: source.path) { try read(start..<end, before) }
             offset = end
+            if range.count > Self.step { progress(offset - range.lowerBound) }
         }
         return S3PartDigest(
             sha256: hashes.sha256.map { Array($0.finalize()) }, md5: hashes.md5.map { Array($0.finalize()) },

@@ -48,10 +48,12 @@ struct DeliveryCheck: Sendable {
 
     private func ask(_ query: DeliveryQuery?) async -> DeliveryEvidence {
         guard let query else { return .unknown }
-        let source = source
+        let (source, execution) = (source, requests.execution)
         return await query.send(requests, size: source.identity.size) {
             do {
-                return try await BlockingIO.sources.run(at: source.path) { try ReprDigest.sha256(of: source) }
+                return try await BlockingIO.sources.run(at: source.path) {
+                    try ReprDigest.sha256(of: source) { execution.verifying($0) }
+                }
             } catch let error as SystemError {
                 throw CommandFailure(.command, reason: "\(source.path) cannot be read: \(error)")
             }

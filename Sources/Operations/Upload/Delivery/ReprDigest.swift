@@ -23,9 +23,10 @@ enum ReprDigest {
     }
 
     /// Reads the whole source. Blocks.
+    /// - Parameter read: is called with the number of bytes so far.
     /// - Returns: its SHA-256 in base64.
     /// - Throws: ``SystemError``.
-    static func sha256(of source: SourceFile) throws -> String {
+    static func sha256(of source: SourceFile, read: (_ bytes: Int64) -> Void = { _ in }) throws -> String {
         var hash = SHA256()
         var offset: Int64 = 0
         var bytes = [UInt8](repeating: 0, count: step)
@@ -34,6 +35,7 @@ enum ReprDigest {
             guard count > 0 else { break }
             bytes.withUnsafeBytes { hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: $0.prefix(count))) }
             offset += Int64(count)
+            read(offset)
         }
         return Base64.encode(hash.finalize())
     }
