@@ -22,7 +22,8 @@ package struct DownloadOperation: CommandOperation {
         download.to = try download.to.absolutePath()
         download.mode &= ~umask
         return PayloadAttributes(
-            destination: download.url.destination, idempotent: true, total: download.size ?? 0, payload: download.json)
+            destination: download.url.fileDestination, idempotent: true, total: download.size ?? 0,
+            payload: download.json)
     }
 
     package func execute(_ execution: CommandExecution) async throws -> [UInt8]? {

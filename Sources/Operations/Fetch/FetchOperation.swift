@@ -17,7 +17,7 @@ package struct FetchOperation: CommandOperation {
 
     package func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadAttributes {
         let fetch = try FetchPayload(payload)
-        return PayloadAttributes(destination: fetch.url.destination, idempotent: true, payload: fetch.json)
+        return PayloadAttributes(destination: fetch.url.fileDestination, idempotent: true, payload: fetch.json)
     }
 
     package func execute(_ execution: CommandExecution) async throws -> [UInt8]? {

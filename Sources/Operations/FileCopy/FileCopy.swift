@@ -23,8 +23,6 @@ struct FileCopy: Sendable {
     static let step = 4 << 20
     /// Copies up to this size start over: that costs less than the commit of a checkpoint.
     static let smallCopy: Int64 = 16 << 20
-    /// The interval at which a paused copy checks its pace.
-    static let paceStep: Duration = .milliseconds(100)
     /// Bytes between two syncs.
     static let syncStep: Int64 = 256 << 20
 
@@ -76,12 +74,13 @@ struct FileCopy: Sendable {
     ) async throws {
         let size = source.identity.size
         var (offset, synced) = (part.length, part.synced)
-        var bucket = TokenBucket()
+        var steps = PacedSteps()
         execution.progress(offset: offset, total: size)
         if size > Self.smallCopy { try await execution.save(resumePoint(synced), of: source.identity) }
         while offset < size {
             try Task.checkCancellation()
-            let (rest, count) = (offset..<size, try await allowance(&bucket, Int(min(Int64(Self.step), size - offset))))
+            let rest = offset..<size
+            let count = try await steps.allowance(Int(min(Int64(Self.step), size - offset)), of: execution)
             let (end, copied) = try await queue.run { _ in
                 do throws(SystemError) {
                     return try source.copy(rest, maxBytes: count, to: part.descriptor)
@@ -93,7 +92,7 @@ struct FileCopy: Sendable {
                 throw SourceFile.changed(upload.file, "while it was copied: it ends after \(offset) bytes now")
             }
             offset = end
-            if execution.pace.bytesPerSecond != nil { bucket.take(copied) }
+            steps.take(copied, of: execution)
             execution.transferred(copied)
             execution.progress(offset: offset, total: size)
             if offset - synced >= Self.syncStep, offset < size {
@@ -106,19 +105,6 @@ struct FileCopy: Sendable {
                 try await execution.save(resumePoint(synced), of: source.identity)
             }
         }
-    }
-
-    /// Waits until the pace permits more bytes.
-    /// - Returns: the bytes of the next step.
-    private func allowance(_ bucket: inout TokenBucket, _ maxBytes: Int) async throws -> Int {
-        while let rate = execution.pace.bytesPerSecond {
-            let available = bucket.available(rate: rate, now: .now)
-            if rate > 0, available >= min(TokenBucket.portion, maxBytes) { return min(available, maxBytes) }
-            execution.waitedForPace()
-            let wait = bucket.wait(for: maxBytes, rate: rate) ?? Self.paceStep
-            try await Task.sleep(for: min(wait, Self.paceStep))
-        }
-        return maxBytes
     }
 
     private func resumePoint(_ synced: Int64) -> UploadCheckpoint.ResumePoint {

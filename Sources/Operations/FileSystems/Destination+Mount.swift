@@ -1,5 +1,10 @@
 package import Commands
 
+extension ResourceURL {
+    /// The destination; of a `file:` URL the file system that holds the path.
+    var fileDestination: Destination { scheme == .file ? .file(at: filePath) : destination }
+}
+
 extension Destination {
     /// The file system that holds an absolute path, named by its mount point. Only the mount table is read,
     /// so this works for a hung file system too.
@@ -11,6 +16,6 @@ extension Destination {
     package init?(url text: String) {
         guard let destination = Destination(text) else { return nil }
         let url = destination.isFile ? try? ResourceURL(text) : nil
-        self = url.map { .file(at: $0.filePath) } ?? destination
+        self = url?.fileDestination ?? destination
     }
 }

@@ -22,8 +22,11 @@ final class HTTPTransport: RequestTransport {
     func send(
         _ parts: RequestSender.Parts, _ fields: HTTPHeaders, _ options: RequestOptions, for execution: CommandExecution
     ) async -> HTTPRecord {
-        var record = HTTPRecord()
         let (method, url) = (parts.method, parts.url)
+        guard url.scheme != .file else {
+            return await FileTransport(loop: client.loop).send(parts, fields, for: execution)
+        }
+        var record = HTTPRecord()
         guard let origin = HTTPOrigin(url.destination) else {
             record.error = HTTPError.local("\(url.displayText) is not a URL of HTTP")
             return record

@@ -45,7 +45,8 @@ package struct RequestOperation: CommandOperation {
         }
         request.saveTo = try request.saveTo.map { path throws(PayloadError) in try path.absolutePath() }
         var attributes = PayloadAttributes(
-            destination: request.url.destination, idempotent: request.isIdempotent, total: total, payload: request.json)
+            destination: request.url.fileDestination, idempotent: request.isIdempotent, total: total,
+            payload: request.json)
         attributes.identity = request.identity
         return attributes
     }

@@ -51,9 +51,6 @@ struct RequestPayload: Sendable, Equatable {
     init(_ value: JSONValue) throws(PayloadError) {
         var reader = try PayloadReader(value, of: "a request", keys: Self.keys)
         url = try ResourceURL(try reader.text("url", isRequired: true) ?? "")
-        guard url.scheme != .file else {
-            throw PayloadError(.usage, "a request goes to http or https, not to \(url.displayText)")
-        }
         method = try reader.text("method") ?? method
         headers = try reader.headers("headers")
         body = try Self.body(&reader)
@@ -104,6 +101,10 @@ struct RequestPayload: Sendable, Equatable {
     }
 
     private func check() throws(PayloadError) {
+        guard url.scheme != .file || ["GET", "HEAD"].contains(method) && headers.isEmpty else {
+            throw PayloadError(
+                .usage, "only a GET or HEAD without “headers” goes to a file: URL, not \(method) \(url.displayText)")
+        }
         guard !method.isEmpty, method.utf8.count <= 32, method.utf8.allSatisfy(\.isTokenCharacter) else {
             throw PayloadError(.data, "“method” is “\(method.prefix(40))”, which is not a method of HTTP")
         }

@@ -21,6 +21,7 @@ struct GetCommand: AsyncParsableCommand {
               sluice get https://media.example.com/a.mp4 https://media.example.com/b.mp4 --to /data/in/ --qos background
               sluice get https://media.example.com/daily.csv --to /data/daily.csv --if-changed --wait
               sluice get 'https://media.example.com/export?id=7' --to /data/in/ --name server
+              sluice get file:///mnt/server/a.mp4 --to /data/in/
             """)
 
     enum Overwrite: String, ExpressibleByArgument, CaseIterable {
@@ -31,7 +32,7 @@ struct GetCommand: AsyncParsableCommand {
     @OptionGroup var print: PrintOptions
     @OptionGroup var fields: SubmitFields
 
-    @Argument(help: ArgumentHelp("The URLs, http or https.", valueName: "url"))
+    @Argument(help: ArgumentHelp("The URLs, http, https or file.", valueName: "url"))
     var urls: [String]
 
     @Option(

@@ -44,6 +44,20 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a file URL is downloaded like another one`() async throws {
+            try await Installation.with { installation in
+                let source = try installation.directory.file("a b.bin", [1, 2, 3])
+                mkdir("\(installation.directory.path)/in", 0o700)
+                _ = try await installation.up(workers: 1)
+                let url = "file://" + source.replacing(" ", with: "%20")
+                let get = try await installation.sluice(
+                    "get", url, "--to", "\(installation.directory.path)/in/", "--checksum",
+                    "sha256:\(sha256([1, 2, 3]))", "--wait")
+                #expect(get.code == 0, "\(get.errors)")
+                #expect(contents(of: "\(installation.directory.path)/in/a b.bin") == [1, 2, 3])
+            }
+        }
+
         @Test(.enabled(if: isAvailable(NginxServer.isInstalled) && runsSlowTests, "needs nginx, and takes 6 s"))
         func `the part of a download that is cancelled while it waits is deleted`() async throws {
             try await withNginx { installation, server, _ in
@@ -128,7 +142,7 @@ extension EndToEndTests {
         }
 
         @Test(arguments: [
-            (["file:///a"], 64, "reads from http or https"), (["http://a/b", "http://a/c", "--to", "x"], 64, "slash"),
+            (["ftp://a/b"], 64, "use http, https or file"), (["http://a/b", "http://a/c", "--to", "x"], 64, "slash"),
             (["http://a/b", "http://c/b", "--to", "/tmp/"], 64, "would both become /tmp/b"),
             (["http://a/b", "--checksum", "sha256:12"], 65, "hexadecimal digits"),
             (["http://a/b", "--header", "Range: bytes=1-"], 65, "cannot be set"),

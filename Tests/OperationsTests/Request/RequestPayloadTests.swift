@@ -26,7 +26,8 @@ import Work
     @Test(arguments: [
         ("7", "must be an object"), ("{}", "“url” is missing"),
         (#"{"url":"ftp://a/b"}"#, "the scheme “ftp” is unknown"),
-        (#"{"url":"file:///a"}"#, "goes to http or https"),
+        (#"{"url":"file:///a","method":"PUT"}"#, "only a GET or HEAD"),
+        (#"{"url":"file:///a","headers":{"X-Tag":"a"}}"#, "only a GET or HEAD"),
         (#"{"url":"http://a/b","methd":"GET"}"#, "unknown key “methd”"),
         (#"{"url":"http://a/b","method":"G T"}"#, "not a method"),
         (#"{"url":"http://a/b","method":"CONNECT"}"#, "no meaning"),

@@ -5,7 +5,7 @@ internal import Work
 /// The payload of a `download`, checked.
 ///
 /// ```
-/// {"url": "https://media.example.com/a.mp4",  the source; http or https
+/// {"url": "https://media.example.com/a.mp4",  the source; http, https or file
 ///  "to": "/data/in/",                   a path or file: URL; with a trailing slash a directory, see “name”
 ///  "headers": {"X-Tag": "a"},           none by default
 ///  "name": null,                        in a directory: null: the last segment of “url”; "server": the name
@@ -56,12 +56,6 @@ struct DownloadPayload: Sendable, Equatable {
     init(_ value: JSONValue) throws(PayloadError) {
         var reader = try PayloadReader(value, of: "a download", keys: Self.keys)
         url = try ResourceURL(try reader.text("url", isRequired: true) ?? "")
-        guard url.scheme != .file else {
-            throw PayloadError(
-                .usage,
-                "a download reads from http or https, not from \(url.displayText); an upload copies a file to a file: URL"
-            )
-        }
         to = try Self.path(try reader.text("to", isRequired: true) ?? "")
         headers = try Self.headers(&reader)
         if let value = reader.take("name") { name = try Self.name(value) }
@@ -78,6 +72,12 @@ struct DownloadPayload: Sendable, Equatable {
     }
 
     private func checkCombinations() throws(PayloadError) {
+        guard url.scheme != .file || headers.isEmpty else {
+            throw PayloadError(.data, "“headers” are not valid for a file: URL")
+        }
+        guard url.scheme != .file || !url.isDirectory else {
+            throw PayloadError(.usage, "\(url.displayText) is a directory; get the files in it one by one")
+        }
         if !isDirectory {
             guard name == .ofURL else {
                 throw PayloadError(.data, "“name” is only valid where “to” is a directory and ends with a slash")

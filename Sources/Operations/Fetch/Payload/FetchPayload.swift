@@ -30,10 +30,10 @@ struct FetchPayload: Sendable, Equatable {
         var reader = try PayloadReader(value, of: "a fetch", keys: Self.keys)
         let text = try reader.text("url", isRequired: true) ?? ""
         url = try ResourceURL(String(text.prefix { $0 != "#" }))
-        guard url.scheme != .file else {
-            throw PayloadError(.usage, "a fetch reads from http or https, not from \(url.displayText)")
-        }
         headers = try reader.headers("headers")
+        guard url.scheme != .file || headers.isEmpty else {
+            throw PayloadError(.data, "“headers” are not valid for a file: URL")
+        }
         if let text = try reader.text("mode") {
             guard let mode = FetchMode(rawValue: text) else {
                 throw PayloadError(

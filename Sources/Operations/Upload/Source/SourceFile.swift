@@ -64,7 +64,7 @@ final class SourceFile: Sendable {
         switch status.st_mode & S_IFMT {
         case S_IFREG: return
         case S_IFDIR: throw PayloadError(.source, "\(path) is a directory; name the files in it one by one")
-        default: throw PayloadError(.source, "\(path) is not a regular file; only regular files can be uploaded")
+        default: throw PayloadError(.source, "\(path) is not a regular file; only regular files can be read")
         }
     }
 

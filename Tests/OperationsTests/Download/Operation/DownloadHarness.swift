@@ -61,6 +61,8 @@ final class DownloadHarness: Sendable {
         }
     }
 
+    var destination: Destination { get throws { try operation.inspect(payload).destination } }
+
     /// Names of the files in the directory that are part files.
     var parts: [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []

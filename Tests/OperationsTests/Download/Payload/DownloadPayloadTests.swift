@@ -104,7 +104,8 @@ import Work
         (members(("maxBytes", -1)), .data, "“maxBytes” must be a whole number"),
         (members(("maxBytes", 1), ("size", 2)), .data, "more than “maxBytes”"),
         (members(("ranges", 2)), .data, "“ranges” must be a whole number from 1 to 1"),
-        (members(("url", "file:///a")), .usage, "reads from http or https"),
+        (members(("url", "file:///a/")), .usage, "is a directory"),
+        (members(("url", "file:///a"), ("headers", ["X-Tag": "a"])), .data, "not valid for a file: URL"),
     ]
 
     @Test(arguments: refused.indices) func `a payload is refused with a sentence`(_ index: Int) {

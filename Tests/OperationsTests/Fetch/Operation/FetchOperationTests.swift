@@ -210,7 +210,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{}", "“url” is missing"), (#"{"url":"file:///a"}"#, "http or https"),
+        ("{}", "“url” is missing"), (#"{"url":"file:///a","headers":{"X-Tag":"a"}}"#, "not valid for a file: URL"),
         (#"{"url":"http://h/","mode":"x"}"#, "“mode”"),
         (#"{"url":"http://h/","maxStale":-1}"#, "“maxStale”"), (#"{"url":"http://h/","partition":""}"#, "“partition”"),
         (#"{"url":"http://h/","headers":{"Range":"bytes=0-"}}"#, "cannot be set"),
