@@ -41,6 +41,7 @@ let package = Package(
         .executable(name: "sluice", targets: ["SluiceCommand"]),
         .executable(name: "example-worker", targets: ["ExampleWorker"]),
         .executable(name: "submit-and-wait", targets: ["ExampleSubmit"]),
+        .executable(name: "latest-image", targets: ["ExampleImage"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -140,6 +141,9 @@ let package = Package(
             swiftSettings: swiftSettings),
         .executableTarget(
             name: "ExampleSubmit", dependencies: ["Sluice"], path: "Sources/Examples/SubmitAndWait",
+            swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "ExampleImage", dependencies: ["Sluice"], path: "Sources/Examples/LatestImage",
             swiftSettings: swiftSettings),
 
         // The test bed: an emulated network and destinations to send to.
