@@ -48,29 +48,35 @@ import Testing
         withExtendedLifetime(held) {}
     }
 
+    private final class Counts: Sendable {
+        let holders = Atomic(0)
+        let rounds = Atomic(0)
+        let conflicts = Atomic(0)
+    }
+
     @Test func `a lock is never held twice while its file is removed again and again`() async throws {
         let directory = try TemporaryDirectory("lock")
         defer { directory.remove() }
         let path = "\(directory.path)/a.lock"
-        let holders = Atomic(0)
-        let rounds = Atomic(0)
-        let conflicts = Atomic(0)
+        let counts = Counts()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                while rounds.load(ordering: .relaxed) < 400 {
+                while counts.rounds.load(ordering: .relaxed) < 400 {
                     _ = try FileLock.removeIfFree(path)
                     await Task.yield()
                 }
             }
             for _ in 0..<3 {
                 group.addTask {
-                    while rounds.load(ordering: .relaxed) < 400 {
+                    while counts.rounds.load(ordering: .relaxed) < 400 {
                         // As a guardian takes it.
                         if let lock = try FileLock.attempt(path), lock.isNamed(path) {
-                            if holders.add(1, ordering: .relaxed).oldValue != 0 { conflicts.add(1, ordering: .relaxed) }
+                            if counts.holders.add(1, ordering: .relaxed).oldValue != 0 {
+                                counts.conflicts.add(1, ordering: .relaxed)
+                            }
                             await Task.yield()
-                            holders.subtract(1, ordering: .relaxed)
-                            rounds.add(1, ordering: .relaxed)
+                            counts.holders.subtract(1, ordering: .relaxed)
+                            counts.rounds.add(1, ordering: .relaxed)
                         }
                         await Task.yield()
                     }
@@ -78,6 +84,6 @@ import Testing
             }
             try await group.waitForAll()
         }
-        #expect(conflicts.load(ordering: .relaxed) == 0)
+        #expect(counts.conflicts.load(ordering: .relaxed) == 0)
     }
 }
