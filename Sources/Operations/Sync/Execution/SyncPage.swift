@@ -54,7 +54,7 @@ actor SyncPage {
     private let access: CollectionAccess
     private var scanner: RecordScanner
     private var counts: Counts
-    private var batch: [StagedRecord] = []
+    private var batch = StagedBatch()
     private var rejects: [(entry: RejectLog.Entry, body: String?)] = []
     private var batchBytes = 0
 
@@ -165,7 +165,7 @@ actor SyncPage {
     private func takeElements() async throws {
         while let element = try next() {
             try take(element)
-            if batch.count >= Self.maxBatch.records || batchBytes >= Self.maxBatch.bytes { try await flush() }
+            if batch.records.count >= Self.maxBatch.records || batchBytes >= Self.maxBatch.bytes { try await flush() }
         }
     }
 
@@ -194,13 +194,9 @@ actor SyncPage {
     private func add(_ element: ScannedElement, _ facts: RecordLayout.Facts) {
         var kind = StagedRecord.Kind.record
         if element.list == .deletedItems { kind = .deletedKey } else if facts.isTombstone { kind = .tombstone }
-        var record = StagedRecord(
+        let record = StagedRecord(
             key: facts.key.text, index: element.index, kind: kind, version: facts.version?.stored)
-        if kind == .record {
-            record.hash = RecordHash.of(element.bytes)
-            record.body = String(decoding: element.bytes, as: UTF8.self)
-        }
-        batch.append(record)
+        if kind == .record { batch.append(record, body: element.bytes) } else { batch.append(record) }
         batchBytes += element.bytes.count + record.key.utf8.count
         guard let version = facts.version else { return }
         if counts.greatest.map({ version.isLater(than: $0) == true }) ?? true { counts.greatest = version }
@@ -219,10 +215,10 @@ actor SyncPage {
 
     private func flush() async throws {
         guard !batch.isEmpty || !rejects.isEmpty else { return }
-        let (records, rejects, page, isDelta) = (batch, self.rejects, request.number, isDelta)
-        (batch, self.rejects, batchBytes) = ([], [], 0)
+        let (taken, rejects, page, isDelta) = (batch.take(), self.rejects, request.number, isDelta)
+        (self.rejects, batchBytes) = ([], 0)
         counts.result.duplicates += try await access.use { store in
-            try store.stage(records, page: page, isDelta: isDelta, rejects: rejects)
+            try store.stage(taken, page: page, isDelta: isDelta, rejects: rejects)
         }
     }
 

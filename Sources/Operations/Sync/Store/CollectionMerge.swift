@@ -10,6 +10,10 @@ struct CollectionMerge {
     private let next: Int64
     private let decision: MergeDecision
     private var result: SyncResult
+    /// The kinds of changes that the staged elements make: a pass over them for any other kind is left out.
+    private var kinds: (inserts: Bool, updates: Bool, deletes: Bool) = (true, true, true)
+    /// Whether the read lacks rows that it may delete.
+    private var lacksRows = true
 
     /// Local rows that are decided at once.
     private static let batch = 500
@@ -27,7 +31,7 @@ struct CollectionMerge {
 
     /// - Throws: ``CommandFailure`` where the read must not be merged.
     mutating func run() throws -> MergeOutcome {
-        let hasChanges = try countUnchanged()
+        try compare()
         let deletesMissing: Bool
         switch try missingRows() {
         case .delete: deletesMissing = true
@@ -39,10 +43,9 @@ struct CollectionMerge {
         }
         try CollectionColumns.set(plan.payload.columns, db)
         try decideLocalRows()
-        // Each of these reads the whole stage: an unchanged list needs none of them.
-        if hasChanges { try updateRows() }
+        if kinds.updates { try updateRows() }
         try deleteRows(missing: deletesMissing)
-        if hasChanges { try insertRows() }
+        if kinds.inserts { try insertRows() }
         let isChanged = result.inserted + result.updated + result.deleted > 0
         result.rev = isChanged ? next : next - 1
         try finish(isChanged: isChanged)
@@ -51,29 +54,31 @@ struct CollectionMerge {
 
     // MARK: Facts
 
-    /// Counts the records that have the bytes of their row, and makes sure that the rows are those with which
-    /// the staged records were compared.
-    /// - Returns: whether the stage has any other record, so that rows are inserted or updated.
-    private mutating func countUnchanged() throws -> Bool {
+    /// Counts the records that have the bytes of their row, notes the kinds of all others, and makes sure that
+    /// the rows are those with which the staged records were compared.
+    private mutating func compare() throws {
         let row = try Row.fetchOne(
             db,
             sql: """
-                SELECT count(*) FILTER (WHERE r.hash = s.hash AND r.local = 0),
-                    count(*) FILTER (WHERE s.body IS NULL AND (r.key IS NULL OR r.hash <> s.hash OR r.local <> 0)),
-                    count(*)
-                FROM stage s LEFT JOIN record r ON r.key = s.key WHERE s.kind = 0
+                SELECT count(*) FILTER (WHERE s.kind = 0 AND r.hash = s.hash AND r.local = 0),
+                    count(*) FILTER (WHERE s.kind = 0 AND s.body IS NULL
+                        AND (r.key IS NULL OR r.hash <> s.hash OR r.local <> 0)),
+                    count(*) FILTER (WHERE s.kind = 0 AND r.key IS NULL),
+                    count(*) FILTER (WHERE s.kind = 0 AND r.hash <> s.hash AND r.local = 0),
+                    count(*) FILTER (WHERE s.kind IN (1, 2) AND r.key IS NOT NULL)
+                FROM stage s LEFT JOIN record r ON r.key = s.key
                 """)
         result.unchanged = Int(row?.integer(0) ?? 0)
+        kinds = (row?.flag(2) ?? true, row?.flag(3) ?? true, row?.flag(4) ?? true)
         guard row?.integer(1) ?? 0 == 0 else {
             throw CollectionError(
                 .changed,
                 "rows of the collection “\(plan.payload.collection)” were changed by another program during the "
                     + "sync; nothing was written")
         }
-        return row?.integer(2) != row?.integer(0)
     }
 
-    private func missingRows() throws -> MissingRows {
+    private mutating func missingRows() throws -> MissingRows {
         var facts = ReadFacts(
             mode: plan.payload.mode, read: plan.read, end: plan.end, paging: plan.payload.pages.by, listed: 0, rows: 0,
             missing: 0)
@@ -87,6 +92,7 @@ struct CollectionMerge {
             facts.listed = try number("SELECT count(*) FROM stage WHERE kind <> 2")
             facts.rows = try number("SELECT count(*) FROM record WHERE \(deletable)")
             facts.missing = try number("SELECT count(*) FROM record WHERE \(deletable) AND \(Self.isMissing)")
+            lacksRows = facts.missing > 0
         }
         return MissingRows(facts, collection: plan.payload.collection)
     }
@@ -199,8 +205,8 @@ struct CollectionMerge {
     }
 
     private mutating func deleteRows(missing: Bool) throws {
-        try delete(where: "local = 0 AND key IN (SELECT key FROM stage WHERE kind IN (1, 2))")
-        if missing { try delete(where: "\(deletable) AND \(Self.isMissing)") }
+        if kinds.deletes { try delete(where: "local = 0 AND key IN (SELECT key FROM stage WHERE kind IN (1, 2))") }
+        if missing, lacksRows { try delete(where: "\(deletable) AND \(Self.isMissing)") }
     }
 
     private mutating func delete(where condition: String) throws {

@@ -1,43 +1,32 @@
 internal import Commands
 internal import GRDB
 
-internal import struct Foundation.Data
-
-/// Staging: the pages of a read, until they are merged. The records of one page, its counts and the checkpoint
-/// behind it are committed together.
+/// Staging: the pages of a read, until they are merged. The records of one page, its counts and the
+/// checkpoint behind it are committed together.
 extension CollectionStore {
     /// Rows of rejected records that are kept, and the bytes of each.
     static let maxRejectRows = 10_000
     static let maxRejectBody = 4096
 
-    private static let insert = """
-        INSERT INTO stage(key, page, n, kind, version, hash, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6,
-            CASE WHEN ?4 = 0 AND EXISTS (SELECT 1 FROM record WHERE key = ?1 AND hash = ?6 AND local = 0)
-                THEN NULL ELSE ?7 END)
-        ON CONFLICT(key) DO NOTHING
-        """
-
-    /// Adds records of a page, in a transaction that stays open until ``commitPage(checkpoint:counts:)``.
+    /// Adds elements of a page, in a transaction that stays open until ``commitPage(checkpoint:counts:)``.
     /// - Parameters:
     ///   - page: from 1.
     ///   - rejects: of the page; those above ``maxRejectRows`` are not kept.
     /// - Returns: the keys that were staged before by an item of the list.
     func stage(
-        _ records: [StagedRecord], page: Int64, isDelta: Bool, rejects: [(entry: RejectLog.Entry, body: String?)]
+        _ batch: StagedBatch, page: Int64, isDelta: Bool, rejects: [(entry: RejectLog.Entry, body: String?)]
     ) throws -> Int {
         try use { db in
             try Self.beginPage(db)
-            let insert = try db.cachedStatement(sql: Self.insert)
             var duplicates = 0
-            for record in records {
-                let arguments: StatementArguments = [
-                    record.key, page, record.index, record.kind.rawValue, record.version,
-                    record.hash.isEmpty ? nil : Data(record.hash), record.body,
-                ]
-                try insert.execute(arguments: arguments)
-                guard db.changesCount == 0 else { continue }
-                if try Self.replace(record, arguments, isDelta: isDelta, insert, db) { duplicates += 1 }
+            try batch.bodies.withUnsafeBytes { bodies in
+                let insert = try StageInsert(page: page, bodies: bodies, db)
+                defer { insert.end() }
+                for record in batch.records where try !insert.run(record) {
+                    if try Self.replace(record, isDelta: isDelta, insert, db) { duplicates += 1 }
+                }
             }
+            guard !rejects.isEmpty else { return duplicates }
             let reject = try db.cachedStatement(sql: "INSERT INTO reject VALUES (NULL, ?, ?, ?, ?, ?)")
             for (entry, body) in rejects {
                 try reject.execute(arguments: [entry.page, entry.index, entry.key?.text, entry.reason, body])
@@ -56,9 +45,10 @@ extension CollectionStore {
     /// Decides between a record and the staged one of the same key.
     /// - Returns: whether it counts as a duplicate.
     private static func replace(
-        _ record: StagedRecord, _ arguments: StatementArguments, isDelta: Bool, _ insert: Statement, _ db: Database
+        _ record: StagedRecord, isDelta: Bool, _ insert: StageInsert, _ db: Database
     ) throws -> Bool {
-        let number = try Int.fetchOne(db, sql: "SELECT kind FROM stage WHERE key = ?", arguments: [record.key])
+        let number = try Int.fetchOne(
+            try db.cachedStatement(sql: "SELECT kind FROM stage WHERE key = ?"), arguments: [record.key])
         guard let staged = number.flatMap({ StagedRecord.Kind(rawValue: $0) }) else { return false }
         let isDuplicate = StagedChange.isDuplicate(record.kind.list, staged.list)
         let replaces =
@@ -67,7 +57,7 @@ extension CollectionStore {
                 || StagedChange.replaces(record.kind.list, staged.list, isDelta: isDelta))
         if replaces {
             try db.cachedStatement(sql: "DELETE FROM stage WHERE key = ?").execute(arguments: [record.key])
-            try insert.execute(arguments: arguments)
+            _ = try insert.run(record)
         }
         return isDuplicate
     }

@@ -68,7 +68,7 @@ package struct CollectionWriter {
                             + "none; give it a greater one than the stored record has")
                 }
                 let body = String(decoding: element.bytes, as: UTF8.self)
-                let hash = Data(RecordHash.of(element.bytes))
+                let hash = RecordHash(element.bytes).withUnsafeBytes { Data($0) }
                 try Self.put(facts.key.text, body, hash, version.stored, db, rev, &result)
             }
             if try CollectionState.text(.key, db) == nil {

@@ -1,0 +1,51 @@
+import Commands
+import Foundation
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    /// A sync of a list that is much larger than the memory of its worker may be (operations.md, section 10:
+    /// 64 MB).
+    struct LargeSyncTests {
+        /// The peak memory of a process in bytes (proc_pid_status(5): VmHWM).
+        private func peak(_ process: Int32) throws -> Int {
+            let status = String(decoding: try #require(contents(of: "/proc/\(process)/status")), as: UTF8.self)
+            let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
+            return try #require(Int(line.split(whereSeparator: \.isWhitespace)[1])) << 10
+        }
+
+        private func sync(_ installation: Installation, _ list: GeneratedList) async throws -> JSONValue {
+            let finished = try await installation.sluice(
+                "sync", list.url, "--collection", "large", "--mode", "replace", "--wait", "--json",
+                within: .seconds(400))
+            try #require(finished.code == 0, "\(finished.errors)")
+            return try #require(try finished.json()["result"])
+        }
+
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `an array of 200 MB in one answer grows its worker by less than 40 MB`() async throws {
+            try await Installation.with { installation in
+                let list = try GeneratedList(records: 200_000, recordBytes: 1000)
+                defer { list.stop() }
+                _ = try await installation.up()
+                let worker = try #require(try await installation.workers().first)
+                let before = try peak(worker)
+                let first = try await sync(installation, list)
+                #expect(first["inserted"]?.integer == 200_000 && first["bytes"]?.integer == Int64(list.bytes))
+                let middle = try peak(worker)
+                let second = try await sync(installation, list)
+                #expect(second["unchanged"]?.integer == 200_000 && second["rev"]?.integer == 1)
+                let after = try peak(worker)
+                print(
+                    "sync of 200 MB: \(before >> 10) kB before, \(middle >> 10) kB first, \(after >> 10) kB unchanged")
+                #expect(after - before < 40 << 20)
+                // A read of the whole collection sees one revision, also after such a merge.
+                let count = try await installation.sluice(
+                    "collection", "query", "large", "--sql",
+                    "SELECT count(*) AS n, count(DISTINCT rev) AS r FROM record",
+                    "--json")
+                #expect(count.output == "{\"n\":200000,\"r\":1}\n", "\(count.errors)")
+            }
+        }
+    }
+}
