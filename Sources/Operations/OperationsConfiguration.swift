@@ -14,15 +14,17 @@ package struct OperationsConfiguration: Sendable {
     package var cache: String?
     /// The collections of `sync`; nil where this process executes nothing.
     package var collections: CollectionDirectory?
+    /// `collections.directory`: where the collections lie; nil: in the data directory.
+    package var collectionsDirectory: String?
     /// `cache.maxSize`: bytes of all these responses. The default is 1 GiB.
     package var maxCacheBytes: Int64 = 1 << 30
 
     package init() {}
 
-    /// Reads the sections `upload` (``HTTPConfiguration/init(reading:)``) and `cache`, the credentials
-    /// (``CredentialStore/init(reading:)``), the resume rules of destinations (``ResumeRules/init(reading:)``)
-    /// the receivers of webhooks (``WebhookEndpoints/init(reading:)``) and the programs
-    /// (``ExecConfiguration/init(reading:)``).
+    /// Reads the sections `upload` (``HTTPConfiguration/init(reading:)``), `cache` and `collections`, the
+    /// credentials (``CredentialStore/init(reading:)``), the resume rules of destinations
+    /// (``ResumeRules/init(reading:)``) the receivers of webhooks (``WebhookEndpoints/init(reading:)``) and
+    /// the programs (``ExecConfiguration/init(reading:)``).
     /// - Throws: ``SettingsError`` naming the key.
     package init(reading reader: inout SettingsReader) throws(SettingsError) {
         http = try HTTPConfiguration(reading: &reader)
@@ -35,6 +37,9 @@ package struct OperationsConfiguration: Sendable {
         {
             maxCacheBytes = size
         }
+        collectionsDirectory = try reader.value(
+            ["collections", "directory"], takes: "an absolute path",
+            parse: { $0.hasPrefix("/") && !$0.utf8.contains(0) ? $0 : nil })
     }
 
     /// The names of the environment variables that hold secrets.

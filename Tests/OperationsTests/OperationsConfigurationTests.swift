@@ -19,6 +19,11 @@ import Work
         #expect(configuration.http.client.idleTimeout == .seconds(30))
     }
 
+    @Test func `the directory of the collections is in the data directory unless another one is named`() throws {
+        #expect(try read([:]).collectionsDirectory == nil)
+        #expect(try read(["collections.directory": "/srv/collections"]).collectionsDirectory == "/srv/collections")
+    }
+
     @Test func `timeouts are read in seconds`() throws {
         let configuration = try read(["upload.connectTimeout": "2.5"])
         #expect(configuration.http.client.connectTimeout == .milliseconds(2500))
@@ -27,7 +32,7 @@ import Work
     @Test(arguments: [
         ("upload.connectTimeout", "0"), ("upload.idleTimeout", "0"), ("upload.idleTimeout", "30s"),
         ("upload.idleTimeout", ""), ("upload.connectTimeout", "1e6"), ("upload.connectionsPerHost", "0"),
-        ("upload.connectionsPerHost", "many"),
+        ("upload.connectionsPerHost", "many"), ("collections.directory", "relative/path"),
     ])
     func `an invalid setting is refused by its key`(_ key: String, _ value: String) throws {
         let path = AbsoluteConfigKey(key.split(separator: ".").map(String.init))

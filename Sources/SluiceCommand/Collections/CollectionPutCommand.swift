@@ -41,9 +41,11 @@ struct CollectionPutCommand: AsyncParsableCommand {
         } else {
             lines = record.utf8.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }
         }
-        _ = try data.store(create: true)
+        let (directory, _) = try data.store(create: true)
+        // The first collection makes the directory, which the configuration may have elsewhere.
+        let target = try await ConfigurationFile(data, directory).collectionsDirectory
         let result = try CollectionCommand.run {
-            try CollectionWriter(CollectionDirectory(data: data.path), name)
+            try CollectionWriter(CollectionDirectory(data: data.path, at: target), name)
                 .put(lines: lines, key: key.isEmpty ? nil : key)
         }
         guard !print.json else { return Output.line(result.json.bytes) }

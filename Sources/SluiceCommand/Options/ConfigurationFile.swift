@@ -29,7 +29,10 @@ struct ConfigurationFile {
             try reader.refuseUnknown(keys)
             try reader.refuseUnknown(
                 variables: Self.variables.filter { !operations.secretVariables.contains($0) },
-                of: ["network", "destination", "upload", "credential", "cache", "webhook", "exec", "program"])
+                of: [
+                    "network", "destination", "upload", "credential", "cache", "collections", "webhook", "exec",
+                    "program",
+                ])
         } catch {
             throw ExitError(.configuration, "\(error)")
         }
@@ -40,6 +43,9 @@ struct ConfigurationFile {
 
     /// The receivers of webhooks.
     var webhooks: WebhookEndpoints { operations.webhooks }
+
+    /// The directory of the collections, where it is not in the data directory.
+    var collectionsDirectory: String? { operations.collectionsDirectory }
 
     /// The configuration of operations, for workers.
     /// - Throws: ``ExitError`` `configuration` where a file that it names is missing.

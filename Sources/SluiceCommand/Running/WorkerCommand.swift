@@ -81,7 +81,8 @@ struct WorkerCommand: AsyncParsableCommand {
         configuration.grace = grace.duration
         configuration.parentDescriptor = parentDescriptor
         operations.cache = directory.cache
-        operations.collections = CollectionDirectory(data: directory.path)
+        operations.collections = CollectionDirectory(
+            data: directory.path, at: operations.collectionsDirectory)
         operations.webhookStates = WebhookEndpointStates(store)
         operations.exec.directories = Self.execDirectories(directory)
         let registry = try registry(operations)
