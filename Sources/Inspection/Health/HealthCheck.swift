@@ -71,8 +71,7 @@ package struct HealthCheck {
 
     private func permissions() -> [Finding] {
         var findings: [Finding] = []
-        let files =
-            (directory.directories + [directory.collections]).map { ($0, true) } + [(directory.configuration, false)]
+        let files = (directory.directories + [directory.cache]).map { ($0, true) } + [(directory.configuration, false)]
         for (path, isDirectory) in files {
             var status = stat()
             guard stat(path, &status) == 0 else { continue }

@@ -32,7 +32,7 @@ struct CollectionCommand: AsyncParsableCommand {
         }
     }
 
-    private static func code(_ problem: CollectionError.Problem) -> ExitCode {
+    static func code(_ problem: CollectionError.Problem) -> ExitCode {
         switch problem {
         case .missing: .input
         case .foreign: .data
@@ -47,7 +47,14 @@ struct CollectionCommand: AsyncParsableCommand {
 struct CollectionListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the collections: records, revision, last sync and URL.",
-        discussion: "EXAMPLE\n  sluice collection list --json")
+        discussion: """
+            A collection that cannot be read has its problem in its row, and does not end the others; then the exit code \
+            is not 0.
+
+            EXAMPLES
+              sluice collection list
+              sluice collection list --json | jq 'select(.problem)'
+            """)
 
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
@@ -55,24 +62,55 @@ struct CollectionListCommand: AsyncParsableCommand {
     func run() async throws {
         SignalHandling.exits()
         let directory = CollectionDirectory(data: data.path)
+        var rows: [(name: String, row: Row)] = []
+        let problems = try CollectionCommand.run {
+            try directory.visit { name, reader in rows.append((name, .summary(try reader.summary()))) }
+        }
+        rows += problems.map { ($0.name, .problem($0.error, path: directory.file($0.name))) }
+        rows.sort { $0.name < $1.name }
+        if print.json { for (name, row) in rows { Output.line(row.json(name).bytes) } } else { show(rows) }
+        guard let first = problems.first else { return }
+        throw ExitError(
+            CollectionCommand.code(first.error.problem),
+            "\(problems.count) of \(rows.count) collections cannot be read")
+    }
+
+    private func show(_ rows: [(name: String, row: Row)]) {
         var table = Table([
             ("NAME", .left), ("RECORDS", .right), ("REV", .right), ("SYNCED", .left), ("URL", .left),
         ])
-        for name in try directory.names() {
-            let summary = try CollectionCommand.run { try CollectionReader(directory, name).summary() }
-            if print.json {
-                Output.line(summary.json.bytes)
-            } else {
-                table.add([
-                    name, Figures.grouped(summary.records), "\(summary.rev)", summary.syncedAt.map { "\($0)" } ?? "-",
-                    summary.url ?? "-",
-                ])
-            }
-        }
-        guard !print.json else { return }
+        for (name, row) in rows { table.add([name] + row.cells) }
         if table.isEmpty { Diagnostics.say("there are no collections; “sluice sync” makes one") }
         let columns = Output.isTerminal ? Terminal.size.columns : Int.max
         for line in table.isEmpty ? [] : table.lines { Output.line(TerminalText.cut(line, width: columns)) }
+    }
+
+    /// A collection, or why it cannot be read.
+    private enum Row {
+        case summary(CollectionSummary)
+        case problem(CollectionError, path: String)
+
+        var cells: [String] {
+            switch self {
+            case .summary(let summary):
+                [
+                    Figures.grouped(summary.records), "\(summary.rev)", summary.syncedAt.map { "\($0)" } ?? "-",
+                    summary.url ?? "-",
+                ]
+            case .problem(let error, _): ["-", "-", "-", error.description]
+            }
+        }
+
+        func json(_ name: String) -> JSONValue {
+            switch self {
+            case .summary(let summary): summary.json
+            case .problem(let error, let path):
+                .object([
+                    .init("name", .string(name)), .init("path", .string(path)),
+                    .init("problem", .string(error.problem.rawValue)), .init("message", .string(error.description)),
+                ])
+            }
+        }
     }
 }
 

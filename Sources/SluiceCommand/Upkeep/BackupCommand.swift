@@ -9,7 +9,9 @@ struct BackupCommand: ParsableCommand {
         abstract: "Copy the store while it runs.",
         discussion: """
             Each shard is copied in one transaction, checked, and then put in place. The copy is a store of its own, \
-            which --data can name. Collections are copied after the shards. Spooled files are not copied.
+            which --data can name. Collections are copied after the shards, each in one transaction; one that cannot be \
+            copied does not end the others. Spooled files are not copied, nor the responses of fetch, which asks for \
+            them again. Exits with 0 where everything was copied.
 
             EXAMPLES
               sluice backup /backup/sluice-$(date +%F)
@@ -30,29 +32,38 @@ struct BackupCommand: ParsableCommand {
         try store.backup(to: directory) { shard in
             Diagnostics.showStatus { _ in "shard \(shard + 1) of \(store.shardCount) copied" }
         }
-        let collections = try copyCollections()
+        let (collections, failures) = try copyCollections()
         Diagnostics.clearStatus()
         if print.json {
+            let failed = failures.map { name, error in
+                JSONValue.object([.init("collection", .string(name)), .init("message", .string(error.description))])
+            }
             Output.line(
                 JSONValue.object([
                     .init("directory", .string(directory)), .init("shards", .integer(Int64(store.shardCount))),
-                    .init("collections", .integer(Int64(collections))),
+                    .init("collections", .integer(Int64(collections))), .init("failed", .array(failed)),
                 ]).bytes)
         } else {
             let more = collections == 0 ? "" : " and \(collections) \(collections == 1 ? "collection" : "collections")"
             Output.line("\(store.shardCount) shards\(more) copied to \(directory)")
         }
+        guard let first = failures.first else { return }
+        Output.flush()
+        for (name, error) in failures { Diagnostics.say("the collection “\(name)” was not copied: \(error)") }
+        throw ExitError(CollectionCommand.code(first.error.problem), nil)
     }
 
-    private func copyCollections() throws -> Int {
-        let source = CollectionDirectory(data: data.path)
-        return try CollectionCommand.run {
-            let names = try source.names()
-            for name in names {
+    /// - Returns: how many were copied, and the others with the reason.
+    private func copyCollections() throws -> (count: Int, failures: [(name: String, error: CollectionError)]) {
+        let target = CollectionDirectory(data: directory)
+        var count = 0
+        let failures = try CollectionCommand.run {
+            try CollectionDirectory(data: data.path).visit { name, reader in
                 Diagnostics.showStatus { _ in "copying the collection \(name)" }
-                try CollectionReader(source, name).copy(to: CollectionDirectory(data: directory))
+                try reader.copy(to: target)
+                count += 1
             }
-            return names.count
         }
+        return (count, failures)
     }
 }

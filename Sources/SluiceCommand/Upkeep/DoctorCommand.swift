@@ -12,8 +12,8 @@ struct DoctorCommand: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Check store, versions, sockets, configuration and permissions.",
         discussion: """
-            Changes nothing, and may run beside everything else. Exits with 70 where a shard is corrupt, and with 1 for \
-            another warning.
+            Changes nothing, and may run beside everything else. Exits with 70 where a shard or a collection is corrupt, and \
+            with 1 for another warning.
 
             EXAMPLES
               sluice doctor
@@ -26,8 +26,8 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         SignalHandling.exits()
         let directory = data.directory()
-        let worst = HealthCheck(directory: directory).run(others: await configuration(directory) + collections()) {
-            finding in
+        let others = await configuration(directory) + StoredDataCheck(directory).findings()
+        let worst = HealthCheck(directory: directory).run(others: others) { finding in
             if print.json {
                 Output.line(finding.json.bytes)
             } else {
@@ -41,21 +41,6 @@ struct DoctorCommand: AsyncParsableCommand {
         case .ok, .note: return
         case .warning: throw ExitError(.failed, nil)
         case .broken: throw ExitError(.internalError, nil)
-        }
-    }
-
-    /// Whether each collection can be read and is sound.
-    private func collections() -> [Finding] {
-        let directory = CollectionDirectory(data: data.path)
-        return ((try? directory.names()) ?? []).map { name in
-            do {
-                guard let first = try CollectionReader(directory, name).problems().first else {
-                    return Finding("collection", .ok, "\(name) is sound")
-                }
-                return Finding("collection", .broken, "\(name) is corrupt: \(first); move it away, and sync again")
-            } catch {
-                return Finding("collection", .warning, "\(error)")
-            }
         }
     }
 

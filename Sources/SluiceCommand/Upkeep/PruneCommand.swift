@@ -12,8 +12,9 @@ struct PruneCommand: ParsableCommand {
             Removes commands that succeeded or were cancelled longer ago than --older-than, with their payloads, results, \
             timelines and spooled copies. Dead letters and commands in doubt are removed only where --status names them. \
             It works in small batches, so it may run beside everything else. The coordinator does the same twice a \
-            minute. Copies that a killed put --spool has left are removed too. Multipart uploads and part files of the \
-            removed commands are left to commands of the type cleanup, which a worker executes.
+            minute. It also removes the copies that a killed put --spool has left, pages of a collection that a sync has \
+            staged and not merged, and bodies of fetch that no stored response has. Multipart uploads and part files of \
+            the removed commands are left to commands of the type cleanup, which a worker executes.
 
             EXAMPLES
               sluice prune
@@ -54,8 +55,27 @@ struct PruneCommand: ParsableCommand {
         let spool = Spool(directory: directory.spool)
         let before = Timestamp.now + .milliseconds(-olderThan.duration.milliseconds)
         let statuses: Set<CommandStatus> = status.isEmpty ? [.success, .cancelled] : Set(status)
+        var leftovers = Leftovers()
+        let total = pruneCommands(store, spool, statuses, before: before, &leftovers)
+        leftovers.remove(directory, spool)
+        Diagnostics.clearStatus()
+        if print.json {
+            Output.line(JSONValue.object([.init("pruned", .integer(Int64(total)))] + leftovers.members).bytes)
+        } else {
+            Output.line("\(Figures.grouped(Int64(total))) command\(total == 1 ? "" : "s") removed")
+            for line in leftovers.lines { Output.line(line) }
+        }
+        guard let first = leftovers.failures.first else { return }
+        Output.flush()
+        for failure in leftovers.failures { Diagnostics.say(failure.message ?? "") }
+        throw ExitError(first.code, nil)
+    }
+
+    private func pruneCommands(
+        _ store: any CommandStore, _ spool: Spool, _ statuses: Set<CommandStatus>, before: Timestamp,
+        _ leftovers: inout Leftovers
+    ) -> Int {
         var total = 0
-        var failures: [StoreError] = []
         for shard in 0..<store.shardCount {
             do throws(StoreError) {
                 while true {
@@ -69,23 +89,9 @@ struct PruneCommand: ParsableCommand {
                     }
                 }
             } catch {
-                failures.append(error)
+                leftovers.failures.append(ExitError(error))
             }
         }
-        do throws(StoreError) {
-            try SpoolStage.sweep(spool)
-        } catch {
-            failures.append(error)
-        }
-        Diagnostics.clearStatus()
-        if print.json {
-            Output.line(JSONValue.object([.init("pruned", .integer(Int64(total)))]).bytes)
-        } else {
-            Output.line("\(Figures.grouped(Int64(total))) command\(total == 1 ? "" : "s") removed")
-        }
-        guard let first = failures.first else { return }
-        Output.flush()
-        for failure in failures { Diagnostics.say(failure.message) }
-        throw ExitError(ExitError(first).code, nil)
+        return total
     }
 }

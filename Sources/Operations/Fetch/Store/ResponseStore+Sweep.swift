@@ -3,22 +3,26 @@ internal import Glibc
 
 extension ResponseStore {
     /// The minimum age of a file that is deleted: a younger one may be in the hands of another process.
-    static let leftoverAge = 86_400
+    package static let leftoverAge = 86_400
 
     /// Deletes the bodies that no row names, and those that were arriving when their worker died.
     /// - Parameter age: the minimum age of a file in seconds.
-    func sweep(olderThan age: Int = leftoverAge) throws {
+    /// - Returns: the number of files.
+    @discardableResult
+    package func sweep(olderThan age: Int = leftoverAge) throws -> Int {
+        var count = 0
         let bodies = "\(directory)/body"
         for name in Self.names(in: bodies) {
             let path = "\(bodies)/\(name)"
             if name.hasSuffix(".part") {
-                if Self.isOld(path, age) { unlink(path) }
+                if Self.isOld(path, age), unlink(path) == 0 { count += 1 }
                 continue
             }
             for sha256 in Self.names(in: path) where Self.isOld("\(path)/\(sha256)", age) {
-                try removeUnnamed(sha256, "\(path)/\(sha256)")
+                if try removeUnnamed(sha256, "\(path)/\(sha256)") { count += 1 }
             }
         }
+        return count
     }
 
     private static func isOld(_ path: String, _ age: Int) -> Bool {

@@ -18,7 +18,7 @@ internal import Glibc
 /// Every call blocks. Several processes may have the store open.
 package final class ResponseStore: Sendable {
     /// `PRAGMA user_version`.
-    private static let version = 1
+    static let version = 1
     /// The maximum bytes of a body in the index.
     static let maxInlineBody = 64 << 10
     /// Bytes that a row counts beside its body.
@@ -199,11 +199,12 @@ package final class ResponseStore: Sendable {
     }
 
     /// Deletes the file of a body, unless a row names it.
-    func removeUnnamed(_ sha256: String, _ path: String) throws {
+    /// - Returns: whether it was deleted.
+    func removeUnnamed(_ sha256: String, _ path: String) throws -> Bool {
         try queue.write { db in
             let rows = try Int.fetchOne(
                 db, sql: "SELECT count(*) FROM response WHERE body IS NULL AND sha256 = ?", arguments: [sha256])
-            if rows == 0 { unlink(path) }
+            return rows == 0 && unlink(path) == 0
         }
     }
 

@@ -24,11 +24,16 @@ struct SyncCheckpoint: Sendable, Equatable {
     var progress: SinceProgress
     var everyPageWas200 = true
 
-    /// Whether an execution may go on here. A clock that was set back makes the age unknown, so it may not.
+    /// Whether an execution may go on here.
     func isValid(for payload: SyncPayload, command: CommandID, now: Timestamp) -> Bool {
+        self.command == command && fingerprint == payload.fingerprint && payload.pages.by == .cursor
+            && isRecent(at: now)
+    }
+
+    /// Whether it is younger than ``maxAge``. A clock that was set back makes the age unknown, so it is not.
+    func isRecent(at now: Timestamp) -> Bool {
         let age = now - at
-        return self.command == command && fingerprint == payload.fingerprint && payload.pages.by == .cursor
-            && age >= .zero && age < Self.maxAge
+        return age >= .zero && age < Self.maxAge
     }
 
     /// Whether the first answer after a resumption says that the cursor has expired, so that the read begins

@@ -4,7 +4,7 @@ package import Host
 
 /// A collection cannot be read or written.
 package struct CollectionError: Error, CustomStringConvertible {
-    package enum Problem: Sendable, Equatable {
+    package enum Problem: String, Sendable {
         /// There is no collection of that name.
         case missing
         /// The file belongs to another program, or to a newer version of this one.
@@ -36,9 +36,13 @@ package struct CollectionError: Error, CustomStringConvertible {
         case let error as CollectionError: self = error
         case let error as SystemError: self.init(error)
         case let error as DatabaseError: self.init(database: error, path)
+        case is RowDecodingError:
+            self.init(.damaged, "the collection \(path) has a value of another type than Sluice writes; \(Self.remedy)")
         default: self.init(.system, "cannot use the collection \(path): \(error)")
         }
     }
+
+    private static let remedy = "move it and its -wal and -shm away, and sync again"
 
     private init(database error: DatabaseError, _ path: String) {
         let words = error.message ?? "error \(error.resultCode.rawValue) of SQLite"
@@ -46,7 +50,7 @@ package struct CollectionError: Error, CustomStringConvertible {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB:
             self.init(
                 .damaged,
-                "the collection \(path) is damaged: \(words); move it and its -wal and -shm away, and sync again")
+                "the collection \(path) is damaged: \(words); \(Self.remedy)")
         case .SQLITE_BUSY, .SQLITE_LOCKED:
             self.init(.busy, "another process writes to the collection \(path); try again when it has ended")
         case .SQLITE_ERROR: self.init(.invalid, words)

@@ -1,5 +1,6 @@
 package import Commands
 internal import GRDB
+internal import Glibc
 internal import Host
 
 /// Reads a collection, also while a sync writes it. It never writes, and needs no permission to.
@@ -43,6 +44,9 @@ package final class CollectionReader {
             queue = try DatabaseQueue(path: path, configuration: configuration)
             let path = path
             columns = try queue.read { db in
+                guard try !CollectionStore.isWithoutTables(db) else {
+                    throw CollectionError(.missing, "the collection “\(name)” is empty; “sluice sync” fills it")
+                }
                 try CollectionStore.requireOwn(db, path)
                 return try CollectionColumns.names(db)
             }
@@ -52,7 +56,13 @@ package final class CollectionReader {
     }
 
     private func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        do { return try queue.read(body) } catch let error as DatabaseError { throw CollectionError(error, path) }
+        do {
+            return try queue.read(body)
+        } catch let error as DatabaseError {
+            throw CollectionError(error, path)
+        } catch let error as RowDecodingError {
+            throw CollectionError(error, path)
+        }
     }
 
     package func summary() throws -> CollectionSummary {
@@ -137,17 +147,26 @@ package final class CollectionReader {
     }
 
     /// Copies the collection of one moment, while it may be synced, into a file that does not exist.
+    ///
+    /// A copy that fails leaves no file.
+    /// - Throws: ``CollectionError``
     package func copy(to directory: CollectionDirectory) throws {
+        let target = directory.file(name)
+        do {
+            try directory.make(name)
+        } catch {
+            throw CollectionError(error, target)
+        }
         do {
             // VACUUM INTO accepts an empty file and keeps its mode.
-            try directory.make(name)
             try queue.writeWithoutTransaction { db in
-                try db.execute(sql: "VACUUM INTO ?", arguments: [directory.file(name)])
+                try db.execute(sql: "VACUUM INTO ?", arguments: [target])
             }
-            try syncFile(directory.file(name))
+            try syncFile(target)
             try syncFile(directory.path)
         } catch {
-            throw CollectionError(error, directory.file(name))
+            unlink(target)
+            throw CollectionError(error, path)
         }
     }
 

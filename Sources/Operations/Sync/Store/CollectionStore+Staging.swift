@@ -96,6 +96,15 @@ extension CollectionStore {
         copyWAL(above: Self.maxMergedWAL)
     }
 
+    /// Drops staged pages with which no execution goes on.
+    /// - Returns: their records.
+    func pruneStage(now: Timestamp) throws -> Int64 {
+        if let checkpoint = try checkpoint(), checkpoint.isRecent(at: now) { return 0 }
+        let records = try use { db in try Int64.fetchOne(db, sql: "SELECT count(*) FROM stage") ?? 0 }
+        try dropStage()
+        return records
+    }
+
     static func clearStage(_ db: Database) throws {
         try db.execute(
             sql: """

@@ -7,8 +7,8 @@ internal import Glibc
 /// ``CollectionLock``. Every call blocks.
 ///
 /// * Readers see whole revisions: one transaction makes a revision, and WAL lets them read meanwhile.
-/// * The files `-wal` and `-shm` stay when the last connection closes, so that a reader without the permission
-///   to write can open the file.
+/// * The files `-wal` and `-shm` stay when the last connection closes, so that a reader without the
+///   permission to write can open the file.
 /// * Checkpoints happen only while this connection holds the write lock, as for the shards: SQLite 3.7.0 to
 ///   3.51.2 can damage a file when two connections checkpoint and write at once.
 final class CollectionStore: Sendable {
@@ -57,7 +57,7 @@ final class CollectionStore: Sendable {
     }
 
     private static func prepare(_ db: Database, _ path: String) throws {
-        let isEmpty = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0
+        let isEmpty = try isWithoutTables(db)
         try requireOwn(db, path, isEmpty: isEmpty)
         // Counts only for a file without tables. Records of 400 bytes are merged a seventh faster than with pages of 4 KiB.
         if isEmpty { try db.execute(sql: "PRAGMA page_size = 8192") }
@@ -67,6 +67,12 @@ final class CollectionStore: Sendable {
             try db.execute(sql: CollectionSchema.make)
             return .commit
         }
+    }
+
+    /// Whether the file belongs to no program: a process made it, and ended before it made the tables.
+    static func isWithoutTables(_ db: Database) throws -> Bool {
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0
+            && (Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0) == 0
     }
 
     /// - Parameter isEmpty: the file has no tables yet.
