@@ -69,6 +69,8 @@ import Testing
         #expect(event.transition.status == .new)
         let command = try #require(try subject.store.command(id))
         #expect(command.status == .new && command.retries == 0 && command.notBefore == .zero && command.crashes == 0)
+        // A sync tells a retry by a person from one by itself by this.
+        #expect(command.reason == nil)
         #expect(try subject.claim(id) != nil)
         #expect(try subject.countsAreTrue())
     }

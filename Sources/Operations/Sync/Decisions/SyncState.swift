@@ -5,7 +5,7 @@ internal import Commands
 struct SyncState: Sendable, Equatable {
     /// The revision of the collection.
     var rev: Int64 = 0
-    /// The command whose merge made this revision.
+    /// The command that was merged last; nil where a person has begun it again since.
     var command: CommandID?
     /// Of the payload (``SyncPayload/fingerprint``) that token and validators belong to.
     var fingerprint = ""

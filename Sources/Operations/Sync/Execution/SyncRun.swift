@@ -68,11 +68,13 @@ actor SyncRun {
 
     // MARK: Start
 
-    /// - Returns: the result where an earlier execution of the command was merged.
+    /// - Returns: the result where an earlier execution of the command was merged, and died before it could
+    ///   say so.
     private func start() async throws -> [UInt8]? {
-        let columns = payload.columns
+        let (columns, id, isRenewed) = (payload.columns, execution.id, Self.isRenewed(execution.command))
         let known = try await access.ifExists { store in
-            (
+            if isRenewed { try store.forgetRuns(of: id) }
+            return (
                 state: try store.state(), checkpoint: try store.checkpoint(), result: try store.result(),
                 staged: try store.staged(), hasColumns: try store.hasColumns(columns)
             )
@@ -94,6 +96,10 @@ actor SyncRun {
         try await begin(.full, isRestart: false)
         return nil
     }
+
+    /// Whether a person has begun the command again since its last execution: a retry removes the reason that
+    /// each end but a success leaves.
+    private static func isRenewed(_ command: Command) -> Bool { command.claim > 1 && command.reason == nil }
 
     private func begin(_ read: SyncRead, isRestart: Bool) async throws {
         if isRestart { condition = nil }
@@ -200,7 +206,8 @@ actor SyncRun {
         (result, isResuming) = (read.result, false)
         for version in [read.greatest].compactMap(\.self) { progress.record(version) }
         if answer.status != 200 { everyPageWas200 = false }
-        // JSON shows its end. Lines that end with their connection may have been cut off at the end of a line.
+        // JSON shows its end. Lines that end with their connection may have been cut off at the end of a
+        // line.
         if payload.format == .ndjson, !answer.isEndMarked { isEveryEndMarked = false }
         if request.number == 1 {
             validators = ListValidators(

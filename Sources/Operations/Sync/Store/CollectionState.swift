@@ -5,7 +5,8 @@ internal import GRDB
 enum CollectionState: String, CaseIterable {
     /// The revision: a number that grows with each sync, or local write, that changes rows.
     case rev
-    /// The command that was merged last, and its result.
+    /// The command that was merged last, and its result, which an execution gives that finds its command
+    /// merged. It is deleted when a person begins the command again.
     case command, result
     /// ``SyncPayload/fingerprint``, to which the token and the validators belong.
     case payload

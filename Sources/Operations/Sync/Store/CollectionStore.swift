@@ -120,7 +120,9 @@ final class CollectionStore: Sendable {
         try use { db in
             var state = SyncState()
             state.rev = try CollectionState.number(.rev, db) ?? 0
-            state.command = try CollectionState.text(.command, db).flatMap { CommandID($0) }
+            if try CollectionState.text(.result, db) != nil {
+                state.command = try CollectionState.text(.command, db).flatMap { CommandID($0) }
+            }
             state.fingerprint = try CollectionState.text(.payload, db) ?? ""
             state.token = try CollectionState.text(.token, db)
             state.validators = ListValidators(
@@ -145,6 +147,14 @@ final class CollectionStore: Sendable {
     /// The result of the command that was merged last.
     func result() throws -> [UInt8]? {
         try use { db in try CollectionState.text(.result, db).map { Array($0.utf8) } }
+    }
+
+    /// Drops the result and the staged pages of earlier executions of a command, so that the next one reads
+    /// the list. The rows that it has merged stay.
+    func forgetRuns(of command: CommandID) throws {
+        if try checkpoint()?.command == command { try dropStage() }
+        guard try state().command == command else { return }
+        try write { db in try CollectionState.set(.result, nil, db) }
     }
 
     // MARK: WAL

@@ -55,8 +55,10 @@ final class SyncHarness: Sendable {
     }
 
     /// The next execution of a command.
+    /// - Parameter isRenewed: a person has begun the command again.
     func execution(
-        _ id: CommandID, _ payload: JSONValue, retries: Int = 0, meter: TransferMeter = TransferMeter()
+        _ id: CommandID, _ payload: JSONValue, retries: Int = 0, isRenewed: Bool = false,
+        meter: TransferMeter = TransferMeter()
     ) throws -> CommandExecution {
         let attributes = try operation.inspect(payload)
         var command = Command(id: id, type: "sync", destination: attributes.destination, createdAt: .now)
@@ -65,6 +67,7 @@ final class SyncHarness: Sendable {
             claims[id, default: 0] += 1
             return claims[id] ?? 1
         }
+        command.reason = command.claim > 1 && !isRenewed ? "the worker died" : nil
         return CommandExecution(
             command: command, payload: attributes.payload?.bytes ?? [], meter: meter,
             publisher: { [self] topic, body in published.withLock { $0.append((topic, body)) } })
@@ -80,9 +83,11 @@ final class SyncHarness: Sendable {
 
     /// One execution.
     func sync(
-        _ members: String = "", path: String = "/list", id: CommandID = CommandID(), retries: Int = 0
+        _ members: String = "", path: String = "/list", id: CommandID = CommandID(), retries: Int = 0,
+        isRenewed: Bool = false
     ) async throws -> ExecutionOutcome {
-        try await outcome(of: try execution(id, try payload(members, path: path), retries: retries))
+        try await outcome(
+            of: try execution(id, try payload(members, path: path), retries: retries, isRenewed: isRenewed))
     }
 
     /// The events so far.
