@@ -2,7 +2,7 @@
 /// unchanged, and may be lost.
 package struct Published: Sendable, Equatable {
     /// The first parts of the topics that executions may publish.
-    package static let topics = ["collection/", "endpoint/"]
+    package static let topics = ["collection/", "endpoint/", "response/"]
     package static let maxTopic = 255
     package static let maxBody = 16 << 10
 

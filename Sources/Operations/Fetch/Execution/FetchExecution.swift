@@ -38,6 +38,17 @@ struct FetchExecution: Sendable {
     /// - Returns: the result.
     /// - Throws: ``CommandFailure``; `CancellationError`.
     func run() async throws -> [UInt8] {
+        do {
+            return try await followed()
+        } catch let failure as CommandFailure {
+            publish(FetchEvent.failed(url: payload.url.displayText, at: .now))
+            throw failure
+        }
+    }
+
+    private func publish(_ event: JSONValue) { execution.publish("response/\(execution.id)", event) }
+
+    private func followed() async throws -> [UInt8] {
         var redirects = RedirectRules(payload.url, method: "GET")
         while true {
             let answer = try await hop(redirects)
@@ -45,8 +56,9 @@ struct FetchExecution: Sendable {
             case .follow: continue
             case .refused(let failure): throw failure
             case .none, .done:
-                return answer.body.json(
-                    answer.result, url: redirects.hasRedirected ? redirects.url.displayText : nil)
+                let url = redirects.url.displayText
+                publish(FetchEvent.body(answer.result, isFirst: false, url: url, at: .now))
+                return answer.body.json(answer.result, url: redirects.hasRedirected ? url : nil)
             }
         }
     }
@@ -65,8 +77,12 @@ struct FetchExecution: Sendable {
                 result: FetchResult(answer, now: .now), body: FetchBody(stored),
                 location: answer.response.headers.first("location"))
         case .refused(let refusal): throw CommandFailure(.final, reason: refusal.message(url: request.url))
-        case .storedThenRefresh(_, let question), .ask(let question, _):
+        case .storedThenRefresh(let answer, let question), .ask(let question, let answer?):
+            publish(
+                FetchEvent.body(
+                    FetchResult(answer, now: .now), isFirst: true, url: redirects.url.displayText, at: .now))
             return try await ask(question, request, stored, sender, redirects.url)
+        case .ask(let question, nil): return try await ask(question, request, stored, sender, redirects.url)
         }
     }
 

@@ -1,6 +1,7 @@
 import Commands
 import Foundation
 import HTTPClient
+import Synchronization
 import TestSupport
 import Work
 
@@ -12,6 +13,14 @@ struct FetchHarness {
     let directory: TemporaryDirectory
     private let operation: FetchOperation
     private let request: RequestOperation
+    private let published = EventLog()
+
+    /// The events of all executions, in their order.
+    private final class EventLog: Sendable {
+        let events = Mutex<[(topic: String, body: JSONValue)]>([])
+    }
+
+    var events: [(topic: String, body: JSONValue)] { published.events.withLock { $0 } }
 
     /// Runs a test with a server that follows a script.
     static func with(_ script: String, _ body: (FetchHarness) async throws -> Void) async throws {
@@ -54,7 +63,8 @@ struct FetchHarness {
             id: CommandID(), type: operation.type, destination: attributes.destination, createdAt: .now)
         (command.status, command.idempotent, command.claim) = (.sent, true, 1)
         let execution = CommandExecution(
-            command: command, payload: attributes.payload?.bytes ?? [], meter: TransferMeter())
+            command: command, payload: attributes.payload?.bytes ?? [], meter: TransferMeter(),
+            publisher: { [published] topic, body in published.events.withLock { $0.append((topic, body)) } })
         do {
             return .success(try JSONValue(parsing: try await operation.execute(execution) ?? []))
         } catch let failure as CommandFailure {
