@@ -42,6 +42,7 @@ let package = Package(
         .executable(name: "example-worker", targets: ["ExampleWorker"]),
         .executable(name: "submit-and-wait", targets: ["ExampleSubmit"]),
         .executable(name: "latest-image", targets: ["ExampleImage"]),
+        .executable(name: "show-collection", targets: ["ExampleCollection"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -144,6 +145,9 @@ let package = Package(
             swiftSettings: swiftSettings),
         .executableTarget(
             name: "ExampleImage", dependencies: ["Sluice"], path: "Sources/Examples/LatestImage",
+            swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "ExampleCollection", dependencies: ["Sluice"], path: "Sources/Examples/ShowCollection",
             swiftSettings: swiftSettings),
 
         // The test bed: an emulated network and destinations to send to.

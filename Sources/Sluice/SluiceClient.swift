@@ -150,6 +150,11 @@ public final class SluiceClient: Sendable {
         try subscription()?.events(prefix: prefix) ?? AsyncStream { $0.finish() }
     }
 
+    /// Whether ``close()`` was called.
+    var isClosed: Bool {
+        subscriber.withLock { if case .closed = $0 { true } else { false } }
+    }
+
     /// Nil after ``close()``.
     private func subscription() throws(SluiceError) -> EventSubscriber? {
         let result: Result<EventSubscriber?, SluiceError> = subscriber.withLock { subscriber in

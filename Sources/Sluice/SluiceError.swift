@@ -30,6 +30,8 @@ public struct SluiceError: Error, Sendable, Equatable, CustomStringConvertible {
         case usage
         /// There is no command with that id.
         case noSuchCommand
+        /// There is no collection of that name.
+        case noSuchCollection
         /// The status of the command does not allow the change.
         case notAllowed
         /// Anything else.

@@ -8,7 +8,8 @@ import Work
 
 @Suite struct ExitErrorTests {
     @Test(arguments: [
-        (SluiceError.Code.noStore, ExitCode.input), (.source, .input), (.noSuchCommand, .input), (.foreignStore, .data),
+        (SluiceError.Code.noStore, ExitCode.input), (.source, .input), (.noSuchCommand, .input),
+        (.noSuchCollection, .input), (.foreignStore, .data),
         (.conflict, .data), (.invalid, .data), (.notAllowed, .data), (.notPermitted, .permission),
         (.tryAgain, .tryAgain),
         (.cannotWrite, .cannotWrite), (.corrupt, .internalError), (.failed, .internalError), (.usage, .usage),

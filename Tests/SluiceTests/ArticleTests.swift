@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("SubmitAndObserve", "SubmitAndWait"), ("OwnOperation", "CustomWorker"),
+        ("SubmitAndObserve", "SubmitAndWait"), ("OwnOperation", "CustomWorker"), ("SyncAndShow", "ShowCollection"),
     ])
     func `the code of an article is part of an example that builds`(_ article: String, _ example: String) throws {
         let code = lines(try text("Examples/\(example)/main.swift")).joined(separator: "\n")
@@ -32,6 +32,8 @@ import Testing
 
     @Test func `the landing page links each article`() throws {
         let page = try text("Sluice/Sluice.docc/Sluice.md")
-        for article in ["SubmitAndObserve", "OwnOperation"] { #expect(page.contains("<doc:\(article)>")) }
+        for article in ["SubmitAndObserve", "OwnOperation", "SyncAndShow"] {
+            #expect(page.contains("<doc:\(article)>"))
+        }
     }
 }

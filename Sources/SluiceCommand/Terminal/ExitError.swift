@@ -33,7 +33,7 @@ struct ExitError: Error {
 
     private static func code(_ code: SluiceError.Code) -> ExitCode {
         switch code {
-        case .noStore, .source, .noSuchCommand: .input
+        case .noStore, .source, .noSuchCommand, .noSuchCollection: .input
         case .foreignStore, .conflict, .invalid, .notAllowed: .data
         case .notPermitted: .permission
         case .tryAgain: .tryAgain

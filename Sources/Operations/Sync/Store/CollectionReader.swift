@@ -117,6 +117,48 @@ package final class CollectionReader {
         }
     }
 
+    /// The records that were changed between two revisions.
+    package struct Changes: Sendable {
+        /// The later revision.
+        package var rev: Int64
+        /// As they are at that revision, in the order of their keys.
+        package var changed: [Record] = []
+        /// Keys.
+        package var deleted: [String] = []
+    }
+
+    /// The changes since a revision.
+    /// - Parameter limit: the maximum number of changes.
+    /// - Returns: nil where they are more, are not known any more, or the revision is not one of this
+    ///   collection.
+    package func changes(since rev: Int64, limit: Int) throws -> Changes? {
+        try read { db in
+            let current = try CollectionState.number(.rev, db) ?? 0
+            guard rev <= current, try CollectionState.number(.oldestRev, db) ?? 0 <= rev else { return nil }
+            let count = try Int.fetchOne(
+                db, sql: "SELECT count(*) FROM (SELECT 1 FROM change WHERE rev > ? LIMIT ?)",
+                arguments: [rev, limit + 1])
+            guard count ?? 0 <= limit else { return nil }
+            var changes = Changes(rev: current)
+            let rows = try Row.fetchCursor(
+                db,
+                sql: """
+                    SELECT c.key, r.body, r.rev, r.local FROM (SELECT DISTINCT key FROM change WHERE rev > ?) c
+                    LEFT JOIN record r ON r.key = c.key ORDER BY c.key
+                    """, arguments: [rev])
+            while let row = try rows.next() {
+                guard let key = row.text(0) else { continue }
+                if let body = row.text(1) {
+                    changes.changed.append(
+                        Record(key: key, body: body, rev: row.integer(2) ?? 0, isLocal: row.flag(3), columns: []))
+                } else {
+                    changes.deleted.append(key)
+                }
+            }
+            return changes
+        }
+    }
+
     /// Calls `body` with each row of a statement that only reads.
     /// - Returns: the names of its columns.
     /// - Throws: ``CollectionError`` `invalid` for a statement that writes, or is not valid.
