@@ -13,9 +13,13 @@ struct ConditionalRequest: Sendable, Equatable {
     init(validating stored: StoredResponse?, mode: FetchMode) {
         if let etag = stored?.etag { fields.append(HTTPField("If-None-Match", etag.text)) }
         if let date = stored?.lastModified { fields.append(HTTPField("If-Modified-Since", date)) }
-        // Caches between here and the origin must ask as well.
-        if mode == .reload { fields.append(HTTPField("Cache-Control", "no-cache")) }
+        guard mode == .reload else { return }
+        // Caches between here and the origin must ask as well: with a condition by `max-age=0`, so that they
+        // may answer 304, else by `no-cache` (Fetch standard, HTTP-network-or-cache fetch).
+        fields.append(isConditional ? HTTPField("Cache-Control", "max-age=0") : Self.noCache)
     }
+
+    private static let noCache = HTTPField("Cache-Control", "no-cache")
 
     /// Whether the server may answer 304.
     var isConditional: Bool { fields.contains { $0.name != "Cache-Control" } }
@@ -23,7 +27,7 @@ struct ConditionalRequest: Sendable, Equatable {
     /// The same request without its conditions.
     var withoutConditions: ConditionalRequest {
         var copy = self
-        copy.fields.removeAll { $0.name != "Cache-Control" }
+        copy.fields = fields.contains { $0.name == "Cache-Control" } ? [Self.noCache] : []
         return copy
     }
 }
