@@ -26,6 +26,27 @@ import Testing
         }
     }
 
+    @Test func `a question has as much time for its answer as a request`() async throws {
+        let script = """
+            PUT * : read; answer 201
+            HEAD * : wait 2s; answer 200 length 1048576
+            """
+        try await withServer(script, idleTimeout: .milliseconds(500)) { server, harness in
+            let file = try harness.directory.file("a", sample(1 << 20))
+            let execution = try harness.execution(
+                file: file, to: "\(server.origin)/a", extra: [.init("removeSource", true)])
+            let result = try await harness.run(execution.execution)
+            #expect(result["sourceRemoved"]?.bool == true, "\(result)")
+            #expect(server.requests.map(\.method) == ["PUT", "HEAD"])
+        }
+        let options = "OPTIONS * : wait 2s; answer 200 header \"Allow: PUT\"\nPUT * : read; answer 201"
+        try await withServer(options, idleTimeout: .milliseconds(500)) { server, harness in
+            let file = try harness.directory.file("a", sample(1 << 20))
+            _ = try await RepeatedUpload(harness, file: file, to: "\(server.origin)/in/", nil).run()
+            #expect(server.requests.map(\.method) == ["OPTIONS", "PUT"])
+        }
+    }
+
     /// The request is complete and the final head says success. The rest of the response cannot change that.
     @Test(arguments: [
         "body 1000 drip body 1 every 500ms", "chunked body 1000 drip body 1 every 500ms",
