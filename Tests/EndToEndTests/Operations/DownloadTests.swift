@@ -58,6 +58,26 @@ extension EndToEndTests {
             }
         }
 
+        @Test(.enabled(if: runsSlowTests, "slow")) func `monitors see how far the checksum of a download is`()
+            async throws
+        {
+            try await Installation.with { installation in
+                let source = try installation.directory.file("hollow", [])
+                #expect(truncate(source, 300 << 20) == 0)
+                mkdir("\(installation.directory.path)/in", 0o700)
+                _ = try await installation.up(workers: 1)
+                let watch = try installation.start("watch", "--json")
+                try await until("the first events") { watch.output.contains("counts") }
+                let get = try await installation.sluice(
+                    "get", "file://\(source)", "--to", "\(installation.directory.path)/in/", "--checksum",
+                    "md5:\(String(repeating: "0", count: 32))", "--retry-limit", "0", "--wait")
+                #expect(get.code == 1 && get.errors.contains("another md5"), "\(get.errors)")
+                try await until("a phase") { watch.output.contains(#""phase":"verifying""#) }
+                #expect(
+                    try FileManager.default.contentsOfDirectory(atPath: "\(installation.directory.path)/in").isEmpty)
+            }
+        }
+
         @Test(.enabled(if: isAvailable(NginxServer.isInstalled) && runsSlowTests, "needs nginx, and takes 6 s"))
         func `the part of a download that is cancelled while it waits is deleted`() async throws {
             try await withNginx { installation, server, _ in
