@@ -17,7 +17,7 @@ func show(_ url: String, in file: String, data: String) async throws {
         let age = response.age.map { ", \($0.components.seconds) s old" } ?? ""
         print("\(response.source): \(response.body.count) bytes\(age)")
         // A viewer behind a pipe learns of each version when it is there.
-        fflush(stdout)
+        fflush(nil)
     }
     await client.close()
 }

@@ -49,7 +49,7 @@ import Work
                 let outcome = try await harness.outcome(of: try harness.execution(harness.payload()), by: operation)
                 #expect(outcome.failure?.fault == expected, "\(outcome)")
             }
-            var setting = try #require(setting())
+            var setting = try #require(self.setting())
             #expect(setting.state.resumed() == .resume)
             store.update(WebhookEndpointSetting.key("billing"), timeout: .zero) { _ in setting.value }
             let outcome = try await harness.outcome(of: try harness.execution(harness.payload()), by: operation)

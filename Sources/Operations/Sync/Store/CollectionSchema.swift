@@ -2,7 +2,8 @@
 ///
 /// * `record`: the rows. `hash` is the start of the SHA-256 of `body`. `rev` is the revision that changed the
 ///   row last, `base_rev` the one that took it over from the remote; null for a row that was made here.
-///   `local` is 1 for a row that was changed here; then `remote` has the record of the remote.
+///   `local` is 1 for a row that was changed here; then `remote` has the record of the remote. A comparison
+///   does not read the bodies, so they stand behind the other columns.
 /// * `change`: the rows that each revision inserted (i), updated (u) or deleted (d), for the revisions above
 ///   `oldestRev` in `state`.
 /// * `reject`: the records that the last sync left out. `rev` is null while a sync is under way.
@@ -18,12 +19,12 @@ enum CollectionSchema {
     static let make = """
         CREATE TABLE record(
             key TEXT NOT NULL PRIMARY KEY,
-            body TEXT NOT NULL,
             hash BLOB NOT NULL,
             version TEXT,
             rev INTEGER NOT NULL,
             base_rev INTEGER,
             local INTEGER NOT NULL DEFAULT 0,
+            body TEXT NOT NULL,
             remote TEXT) WITHOUT ROWID;
         CREATE INDEX record_local ON record(key) WHERE local <> 0;
         CREATE TABLE change(

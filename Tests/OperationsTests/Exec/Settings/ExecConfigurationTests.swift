@@ -97,7 +97,7 @@ import Testing
               gone: {path: /no/such/program}
               other: {path: /usr/bin/dash, user: no-such-user}
             """)
-        let problems = exec.problems()
+        let problems = exec.problems(worker: geteuid())
         #expect(problems.count == 2)
         #expect(problems.first?.contains("program.gone: /no/such/program") == true)
         #expect(problems.last?.contains("no such user") == true)
