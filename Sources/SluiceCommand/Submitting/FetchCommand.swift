@@ -35,7 +35,7 @@ struct FetchCommand: AsyncParsableCommand {
     @OptionGroup var print: PrintOptions
     @OptionGroup var fields: SubmitFields
 
-    @Argument(help: ArgumentHelp("The URL, http or https.", valueName: "url"))
+    @Argument(help: ArgumentHelp("The URL: http, https or file.", valueName: "url"))
     var url: String
 
     @Option(

@@ -88,7 +88,7 @@ extension EndToEndTests {
         }
 
         @Test(arguments: [
-            (["fetch", "file:///a"], 64, "http or https"), (["fetch", "http://a/", "--unique-key", "x"], 64, "unique"),
+            (["fetch", "ftp://host/a"], 64, "ftp"), (["fetch", "http://a/", "--unique-key", "x"], 64, "unique"),
             (["fetch", "http://a/", "--header", "Range: bytes=0-"], 65, "cannot be set"),
             (["fetch", "http://a/", "--mode", "stored", "--wait", "fresh"], 64, "never asks"),
             (["response", "forget"], 64, "--all"), (["response", "forget", "http://a/", "--all"], 64, "--all"),

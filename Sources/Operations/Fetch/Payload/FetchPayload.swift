@@ -5,7 +5,7 @@ internal import Work
 /// The payload of a `fetch`, checked.
 ///
 /// ```
-/// {"url": "https://api.example.com/quotes",   http or https
+/// {"url": "https://api.example.com/quotes",   http, https or file
 ///  "headers": {"Accept-Language": "en"},      none by default
 ///  "mode": "both",                            ``FetchMode``: both, reload, stored or network
 ///  "maxStale": 3600,                          seconds for which a stale response is used; null, the default:
