@@ -6,8 +6,8 @@ internal import Wire
 /// An event is a hint, and may be lost. The store has the truth.
 public struct SluiceEvent: Sendable, Equatable {
     /// The topic: `status/<uuid>`, `progress/<uuid>`, `bandwidth/<destination>`, `link/<destination>`,
-    /// `link/*` for an uplink, `worker/<seat>`, `counts`, `gap/<shard>`, `collection/<name>` or
-    /// `response/<uuid>`.
+    /// `link/*` for an uplink, `worker/<seat>`, `counts`, `gap/<shard>`, `collection/<name>`,
+    /// `endpoint/<name>` or `response/<uuid>`.
     public var topic: String
     /// An object whose members depend on the topic. PROTOCOL.md lists them with their units. In a snapshot,
     /// `snapshot` is true.
@@ -26,7 +26,7 @@ public struct SluiceEvent: Sendable, Equatable {
     }
 
     /// The part of the topic before the slash, or all of it: `status`, `progress`, `bandwidth`, `link`,
-    /// `worker`, `counts`, `gap`, `collection` or `response`.
+    /// `worker`, `counts`, `gap`, `collection`, `endpoint` or `response`.
     public var kind: Substring { topic.prefix { $0 != "/" } }
 
     /// The part of the topic after the first slash; empty where there is none.

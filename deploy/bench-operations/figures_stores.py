@@ -25,6 +25,8 @@ def s3(rig):
     s5cmd, rclone = rig.find("s5cmd"), rig.find("rclone")
     environment = {**os.environ, "AWS_ACCESS_KEY_ID": store.access_key, "AWS_SECRET_ACCESS_KEY": store.secret_key,
                    "AWS_REGION": "us-east-1"}
+    if not (s5cmd and rclone):
+        return
     rig.run(s5cmd, "--endpoint-url", store.origin, "mb", "s3://media", env=environment)
     rig.up()
     remote = [f"--s3-{key}={value}" for key, value in (

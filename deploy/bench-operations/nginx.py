@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 
 from rig import free_port, until
 
@@ -27,6 +28,8 @@ class Nginx:
                     }}
                 }}""")
         path = rig.find("nginx")
+        if not path:
+            sys.exit("bench-operations: nginx is not installed: apt install nginx-light")
         rig.start(path, "-c", f"{place}/conf", "-e", f"{place}/error.log")
         until("nginx", self.answers)
         self.origin = f"http://127.0.0.1:{self.port}"

@@ -87,7 +87,7 @@ extension LinkAdmission {
 extension TransferSample {
     fileprivate init(_ transfer: Transfers.Transfer, _ link: Transfers.Link) {
         self.init(id: transfer.id, destination: link.destination, direction: link.direction, qos: transfer.qos)
-        // A transfer that computes a checksum says nothing of its link.
+        // A transfer that computes a checksum neither moves bytes nor waits for its link.
         switch transfer.isVerifying ? .paused : transfer.pacing {
         case .free: state = .running
         case .throttled: state = .throttled
@@ -95,8 +95,8 @@ extension TransferSample {
         }
         acknowledged = transfer.acknowledged
         retransmitted = transfer.retransmitted
-        let rest = transfer.isVerifying ? 0 : max(transfer.total - transfer.offset, 0)
-        remaining = transfer.total > 0 ? rest : nil
+        let rest = transfer.total > 0 ? max(transfer.total - transfer.offset, 0) : nil
+        remaining = transfer.isVerifying ? 0 : rest
         srtt = transfer.roundTrip
         minRTT = transfer.minRoundTrip
         isWindowClosed = transfer.isWindowClosed

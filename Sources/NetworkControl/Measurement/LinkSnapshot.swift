@@ -36,7 +36,8 @@ struct LinkSnapshot: Sendable {
         switch sample.state {
         case .running: break
         case .throttled where isAtMaxRate: self.isAtMaxRate = true
-        case .throttled, .paused: isSteered = true
+        // One that has nothing left to send computes a checksum.
+        case .throttled, .paused: if sample.remaining != 0 { isSteered = true }
         }
         if sample.isHeldByReceiver { heldByReceiver += 1 }
         if let since = transfer.flowingSince {

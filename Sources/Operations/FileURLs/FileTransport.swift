@@ -116,8 +116,8 @@ struct FileTransport: Sendable {
 }
 
 extension SourceFile {
-    /// Checks that the bytes of a range are still those of the file that was opened. A file that only grows has
-    /// not changed. Blocks.
+    /// Checks that the bytes of a range are still those of the file that was opened. A file that has grown
+    /// counts as one to which bytes were appended, because a log would never be read otherwise. Blocks.
     fileprivate func requireStart(of range: Range<Int64>) throws(CommandFailure) {
         let now: SourceIdentity
         do { now = try currentIdentity() } catch {

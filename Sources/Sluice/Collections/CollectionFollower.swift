@@ -34,14 +34,26 @@ actor CollectionFollower {
 
     private func read() async throws -> CollectionUpdate? {
         do {
-            guard let revision else { return .all(try await collection.records()) }
-            guard let changes = try await collection.changes(since: revision) else {
-                return .all(try await collection.records())
+            guard let revision, let changes = try await collection.changes(since: revision) else {
+                return .all(try await all())
             }
             return changes.isEmpty ? nil : .changes(changes)
         } catch let error as SluiceError where error.code == .noSuchCollection {
+            // One that is made anew counts its revisions from 1 again.
+            revision = nil
             return nil
         }
+    }
+
+    private func all() async throws -> CollectionSnapshot {
+        let snapshot = try await collection.records(limit: CollectionHandle.maxRecords + 1)
+        guard snapshot.records.count <= CollectionHandle.maxRecords else {
+            throw SluiceError(
+                .invalid,
+                "the collection “\(collection.name)” has more than \(CollectionHandle.maxRecords) records; read it with "
+                    + "forEachRecord(_:), and follow it with updates(since:)")
+        }
+        return snapshot
     }
 
     private func subscribe() throws -> AsyncStream<Void> {

@@ -100,7 +100,8 @@ public struct CollectionHandle: Sendable {
     /// The records that were changed since a revision.
     /// - Parameter revision: that of an earlier ``CollectionSnapshot`` or ``CollectionChanges``.
     /// - Returns: nil where the changes are not kept any more, where they are more than ``maxChanges``, and
-    ///   where the collection was made anew; then read all records.
+    ///   where the collection has not reached that revision; then read all records. A collection that was
+    ///   deleted and made anew counts from 1 again: read all records after that too.
     public func changes(since revision: Int64) async throws -> CollectionChanges? {
         try await read { reader in
             guard let changes = try reader.changes(since: revision, limit: Self.maxChanges) else { return nil }
@@ -169,7 +170,9 @@ public struct CollectionHandle: Sendable {
     ///
     /// The first step has all records, at once, without a worker and without the network; for a collection
     /// that does not exist yet it comes when it does. Later steps come with the event of a sync, and for
-    /// changes of other programs within a second. Steps join where the iteration is slow; none is lost.
+    /// changes of other programs within a second. Steps join where the iteration is slow; none is lost. A
+    /// collection of more than ``maxRecords`` throws `invalid` in the first step: read it with
+    /// ``forEachRecord(_:)``, and follow it from that revision.
     /// - Parameter revision: of the records that the program has. Nil, the default: none. The first step is
     ///   then the changes since.
     /// - Returns: the steps. The sequence throws ``SluiceError`` where the collection cannot be read,

@@ -15,7 +15,7 @@ struct CompletionWaiter {
         var offsets: [CommandID: Int64] = [:]
         var totals: [CommandID: Int64] = [:]
         /// Commands that compute a checksum, and how far they are.
-        var verified: [CommandID: Int64] = [:]
+        var verified: [CommandID: (offset: Int64, at: MonotonicTime)] = [:]
         /// Monotonic time in nanoseconds and bytes sent, of the last three seconds.
         var history: [(at: MonotonicTime, bytes: Int64)] = []
         var failures: [String] = []
@@ -145,7 +145,7 @@ struct CompletionWaiter {
             let total = event.body["total"]?.integer ?? 0
             let isVerifying = event.body["phase"]?.string == "verifying"
             shared.state.withLock { state in
-                state.verified[id] = isVerifying ? offset : nil
+                state.verified[id] = isVerifying ? (offset, .now) : nil
                 if !isVerifying { state.offsets[id] = offset }
                 // The size of a download is known from its first answer on.
                 guard total > 0, state.totals[id] != total else { return }
@@ -164,6 +164,9 @@ struct CompletionWaiter {
 }
 
 extension CompletionWaiter.Shared {
+    /// A running execution sends its progress four times a second.
+    private static let maxProgressAge: Duration = .seconds(5)
+
     func draw(now: MonotonicTime) {
         let progress = state.withLock { state in
             let bytes = state.offsets.values.reduce(0, +)
@@ -175,9 +178,11 @@ extension CompletionWaiter.Shared {
                 state.progress.rate = Int64(Double(max(bytes - first.bytes, 0)) / seconds)
             }
             var progress = state.progress
+            // A command whose checksum was wrong waits, and sends no progress.
+            state.verified = state.verified.filter { now - $0.value.at < Self.maxProgressAge }
             if !state.verified.isEmpty {
                 let of = state.verified.keys.reduce(0) { $0 + (state.totals[$1] ?? 0) }
-                progress.note = ProgressBar.verifying(state.verified.values.reduce(0, +), of: of)
+                progress.note = ProgressBar.verifying(state.verified.values.reduce(0) { $0 + $1.offset }, of: of)
             }
             return progress
         }

@@ -50,7 +50,9 @@ struct S3PutCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Copy the files into the data directory first (as a reflink where the file system can).")
     var spool = false
 
-    @Flag(name: .long, help: "Delete each file after the endpoint has stated the object's length.")
+    @Flag(
+        name: .long,
+        help: "Delete each file after the endpoint has accepted it, and stated its length where the key may read it.")
     var removeSource = false
 
     @Flag(name: .long, help: "Wait until all have ended; exit 1 where one has not succeeded.")

@@ -114,6 +114,27 @@ import Work
         }
     }
 
+    @Test func `a file that is changed while it is read is not published, and read anew`() async throws {
+        try await with { harness, source, bytes in
+            let meter = TransferMeter()
+            let execution = try harness.execution(meter)
+            execution.pace.set(1 << 20)
+            let task = Task { try await harness.outcome(of: execution) }
+            try await until("the first bytes") { meter.reading.bytes > 0 }
+            let changed = Array(bytes.dropLast()) + [bytes[bytes.count - 1] ^ 1]
+            let file = try FileHandle(forWritingTo: URL(fileURLWithPath: source))
+            try file.write(contentsOf: changed)
+            try file.close()
+            execution.pace.set(nil)
+            let outcome = try await task.value
+            #expect(outcome.failure?.fault == .command, "\(outcome)")
+            #expect(outcome.failure?.reason.contains("was changed while it was read") == true, "\(outcome)")
+            #expect(contents(of: target(harness)) == nil)
+            #expect(try await harness.execute().result != nil)
+            #expect(contents(of: target(harness)) == changed)
+        }
+    }
+
     @Test func `a paused download of a file stops at once`() async throws {
         try await with { harness, _, _ in
             let execution = try harness.execution()

@@ -176,9 +176,18 @@ actor DownloadTransfer {
                 try await saveCheckpoint()
             }
         }
-        // The end of a body of known length follows its last byte, and lets the connection be used again.
-        if cursor.isAtEnd, facts.hasLength { _ = try? await body.next() }
+        if cursor.isAtEnd, facts.hasLength { try await readEnd(of: body) }
         decision = rules.bodyEnded(at: cursor.position)
+    }
+
+    /// The end of a body of known length follows its last byte, and lets the connection be used again. A
+    /// connection that breaks there has delivered the file; a file that was changed while it was read
+    /// (``FileTransport``) must not be published.
+    private func readEnd(of body: ResponseBody) async throws {
+        do { _ = try await body.next() } catch {
+            if let failure = error as? CommandFailure { throw failure }
+            try Task.checkCancellation()
+        }
     }
 
     /// Divides chunks into bytes to compare and bytes to write.

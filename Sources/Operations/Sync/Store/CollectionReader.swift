@@ -194,6 +194,9 @@ package final class CollectionReader {
     /// - Throws: ``CollectionError``
     package func copy(to directory: CollectionDirectory) throws {
         let target = directory.file(name)
+        guard !directory.exists(name) else {
+            throw CollectionError(.system, "\(target) exists; choose another directory for the backup")
+        }
         do {
             try directory.make(name)
         } catch {
