@@ -44,7 +44,8 @@ final class UnreachableCommands {
             for status in [CommandStatus.new, .error] {
                 let filter = CommandFilter(status: status, destination: destination)
                 for command in try store.list(filter, after: nil, limit: Self.batch)
-                where now - command.createdAt > Self.maxOutage {
+                where now - command.createdAt > Self.maxOutage && command.notBefore <= now {
+                    // One that waits for its time, as for a paused endpoint, does not wait for the destination.
                     if case .cancelled(let event) = try store.cancel(command.id, reason: reason, now: now) {
                         events.append(event)
                     }

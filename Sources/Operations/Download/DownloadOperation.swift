@@ -68,8 +68,13 @@ package struct DownloadOperation: CommandOperation {
             evidence.recordSuccess(at: download.url.destination)
             return result
         } catch {
-            // Otherwise a `cleanup` deletes the part.
-            if !keepsPart(after: error, execution), await file.remove() { try? await execution.saveCheckpoint([]) }
+            if keepsPart(after: error, execution) {
+                // Without a checkpoint no `cleanup` would delete it.
+                await file.removeIfEmpty()
+            } else if await file.remove() {
+                // Otherwise a `cleanup` deletes the part.
+                try? await execution.saveCheckpoint([])
+            }
             throw error
         }
     }

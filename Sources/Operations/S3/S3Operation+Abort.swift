@@ -13,11 +13,12 @@ extension S3Operation {
                 .command, reason: "the endpoint still lists parts of an aborted upload to \(requests.address.url)")
         case .refused(let failure?, let refusal) where failure.fault != .final && !refusal.isDenied: throw failure
         case .refused(_, let refusal):
+            let remedy = refusal.isDenied ? ", so give the access key the right s3:AbortMultipartUpload" : ""
             var failure = CommandFailure(
                 .command,
                 reason:
                     "the abort of an upload to \(requests.address.url) was answered \(refusal.text); its parts cost "
-                    + "money until it is aborted, so give the access key the right s3:AbortMultipartUpload")
+                    + "money until it is aborted\(remedy)")
             failure.isAnswer = true
             throw failure
         }

@@ -19,7 +19,7 @@ package struct WebhookOperation: CommandOperation {
     var states: WebhookEndpointStates?
 
     /// How long a message to a paused endpoint is held back at a time. `sluice webhook resume` ends the wait.
-    static let hold: Duration = .seconds(3600)
+    static let hold: Duration = .seconds(24 * 3600)
 
     /// Bytes of the answer that the result has at most.
     static let maxAnswer = 4 << 10
@@ -74,9 +74,7 @@ package struct WebhookOperation: CommandOperation {
         }
         let (id, body) = (message.id ?? "", message.body ?? [])
         let endpoint = try endpoints.endpoint(for: message)
-        if let state = try await states?.state(of: endpoint), !state.isActive {
-            throw Self.heldBack(endpoint)
-        }
+        guard try await isActive(endpoint) else { throw Self.heldBack(endpoint) }
         let secrets = try await Self.secrets(of: endpoint)
         let signature = try Self.signing(with: endpoint) {
             try WebhookSignature(id: id, body: body, at: .now, secrets)
@@ -88,6 +86,14 @@ package struct WebhookOperation: CommandOperation {
             evidence: evidence)
         return Attempt(
             url: message.url, id: id, body: ByteBuffer(bytes: body), endpoint: endpoint, sender: sender)
+    }
+
+    private func isActive(_ endpoint: WebhookEndpoint) async throws -> Bool {
+        do {
+            return try await states?.state(of: endpoint).isActive ?? true
+        } catch {
+            throw CommandFailure.stopped("the webhook to \(endpoint.origin)")
+        }
     }
 
     /// Messages that were held back together are not tried again together.

@@ -102,21 +102,21 @@ package struct RunDirectory: Sendable, Hashable {
 
     /// Removes the locks of programs that no process holds, which killed guardians have left.
     /// - Parameter limit: the maximum number of files to remove.
-    /// - Returns: the number of removed files, and the first error, which ends the call.
+    /// - Returns: the number of removed files, and the first error.
     package func removeFreeExecLocks(limit: Int) -> (removed: Int, problem: StoreError?) {
-        var removed = 0
+        var (removed, problem) = (0, StoreError?.none)
         do throws(StoreError) {
             for path in try files(prefix: Self.execLockPrefix) where removed < limit && isExecLock(path) {
                 do throws(SystemError) {
                     if try FileLock.removeIfFree(path) { removed += 1 }
                 } catch {
-                    throw StoreError(error)
+                    problem = problem ?? StoreError(error)
                 }
             }
-            return (removed, nil)
         } catch {
-            return (removed, error)
+            problem = error
         }
+        return (removed, problem)
     }
 
     private func isExecLock(_ path: String) -> Bool {

@@ -144,6 +144,14 @@ struct DownloadFile: Sendable {
     @discardableResult
     func remove() async -> Bool { await queue.cleanUp { part.remove() } }
 
+    /// Deletes a part that has no byte yet.
+    func removeIfEmpty() async {
+        await queue.cleanUp {
+            var status = stat()
+            if fstat(part.descriptor, &status) == 0, status.st_size == 0 { part.remove() }
+        }
+    }
+
     // MARK: End
 
     /// Reads the part and compares its checksums.

@@ -60,7 +60,7 @@ enum Query: Int, CaseIterable {
         case .leftovers:
             """
             SELECT \(Self.columns), p.body, p.kept FROM leftover l CROSS JOIN command c ON c.turn = l.turn
-            CROSS JOIN payload p ON p.turn = l.turn WHERE l.due <= ?1 ORDER BY l.turn LIMIT ?2
+            CROSS JOIN payload p ON p.turn = l.turn WHERE l.due <= ?1 ORDER BY l.due LIMIT ?2
             """
         case .recordLeftover:
             "INSERT OR REPLACE INTO leftover(turn, due) SELECT turn, ?2 FROM payload WHERE turn = ?1 AND length(kept) > 0"

@@ -100,8 +100,11 @@ enum Schema {
         -- The commands that ended without success, or by a person's word, and have a checkpoint. The remains that it names
         -- may be removed from `due` on.
         CREATE TABLE leftover(turn INTEGER PRIMARY KEY, due INTEGER NOT NULL) STRICT;
-        INSERT INTO leftover(turn, due) SELECT c.turn, c.updated_at + iif(c.status = 10, 86400000, 0) FROM command c CROSS JOIN payload p ON p.turn = c.turn
-            WHERE c.status IN (5, 10) AND length(p.kept) > 0;
+        CREATE INDEX leftover_due ON leftover(due);
+        -- A dead letter has a day from this migration on: no earlier version has said that its remains go.
+        INSERT INTO leftover(turn, due)
+            SELECT c.turn, iif(c.status = 10, unixepoch() * 1000 + 86400000, c.updated_at)
+            FROM command c CROSS JOIN payload p ON p.turn = c.turn WHERE c.status IN (5, 10) AND length(p.kept) > 0;
         """,
     ]
 
