@@ -213,8 +213,12 @@ import Work
         try await with { server, harness in
             server.use { $0.nextStatuses = [500] }
             let charged = try await harness.execute()
-            #expect(charged.failure?.fault == .command && harness.parts.count == 1, "\(charged)")
-            server.use { $0.nextStatuses = [500] }
+            #expect(charged.failure?.fault == .command, "\(charged)")
+            #expect(harness.parts.isEmpty, "a part without a byte is of no use")
+            server.use { $0.faults.cutsAt = 400_000 }
+            let cut = try await harness.execute()
+            #expect(cut.failure?.fault == .reset && harness.parts.count == 1, "\(cut)")
+            server.use { ($0.faults.cutsAt, $0.nextStatuses) = (nil, [500]) }
             harness.setRetries(Command.defaultRetryLimit)
             let last = try await harness.execute()
             #expect(last.failure?.fault == .command && harness.parts.isEmpty, "\(last)")
@@ -227,9 +231,10 @@ import Work
     @Test(arguments: ["keep", "fail"])
     func `a target that appears between two executions leaves no part`(_ overwrite: String) async throws {
         try await with(Self.version, [.init("overwrite", .string(overwrite))]) { server, harness in
-            server.use { $0.nextStatuses = [500] }
+            server.use { $0.faults.cutsAt = 400_000 }
             _ = try await harness.execute()
             #expect(harness.parts.count == 1)
+            server.use { $0.faults.cutsAt = nil }
             _ = try harness.directory.file("a.mp4", [1])
             let outcome = try await harness.execute()
             #expect((outcome.failure?.fault == .final) == (overwrite == "fail"), "\(outcome)")

@@ -55,9 +55,11 @@ import Testing
 
     // MARK: Descendants
 
-    /// Forks twice, with a session in between; the daemon keeps no output open, and writes its number.
+    /// Forks twice, with a session in between; the daemon keeps no output open, and writes its number when the
+    /// process between has ended.
     static let daemon = """
-        use POSIX; exit 0 if fork; setsid; exit 0 if fork;
+        use POSIX; exit 0 if fork; setsid; my $parent = $$; exit 0 if fork;
+        select(undef, undef, undef, 0.005) while getppid == $parent;
         open(STDIN, '/dev/null'); open(STDOUT, '>/dev/null'); open(STDERR, '>/dev/null'); POSIX::close(3);
         open(F, '>pid.new'); print F $$; close F; rename('pid.new', 'pid');
         %SIG
