@@ -6,7 +6,7 @@ import select
 import time
 
 from result import percentile
-from rig import kill, until
+from rig import until
 
 CONFIGURATION = """
 exec: {enabled: true}
@@ -69,36 +69,26 @@ def exec(rig):
 
 
 def guardian(rig):
-    """kill -9 of the worker until a descendant in another session has ended."""
+    """kill -9 of the worker until a descendant in another session has ended. Each run has a worker of its own."""
     configure(rig)
-    rig.up(concurrency=1)
+    data = ["--data", rig.data(), *rig.configuration]
+    rig.start(rig.sluice_path, "coordinator", *data)
     times, left = [], 0
     for turn in range(rig.count(200, 5)):
         file = rig.path(f"pid-{turn}")
-        until("two workers", lambda: len(rig.workers()) == 2)
-        identity = rig.sluice("exec", "hold", file, "--idempotent", "no")[0].strip()
-        until("the program", lambda: os.path.exists(file))
+        worker = rig.start(rig.sluice_path, "worker", "--concurrency", "1", *data)
+        until("the worker", lambda: rig.workers() == [worker.pid])
+        rig.sluice("exec", "hold", file)
+        until("the program", lambda: os.path.exists(file), interval=0.005)
         with open(file) as text:
-            pid = int(text.read())
-        descriptor = os.pidfd_open(pid)
-        command = json.loads(rig.sluice("status", identity, "--json")[0].splitlines()[0])
-        worker = worker_of(command, rig)
+            descriptor = os.pidfd_open(int(text.read()))
         begin = time.monotonic()
-        kill(worker)
+        worker.kill()
         ended = select.select([descriptor], [], [], 5)[0]
         times.append((time.monotonic() - begin) * 1000)
         os.close(descriptor)
+        worker.wait()
         left += 0 if ended else 1
     rig.add("kill -9 of a worker until the last descendant has ended, p50", percentile(0.5, times), "ms", at_most=20)
     rig.add("  p99", percentile(0.99, times), "ms", at_most=100)
     rig.add(f"  left over after {len(times)}", left, "", at_most=0)
-
-
-def worker_of(command, rig):
-    """The process id of the worker that executes a command."""
-    status = json.loads(rig.sluice("status", "--json")[0].splitlines()[0])
-    seat = command.get("worker")
-    for worker in status["workers"]:
-        if worker.get("seat") == seat or worker.get("id") == seat or worker.get("worker") == seat:
-            return worker["pid"]
-    raise RuntimeError(f"no worker executes {command}")

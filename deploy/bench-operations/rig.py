@@ -4,7 +4,6 @@ import json
 import os
 import random
 import shutil
-import signal
 import socket
 import sqlite3
 import subprocess
@@ -165,6 +164,3 @@ def peak_memory(pid):
     with open(f"/proc/{pid}/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) * 1024 / 1e6
 
-
-def kill(pid):
-    os.kill(pid, signal.SIGKILL)

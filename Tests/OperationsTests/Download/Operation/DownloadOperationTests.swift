@@ -214,7 +214,7 @@ import Work
             server.use { $0.nextStatuses = [500] }
             let charged = try await harness.execute()
             #expect(charged.failure?.fault == .command, "\(charged)")
-            #expect(harness.parts.isEmpty, "a part without a byte is of no use")
+            #expect(harness.parts.isEmpty, "no byte has come")
             server.use { $0.faults.cutsAt = 400_000 }
             let cut = try await harness.execute()
             #expect(cut.failure?.fault == .reset && harness.parts.count == 1, "\(cut)")
