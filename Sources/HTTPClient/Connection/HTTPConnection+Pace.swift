@@ -36,14 +36,30 @@ extension HTTPConnection {
     }
 
     /// Adjusts the buffers to the latest measurement.
-    func adjust(to exchange: any HTTPExchange, _ context: ChannelHandlerContext) {
+    /// - Parameter before: the measurement before it.
+    func adjust(to exchange: any HTTPExchange, since before: TCPInfo, _ context: ChannelHandlerContext) {
         if let roundTrip = last.roundTrip, roundTrip > Self.minQueuedRoundTrip { keepQueueShort(context) }
         guard exchange.isLowPriority else { return }
         let minimum = pool.minimumRoundTrip(last.minRoundTrip, to: peer)
+        adjustReceiveWindow(minRoundTrip: minimum, received: last.received - before.received)
         guard window.update(roundTrip: last.roundTrip, minRoundTrip: minimum, unacknowledged: last.unacknowledged),
             let bytes = window.bytes
         else { return }
         options?.setSendBuffer(CInt(bytes))
+    }
+
+    /// - Parameter received: bytes since the measurement before. Without any, the kernel has no new round trip.
+    private func adjustReceiveWindow(minRoundTrip: Duration?, received: Int64) {
+        guard received > 0, let roundTrip = last.receiveRoundTrip else { return }
+        let inFlight = Double(received) * (roundTrip / Self.measureDuration)
+        let isFirst = receiveWindow.bytes == nil
+        guard
+            receiveWindow.update(
+                roundTrip: roundTrip, minRoundTrip: minRoundTrip, unacknowledged: Int64(inFlight)),
+            let bytes = receiveWindow.bytes
+        else { return }
+        if isFirst { options?.setReceiveBuffer(CInt(ScavengerWindow.maxBytes)) }
+        options?.limitReceiveWindow(to: CInt(bytes))
     }
 
     /// Keeps the queue here and in the kernel so short that a pause, a cut or an urgent transfer takes effect

@@ -5,6 +5,7 @@ extension HTTPConnection {
     /// Nanoseconds between two measurements. They are taken at multiples of this on the monotonic clock, and
     /// workers report soon after.
     private static let measureInterval: UInt64 = 250_000_000
+    static let measureDuration = Duration.nanoseconds(Int64(measureInterval))
 
     func noteProgress() { lastProgress = .now() }
 
@@ -34,7 +35,7 @@ extension HTTPConnection {
         if last.acknowledged != before.acknowledged || last.received != before.received { noteProgress() }
         exchange.measured(last, since: atStart)
         guard self.exchange === exchange else { return }
-        adjust(to: exchange, context)
+        adjust(to: exchange, since: before, context)
         if let error = overdue(exchange) { return fail(error) }
         scheduleTick(context)
     }

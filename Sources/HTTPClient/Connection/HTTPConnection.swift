@@ -55,6 +55,7 @@ package final class HTTPConnection: ChannelInboundHandler {
     var keepsQueueShort = false
     var isRateLimited = false
     var window = ScavengerWindow()
+    var receiveWindow = ScavengerWindow()
 
     /// Bytes that the kernel takes ahead of what it has sent.
     static let unsentLimit: CInt = 256 << 10
@@ -174,8 +175,8 @@ package final class HTTPConnection: ChannelInboundHandler {
         guard let exchange, let context else { return }
         let mayBeKept =
             state.peerKeepsAlive && state.requestEnded && state.responseEnded && !isClosing
-            // A smaller send buffer cannot be undone, so no other request gets this connection.
-            && window.bytes == nil
+            // A smaller buffer cannot be undone, so no other request gets this connection.
+            && window.bytes == nil && receiveWindow.bytes == nil
         // The end of the response may have come in the read after which the exchange paused.
         if mayBeKept { resumeReading() }
         self.exchange = nil

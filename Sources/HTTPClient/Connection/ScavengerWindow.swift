@@ -2,12 +2,14 @@
 /// and the next transfer does not wait behind it. Pure.
 ///
 /// This is LEDBAT's idea (RFC 6817): yield as soon as the round trip exceeds its minimum by more than a
-/// target, whatever the cause. Here the kernel's congestion control stays as it is and the send buffer
-/// shrinks: the bytes in the network and in the socket together never exceed it. One cubic transfer fills any
-/// queue; 150 kB of it at 2 Mbit/s delayed the first byte of a high transfer by 0.6 s (measured).
+/// target, whatever the cause. Here the kernel's congestion control stays as it is. The send buffer of an
+/// upload shrinks: the bytes in the network and in the socket together never exceed it. The receive window of a
+/// download shrinks (rLEDBAT, RFC 9840), so that the server stops within a round trip when a pause stops to read.
+/// One cubic transfer fills any queue; 150 kB of it at 2 Mbit/s delayed the first byte of a high transfer by 0.6 s
+/// (measured).
 struct ScavengerWindow: Sendable {
-    /// The value for SO_SNDBUF, which the kernel doubles for its bookkeeping; nil: the kernel's own choice
-    /// still applies.
+    /// The value for SO_SNDBUF, which the kernel doubles for its bookkeeping, or for TCP_WINDOW_CLAMP; nil: the
+    /// kernel's own choice still applies.
     private(set) var bytes: Int?
 
     /// The tolerated queue: LEDBAT++'s 60 ms (draft-irtf-iccrg-ledbat-plus-plus), not the 100
@@ -16,7 +18,7 @@ struct ScavengerWindow: Sendable {
     static let target: Duration = .milliseconds(60)
     /// Three full packets.
     static let minBytes = 4608
-    /// The default maximum of the kernel (`net.core.wmem_max`).
+    /// The default maximum of the kernel (`net.core.wmem_max` and `rmem_max`).
     static let maxBytes = 212_992
 
     /// Adds a measurement; there are 4 a second.

@@ -17,6 +17,12 @@ package struct TCPInfo: Sendable {
         let microseconds: UInt32 = field(68)
         return microseconds == 0 ? nil : .microseconds(microseconds)
     }
+    /// tcpi_rcv_rtt: the smoothed round trip from a window that this host opens to the bytes that fill it; nil before
+    /// the first. ``roundTrip`` does not change while this host only receives.
+    package var receiveRoundTrip: Duration? {
+        let microseconds: UInt32 = field(92)
+        return microseconds == 0 ? nil : .microseconds(microseconds)
+    }
     /// tcpi_bytes_acked.
     package var acknowledged: Int64 { Int64(clamping: field(120) as UInt64) }
     /// Bytes that the peer reports to have: ``acknowledged`` and, after a gap, tcpi_sacked packets. When

@@ -23,6 +23,17 @@ struct TCPOptions {
         _ = provider.unsafeSetSocketOption(level: .socket, name: .so_sndbuf, value: bytes)
     }
 
+    /// SO_RCVBUF, which the kernel doubles for its bookkeeping. From then on the kernel does not adjust the receive
+    /// window to the rate. It cannot be undone.
+    func setReceiveBuffer(_ bytes: CInt) {
+        _ = provider.unsafeSetSocketOption(level: .socket, name: .so_rcvbuf, value: bytes)
+    }
+
+    /// TCP_WINDOW_CLAMP: the maximum receive window. Bytes that the peer may already send still come.
+    func limitReceiveWindow(to bytes: CInt) {
+        _ = provider.unsafeSetSocketOption(level: .tcp, name: .init(rawValue: 10), value: bytes)
+    }
+
     /// SO_MAX_PACING_RATE in bytes per second; all ones: none.
     func limitRate(to bytesPerSecond: UInt64) {
         _ = provider.unsafeSetSocketOption(level: .socket, name: .init(rawValue: 47), value: bytesPerSecond)

@@ -42,16 +42,17 @@ import Work
             let small = try harness.directory.file("small", [1])
             let task = Task { try await harness.run(endless) }
             try await until("ten megabytes") { (receiver.requests.first?.bytes ?? 0) > 10_000_000 }
-            var times: [Duration] = []
+            var sent: [Int] = []
             for number in 1...40 {
-                let began = ContinuousClock.now
+                let before = receiver.requests(to: "/endless").first?.bytes ?? 0
                 _ = try await harness.upload(file: small, to: "\(receiver.origin)/\(number)")
-                times.append(began.duration(to: .now))
+                sent.append((receiver.requests(to: "/endless").first?.bytes ?? 0) - before)
             }
             task.cancel()
             _ = try? await task.value
-            // Half of the uploads may wait for a core of this machine.
-            #expect(times.sorted()[20] < .milliseconds(50), "\(times)")
+            // In bytes of the fast peer, because other processes of a busy machine slow both uploads alike. Half of the
+            // uploads may wait for a core.
+            #expect(sent.sorted()[20] < 128 << 20, "\(sent)")
         }
     }
 
