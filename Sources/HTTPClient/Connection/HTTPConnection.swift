@@ -55,7 +55,7 @@ package final class HTTPConnection: ChannelInboundHandler {
     var keepsQueueShort = false
     var isRateLimited = false
     var window = ScavengerWindow()
-    var receiveWindow = ScavengerWindow()
+    var receiveWindow = ScavengerWindow(target: ScavengerWindow.downloadTarget)
 
     /// Bytes that the kernel takes ahead of what it has sent.
     static let unsentLimit: CInt = 256 << 10

@@ -16,10 +16,17 @@ struct ScavengerWindow: Sendable {
     /// ms of RFC 6817. Beside eight transfers at 20 Mbit/s and 50 ms, 2.5 MB of high quality take 1.14 times
     /// their time alone, and 1.17 times with 100 ms. The total throughput is the same.
     static let target: Duration = .milliseconds(60)
+    /// The same for downloads. A server's slow start ends at the first loss, so the queue must have room for it: a
+    /// queue of 60 ms, which is usual, is full before a target of 60 ms is exceeded.
+    static let downloadTarget: Duration = .milliseconds(25)
+
+    let target: Duration
     /// Three full packets.
     static let minBytes = 4608
     /// The default maximum of the kernel (`net.core.wmem_max` and `rmem_max`).
     static let maxBytes = 212_992
+
+    init(target: Duration = ScavengerWindow.target) { self.target = target }
 
     /// Adds a measurement; there are 4 a second.
     /// - Parameters:
@@ -31,16 +38,16 @@ struct ScavengerWindow: Sendable {
         guard let roundTrip, let minRoundTrip else { return false }
         let queue = roundTrip - minRoundTrip
         let before = bytes
-        if queue > Self.target {
+        if queue > target {
             let now = bytes ?? min(max(Int(unacknowledged), Self.minBytes), Self.maxBytes)
             // Down to half of the target at once. The bytes in flight are in proportion to the round trip, so this
             // does not empty the link.
-            let share = max((minRoundTrip + Self.target / 2) / roundTrip, 0.25)
+            let share = max((minRoundTrip + target / 2) / roundTrip, 0.25)
             bytes = max(Int(Double(now) * share), Self.minBytes)
-        } else if queue < Self.target / 2, let now = bytes {
+        } else if queue < target / 2, let now = bytes {
             // Grow slowly near the target. Without growth, one spike of a wireless link's round trip would count for
             // ever.
-            bytes = min(Int(Double(now) * (queue < Self.target / 4 ? 1.5 : 1.05)), Self.maxBytes)
+            bytes = min(Int(Double(now) * (queue < target / 4 ? 1.5 : 1.05)), Self.maxBytes)
         }
         return bytes != before
     }

@@ -18,10 +18,11 @@ import Testing
         return queue
     }
 
-    @Test func `the queue of a slow link is near the target within two seconds`() {
-        var window = ScavengerWindow()
+    @Test(arguments: [ScavengerWindow.target, ScavengerWindow.downloadTarget])
+    func `the queue of a slow link is near the target within two seconds`(_ target: Duration) {
+        var window = ScavengerWindow(target: target)
         let queue = settle(&window, rate: 250_000, flows: 1, ticks: 8)
-        #expect(queue <= ScavengerWindow.target * 2, "\(queue)")
+        #expect(queue <= target * 2, "\(queue)")
         #expect(queue > .zero, "the link is full")
     }
 
