@@ -6,8 +6,6 @@ internal import Glibc
 /// The `sluice` command.
 @main
 struct SluiceTool: AsyncParsableCommand {
-    static let version = "0.1.0"
-
     /// The umask that this process has inherited. Its own files are private.
     static let inheritedUmask = umask(0o077)
 
@@ -28,7 +26,7 @@ struct SluiceTool: AsyncParsableCommand {
 
             COMPLETIONS: sluice --generate-completion-script bash > ~/.local/share/bash-completion/completions/sluice
             """,
-        version: version,
+        version: SluiceVersion.current,
         groupedSubcommands: [
             CommandGroup(
                 name: "Running", subcommands: [UpCommand.self, CoordinatorCommand.self, WorkerCommand.self]),

@@ -27,9 +27,9 @@ extension CommandDraft {
         return nil
     }
 
-    /// Equal for drafts that submit the same command (``UniqueKey/fingerprint(of:)``); nil without a unique
+    /// Equal for drafts that submit the same command (``UniqueKey/digest(of:)``); nil without a unique
     /// key.
-    var fingerprint: [UInt8]? { uniqueKey == nil ? nil : UniqueKey.fingerprint(of: self) }
+    var digest: [UInt8]? { uniqueKey == nil ? nil : UniqueKey.digest(of: self) }
 
     var unique: UniqueKey? { uniqueKey.map { UniqueKey(type: type, orderingKey: "", key: $0) } }
 }

@@ -186,6 +186,10 @@ package protocol CommandStore: Sendable {
     /// - Parameter limit: commands in one batch. Call again until a batch is empty.
     func prune(shard: Int, before: Timestamp, statuses: Set<CommandStatus>, limit: Int) throws(StoreError)
         -> PruneResult
+    /// Brings a shard to this program's version, in one transaction. Does nothing in memory.
+    /// - Parameter epochs: of the workers whose programs know that version. The session of any other worker
+    ///   prevents the migration.
+    func migrate(shard: Int, epochs: Set<Int64>) throws(StoreError) -> ShardMigration
     /// Copies WAL frames into the database under the write lock, so that no process starts the WAL over
     /// meanwhile. Does nothing in memory.
     /// - Returns: bytes of WAL that remain to be copied.

@@ -14,9 +14,15 @@ struct Fleet {
         case signal(name: String, number: CInt)
         /// Ends its wait for a restart that will not come.
         case cancelRestart(name: String)
-        /// The grace of this stage's children begins now.
-        case beginGrace(ChildSpecification.Stage)
+        /// The grace of these children begins now.
+        case beginGrace(Grace)
         case allGone
+    }
+
+    /// The children that share a grace.
+    enum Grace: Equatable {
+        case stage(ChildSpecification.Stage)
+        case child(String)
     }
 
     /// The next step for a child that ended.
@@ -30,6 +36,8 @@ struct Fleet {
         case running
         /// The children of this stage and of those before it have been told to end.
         case stopping(ChildSpecification.Stage)
+        /// One child after the other is told to end, in the order of their stages.
+        case stoppingInTurn
         case killing
     }
 
@@ -57,6 +65,8 @@ struct Fleet {
     /// In the order of the specification.
     private let names: [String]
     private var children: [String: Child]
+    /// The children that were told to end in their turn.
+    private var toldInTurn: Set<String> = []
     private(set) var progress = Progress.running
     private(set) var failure: SupervisionError?
 
@@ -78,7 +88,7 @@ struct Fleet {
 
     /// Asked before each start: false if it must not be started any more.
     func mayStart(_ name: String) -> Bool {
-        !isStopping(self[name].stage)
+        !isStopping(name)
     }
 
     /// It does not run, and will not be started again.
@@ -89,8 +99,8 @@ struct Fleet {
 
     mutating func started(_ name: String, pid: Int32, now: MonotonicTime) -> [Action] {
         self[name].starts += 1
-        self[name].phase = .running(pid: pid, since: now, isTold: isStopping(self[name].stage))
-        guard isStopping(self[name].stage) else { return [] }
+        self[name].phase = .running(pid: pid, since: now, isTold: isStopping(name))
+        guard isStopping(name) else { return [] }
         return [.signal(name: name, number: progress == .killing ? Self.kill : Self.terminate)]
     }
 
@@ -98,14 +108,14 @@ struct Fleet {
     mutating func exited(
         _ name: String, now: MonotonicTime, exit: (_ isIntentional: Bool) -> ChildExit
     ) -> (isIntentional: Bool, next: Next, actions: [Action]) {
-        var isIntentional = isStopping(self[name].stage)
+        var isIntentional = isStopping(name)
         var lived = Duration.zero
         if case .running(_, let since, let wasTold) = self[name].phase {
             isIntentional = isIntentional || wasTold
             lived = now - since
         }
         self[name].phase = .waiting
-        if isStopping(self[name].stage) { return (isIntentional, .end, ended(name)) }
+        if isStopping(name) { return (isIntentional, .end, ended(name)) }
         if isIntentional { return (isIntentional, .restart(after: .zero), []) }
         switch policy.verdict(at: now, lived: lived, history: &self[name].history) {
         case .restart(let delay):
@@ -128,38 +138,58 @@ struct Fleet {
     /// The first request ends the children in the order of their stages; the second one kills them.
     mutating func stop() -> [Action] {
         switch progress {
-        case .running: begin(.first)
+        case .running, .stoppingInTurn: begin(.first)
         case .stopping: killAll()
         case .killing: []
         }
     }
 
+    /// Ends one child after the other. The others go on meanwhile, and are restarted as before.
+    mutating func stopInTurn() -> [Action] {
+        guard progress == .running else { return [] }
+        progress = .stoppingInTurn
+        return nextInTurn()
+    }
+
     mutating func killAll() -> [Action] {
         progress = .killing
-        return signal(Self.kill) { _ in true } + advance()
+        return signal(Self.kill, to: names) + advance()
     }
 
-    /// The grace of this stage's children is over.
-    mutating func graceEnded(_ stage: ChildSpecification.Stage) -> [Action] {
-        signal(Self.kill) { $0 == stage }
+    /// The grace of these children is over.
+    mutating func graceEnded(_ grace: Grace) -> [Action] {
+        switch grace {
+        case .stage(let stage): signal(Self.kill, to: names.filter { self[$0].stage == stage })
+        case .child(let name): signal(Self.kill, to: [name])
+        }
     }
 
-    private func isStopping(_ stage: ChildSpecification.Stage) -> Bool {
+    private func isStopping(_ name: String) -> Bool {
         switch progress {
         case .running: false
-        case .stopping(let reached): stage <= reached
+        case .stopping(let reached): self[name].stage <= reached
+        case .stoppingInTurn: toldInTurn.contains(name)
         case .killing: true
         }
     }
 
     private mutating func begin(_ stage: ChildSpecification.Stage) -> [Action] {
         progress = .stopping(stage)
-        return signal(Self.terminate) { $0 == stage } + [.beginGrace(stage)] + advance()
+        return signal(Self.terminate, to: names.filter { self[$0].stage == stage }) + [.beginGrace(.stage(stage))] + advance()
+    }
+
+    private mutating func nextInTurn() -> [Action] {
+        let left = names.filter { !self[$0].isGone }
+        guard left.allSatisfy({ !toldInTurn.contains($0) }) else { return [] }
+        guard let name = left.min(by: { self[$0].stage < self[$1].stage }) else { return [.allGone] }
+        toldInTurn.insert(name)
+        return signal(Self.terminate, to: [name]) + [.beginGrace(.child(name))]
     }
 
     /// Goes on to the next stage, or to the end, when all children of this stage are gone.
     private mutating func advance() -> [Action] {
         if children.values.allSatisfy(\.isGone) { return [.allGone] }
+        if progress == .stoppingInTurn { return nextInTurn() }
         guard case .stopping(let stage) = progress,
             children.values.allSatisfy({ $0.stage > stage || $0.isGone }),
             let next = ChildSpecification.Stage(rawValue: stage.rawValue + 1)
@@ -167,9 +197,8 @@ struct Fleet {
         return begin(next)
     }
 
-    private mutating func signal(_ number: CInt, to matches: (ChildSpecification.Stage) -> Bool) -> [Action] {
+    private mutating func signal(_ number: CInt, to names: [String]) -> [Action] {
         names.compactMap { name in
-            guard matches(self[name].stage) else { return nil }
             switch self[name].phase {
             case .waiting: return .cancelRestart(name: name)
             case .running(let pid, let since, _):

@@ -53,7 +53,7 @@ package final class Supervisor: Service {
     private let callbacks: Callbacks
     private let logger: Logger
     private let state: Mutex<State>
-    private let graces = AsyncStream<ChildSpecification.Stage>.makeStream()
+    private let graces = AsyncStream<Fleet.Grace>.makeStream()
 
     /// - Parameter executable: a path.
     package init(
@@ -96,6 +96,12 @@ package final class Supervisor: Service {
     /// thread.
     package func stop() {
         perform { $0.stop() }
+    }
+
+    /// Ends one child after the other, in the order of their stages, each within its grace. A call of ``stop()``
+    /// ends those that are left at once. From any thread.
+    package func stopInTurn() {
+        perform { $0.stopInTurn() }
     }
 
     /// Kills a child that hangs. It is started again at once, and its death does not count. From any thread.
@@ -221,10 +227,10 @@ package final class Supervisor: Service {
 
     private func watchGraces() async {
         await withDiscardingTaskGroup { group in
-            for await stage in graces.stream {
+            for await grace in graces.stream {
                 group.addTask {
                     try? await Task.sleep(for: self.options.gracePeriod)
-                    if !Task.isCancelled { self.perform { $0.graceEnded(stage) } }
+                    if !Task.isCancelled { self.perform { $0.graceEnded(grace) } }
                 }
             }
             group.cancelAll()
@@ -244,8 +250,8 @@ package final class Supervisor: Service {
                     _ = clinux_pidfd_send_signal(child.pidfd, number)
                 case .cancelRestart(let name):
                     state.restartDelays[name]?.cancel()
-                case .beginGrace(let stage):
-                    graces.continuation.yield(stage)
+                case .beginGrace(let grace):
+                    graces.continuation.yield(grace)
                 case .allGone:
                     graces.continuation.finish()
                 }

@@ -31,11 +31,11 @@ import Testing
 
     @Test func `a stop ends the workers, and the coordinator when they are gone`() {
         var fleet = Self.running()
-        #expect(fleet.stop() == [term("worker-1"), term("worker-2"), .beginGrace(.first)])
+        #expect(fleet.stop() == [term("worker-1"), term("worker-2"), .beginGrace(.stage(.first))])
         var end = Self.end(&fleet, "worker-2")
         #expect(end.isIntentional && end.next == .end && end.actions.isEmpty)
         end = Self.end(&fleet, "worker-1")
-        #expect(end.actions == [term("coordinator"), .beginGrace(.last)])
+        #expect(end.actions == [term("coordinator"), .beginGrace(.stage(.last))])
         end = Self.end(&fleet, "coordinator")
         #expect(end.isIntentional && end.actions == [.allGone])
     }
@@ -58,11 +58,40 @@ import Testing
         #expect(Self.end(&fleet, "worker-2").actions == [.allGone])
     }
 
+    @Test func `a stop in turn ends one child after the other, and restarts the others meanwhile`() {
+        var fleet = Self.running()
+        #expect(fleet.stopInTurn() == [term("worker-1"), .beginGrace(.child("worker-1"))])
+        #expect(Self.end(&fleet, "worker-2").next == .restart(after: .milliseconds(100)))
+        #expect(fleet.started("worker-2", pid: 202, now: .zero) == [])
+        #expect(fleet.graceEnded(.child("worker-1")) == [kill("worker-1")])
+        #expect(fleet.stopInTurn() == [], "it runs already")
+        let end = Self.end(&fleet, "worker-1")
+        #expect(end.next == .end && end.actions == [term("worker-2"), .beginGrace(.child("worker-2"))])
+        #expect(Self.end(&fleet, "worker-2").actions == [term("coordinator"), .beginGrace(.child("coordinator"))])
+        #expect(Self.end(&fleet, "coordinator").actions == [.allGone])
+    }
+
+    @Test func `a stop ends at once the children that a stop in turn has left`() {
+        var fleet = Self.running()
+        _ = fleet.stopInTurn()
+        _ = Self.end(&fleet, "worker-1")
+        #expect(fleet.stop() == [term("worker-2"), .beginGrace(.stage(.first))])
+        #expect(Self.end(&fleet, "worker-2").actions == [term("coordinator"), .beginGrace(.stage(.last))])
+    }
+
+    @Test func `a child that waits for its restart is skipped by a stop in turn`() {
+        var fleet = Self.running()
+        _ = Self.end(&fleet, "worker-1")
+        #expect(fleet.stopInTurn() == [.cancelRestart(name: "worker-1"), .beginGrace(.child("worker-1"))])
+        #expect(!fleet.mayStart("worker-1"))
+        #expect(fleet.ended("worker-1") == [term("worker-2"), .beginGrace(.child("worker-2"))])
+    }
+
     @Test func `a child that outlives its grace is killed, in that stage only`() {
         var fleet = Self.running()
         _ = fleet.stop()
         _ = Self.end(&fleet, "worker-1")
-        #expect(fleet.graceEnded(.first) == [kill("worker-2")])
+        #expect(fleet.graceEnded(.stage(.first)) == [kill("worker-2")])
     }
 
     @Test func `a child that waits for its restart is woken by a stop and not started`() {
@@ -105,8 +134,8 @@ import Testing
         }
         let end = Self.end(&fleet, "worker-1")
         #expect(end.next == .end)
-        #expect(end.actions == [term("worker-2"), .beginGrace(.first)])
+        #expect(end.actions == [term("worker-2"), .beginGrace(.stage(.first))])
         #expect(fleet.failure?.description.contains("worker-1 died 5 times") == true)
-        #expect(Self.end(&fleet, "worker-2").actions == [term("coordinator"), .beginGrace(.last)])
+        #expect(Self.end(&fleet, "worker-2").actions == [term("coordinator"), .beginGrace(.stage(.last))])
     }
 }

@@ -159,6 +159,7 @@ enum Samples {
             .hello(hello(&random)), .state(state(&random)), .statuses(state(&random), many(&random, report)),
             .transfers(transfers(&random)),
             .published(Published(topic: "collection/a\(random.number(in: 0..<9))", body: "{}")),
+            .program(Program(version: text(&random), store: random.number(in: 0..<0x10000), frames: 1...9)),
             .offers(offers(&random)), .control(control(&random)), .hint(hint(&random)),
             .submitted(submitted(&random)),
         ]

@@ -43,6 +43,9 @@ actor Coordinator: LoopCallbackOwner {
     private let links: LinkMonitor
     private let unreachable: UnreachableCommands
 
+    // Store
+    private let migrator: StoreMigrator
+
     // Monitors
     private let events: EventPublisher
 
@@ -87,6 +90,7 @@ actor Coordinator: LoopCallbackOwner {
         dueTimes = DueTimes(environment, dispatch: dispatch, control: control, events: events)
         clock = ClockMonitor(environment, dispatch: dispatch)
         unreachable = UnreachableCommands(environment, links: links, events: events)
+        migrator = StoreMigrator(environment, dispatch: dispatch)
         let configuration = environment.configuration
         maintainer = StoreMaintainer(
             store: environment.store.store, in: environment.runDirectory, retention: configuration.retention,
@@ -116,6 +120,7 @@ actor Coordinator: LoopCallbackOwner {
         loop.tick = nil
         uplinks.stop()
         workers.stop()
+        migrator.close()
         environment.store.close()
         maintainer.close()
     }
@@ -164,12 +169,16 @@ actor Coordinator: LoopCallbackOwner {
         sweeper.reconcile()
         links.circuitBreakers.count()
         unreachable.run(now: now)
+        migrator.run()
     }
 
     // MARK: Reports of workers
 
     private func receiveReports() {
-        frames.read(reports) { head, message in
+        frames.read(reports) { sender, error in
+            reaper.received(error, from: sender)
+        } _: { head, message in
+            if case .program(let program) = message { return workers.announce(program, from: head) }
             if case .hello(let hello) = message { return register(head, hello) }
             guard dispatch.dispatcher.seats[head.seat]?.epoch == head.epoch else { return }
             let now = MonotonicTime.now
@@ -182,7 +191,7 @@ actor Coordinator: LoopCallbackOwner {
                 dispatch.dispatcher.links.report(transfers, worker: head.epoch, now: now)
                 events.publish(transfers, from: head.seat)
             case .published(let event): events.hub.published(event)
-            case .hello, .offers, .control, .hint, .submitted: break
+            case .hello, .program, .offers, .control, .hint, .submitted: break
             }
         }
     }
@@ -230,7 +239,7 @@ actor Coordinator: LoopCallbackOwner {
             case .submitted(let submitted):
                 events.changed(submitted.commands.lazy.map(\.id))
                 dispatch.insert(submitted.commands, now: .now)
-            case .hello, .state, .statuses, .transfers, .published, .offers, .control: break
+            case .hello, .state, .statuses, .transfers, .published, .program, .offers, .control: break
             }
         }
     }

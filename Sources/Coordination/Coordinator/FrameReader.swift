@@ -15,18 +15,31 @@ final class FrameReader {
 
     init(logger: Logger) { self.logger = logger }
 
-    func read(_ socket: borrowing Socket, _ body: (FrameHead, Message) -> Void) {
+    /// - Parameter unreadable: called with the sender of a frame whose version or body is not known here.
+    func read(
+        _ socket: borrowing Socket, unreadable: (FrameHead, WireError) -> Void = { _, _ in },
+        _ body: (FrameHead, Message) -> Void
+    ) {
         do {
             for _ in 0..<Self.maxFrames {
+                var sender: FrameHead?
                 guard
                     let frame = try socket.receive({ bytes in
-                        Result { () throws(WireError) in try Message.decode(bytes) }
+                        Result { () throws(WireError) in
+                            do throws(WireError) {
+                                return try Message.decode(bytes)
+                            } catch {
+                                sender = FrameHead.ofUnreadable(bytes)
+                                throw error
+                            }
+                        }
                     })
                 else { return }
                 switch frame {
                 case .success(let (head, message)): body(head, message)
                 case .failure(let error):
                     dropped.increment()
+                    if let sender { unreadable(sender, error) }
                     if logged.insert(error.description).inserted { logger.warning("A frame was dropped: \(error)") }
                 }
             }

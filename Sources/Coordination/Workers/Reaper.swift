@@ -2,6 +2,7 @@ internal import Commands
 internal import Host
 internal import Logging
 internal import Store
+internal import Wire
 
 /// Releases the commands of dead workers. Confined to the loop.
 ///
@@ -15,6 +16,7 @@ final class Reaper {
     private let control: ControlPublisher
     private let events: EventPublisher
     private var unresponsive = UnresponsiveWorkers()
+    private var foreign = ForeignWorkers()
     /// Seats whose former workers could not be reaped while another had joined there already, and the epoch
     /// of that one.
     private var unreaped: [Int: Int64] = [:]
@@ -49,7 +51,8 @@ final class Reaper {
     private func killHungWorkers() {
         let hang = environment.configuration.hang
         for record in dispatch.dispatcher.seats.values where record.stillFor > hang {
-            guard let connection = workers.connections[record.seat], !connection.isEnding, connection.process != nil
+            guard let connection = workers.connections[record.seat], !connection.isEnding, connection.process != nil,
+                !foreign.contains(seat: record.seat, epoch: record.epoch)
             else { continue }
             logger.error(
                 "A worker has made no progress for \(hang.seconds) s and is killed.",
@@ -74,6 +77,20 @@ final class Reaper {
         }
     }
 
+    /// A frame of a worker cannot be read.
+    func received(_ error: WireError, from sender: FrameHead) {
+        // Any worker may have left a late frame; only the one that holds the seat counts.
+        guard !workers.seatLocks.isTaken(sender.seat, from: sender.epoch), foreign.received(error, from: sender) else {
+            return
+        }
+        unresponsive.remove(seat: sender.seat)
+        logger.warning(
+            """
+            A worker speaks another version of the protocol: \(error). It is left alone, and its commands are released \
+            when it has ended; end it, and start it with this release.
+            """, metadata: ["seat": "\(sender.seat)"])
+    }
+
     // MARK: One seat
 
     /// A worker joined: it is not unresponsive, and the sessions of others in its seat are of dead workers.
@@ -91,13 +108,16 @@ final class Reaper {
         }
         guard let lock else { return }
         unresponsive.remove(seat: seat)
-        reap(offersToReturn: workers.workerLeft(seat: seat), lock: lock) { store throws(StoreError) in
+        let foreign = foreign
+        self.foreign.remove(seat: seat)
+        reap(offersToReturn: workers.workerLeft(seat: seat), lock: lock, foreign: foreign) { store throws(StoreError) in
             try store.sessions().filter { $0.seat == seat }
         }
     }
 
     private func reapPredecessors(seat: Int, epoch: Int64, offersToReturn: [CommandID]) {
-        reap(offersToReturn: offersToReturn, lock: nil) { [seatLocks = workers.seatLocks] store throws(StoreError) in
+        reap(offersToReturn: offersToReturn, lock: nil, foreign: foreign) {
+            [seatLocks = workers.seatLocks] store throws(StoreError) in
             try seatLocks.dead(before: epoch, seat: seat, in: store)
         } whenFailed: { [self] in
             unreaped[seat] = epoch
@@ -118,7 +138,7 @@ final class Reaper {
         } then: { [self] sessions in
             let seats = dispatch.dispatcher.seats
             let absent = sessions.filter { seats[$0.seat] == nil }
-            unresponsive.replace(with: absent)
+            unresponsive.replace(with: absent.filter { !foreign.contains(seat: $0.seat, epoch: $0.epoch) })
             for seat in Set(absent.map(\.seat)) { tryToReap(seat: seat) }
             // A shard that was unavailable during a reap still has the dead worker's session: reap it again.
             for record in dispatch.dispatcher.seats.values
@@ -146,7 +166,7 @@ final class Reaper {
     }
 
     private func reap(
-        offersToReturn: [CommandID], lock: FileLock?,
+        offersToReturn: [CommandID], lock: FileLock?, foreign: ForeignWorkers,
         dead: @escaping @Sendable (any CommandStore) throws(StoreError) -> [Session],
         whenFailed: @escaping () -> Void = {}
     ) {
@@ -158,7 +178,8 @@ final class Reaper {
             // The lock is held until the commands are released.
             defer { withExtendedLifetime(lock) {} }
             for session in try dead(store) {
-                try Self.reap(session, in: store, runDirectory: runDirectory, step)
+                let isForeign = foreign.contains(seat: session.seat, epoch: session.epoch)
+                try Self.reap(session, charges: !isForeign, in: store, runDirectory: runDirectory, step)
             }
         } each: { [self] released in
             takeIn(released)
@@ -169,13 +190,14 @@ final class Reaper {
 
     /// On the store's thread.
     private static func reap(
-        _ session: Session, in store: any CommandStore, runDirectory: RunDirectory, _ step: (Released) -> Void
+        _ session: Session, charges: Bool, in store: any CommandStore, runDirectory: RunDirectory,
+        _ step: (Released) -> Void
     ) throws(StoreError) {
         let isOfAnotherBoot = session.bootID != ProcessIdentity.bootID
         let (seat, epoch) = (session.seat, session.epoch)
         let isIntended = IntentionalKill.isNoted(in: runDirectory, session)
         try store.reap(
-            seat: seat, epoch: epoch, charges: !isOfAnotherBoot && !isIntended,
+            seat: seat, epoch: epoch, charges: charges && !isOfAnotherBoot && !isIntended,
             started: isOfAnotherBoot ? nil : StartedExecutions.read(in: runDirectory, seat: seat, epoch: epoch),
             reason: isOfAnotherBoot ? "the machine was restarted" : "its worker, process \(session.pid), died",
             now: .now

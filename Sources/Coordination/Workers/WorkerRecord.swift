@@ -9,6 +9,8 @@ package struct WorkerRecord: Sendable {
     package let pid: Int32
     package let concurrency: Int
     package let types: Set<String>
+    /// Nil: release 0.1.0, which does not send it.
+    package let program: Program?
     package private(set) var state = WorkerState()
     /// Number of the last offer that was sent.
     package private(set) var sent: Int64 = 0
@@ -31,12 +33,13 @@ package struct WorkerRecord: Sendable {
     /// each.
     package static let maxSuspects = 8
 
-    package init(seat: Int, epoch: Int64, hello: Hello) {
+    package init(seat: Int, epoch: Int64, hello: Hello, program: Program? = nil) {
         self.seat = seat
         self.epoch = epoch
         pid = hello.pid
         concurrency = max(hello.concurrency, 1)
         types = Set(hello.types)
+        self.program = program
     }
 
     /// Unfinished offers that the worker may hold: 50 ms of its recent completions, at least its concurrency.

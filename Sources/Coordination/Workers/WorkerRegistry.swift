@@ -19,6 +19,8 @@ final class WorkerRegistry {
     private let sweeper: Sweeper
     private let control: ControlPublisher
     private let events: EventPublisher
+    /// By seat, the program of the worker that is about to say hello.
+    private var programs: [Int: (epoch: Int64, program: Program)] = [:]
     /// Types that workers can run and that could not be recorded.
     private var unrecordedTypes: Set<String> = []
     private let dispatched = Counter(label: "sluice.commands.dispatched")
@@ -45,6 +47,12 @@ final class WorkerRegistry {
 
     // MARK: Joining and leaving
 
+    /// A worker named its program. Its hello follows.
+    func announce(_ program: Program, from head: FrameHead) {
+        guard head.seat < Self.maxSeats else { return }
+        programs[head.seat] = (head.epoch, program)
+    }
+
     /// A worker said hello.
     /// - Returns: nil unless it is new; then the offers to return, of the worker that held its seat before.
     ///   That one is dead: the new one holds the seat's lock.
@@ -64,9 +72,14 @@ final class WorkerRegistry {
             logger.error("A worker cannot be registered: \(error)", metadata: ["seat": "\(seat)"])
             return nil
         }
-        let record = WorkerRecord(seat: seat, epoch: head.epoch, hello: hello)
+        let program = programs[seat].flatMap { $0.epoch == head.epoch ? $0.program : nil }
+        let record = WorkerRecord(seat: seat, epoch: head.epoch, hello: hello, program: program)
         dispatch.dispatcher.workerJoined(record)
-        logger.info("Worker registered.", metadata: ["seat": "\(seat)", "pid": "\(hello.pid)"])
+        logger.info(
+            "Worker registered.",
+            metadata: [
+                "seat": "\(seat)", "pid": "\(hello.pid)", "version": "\(program?.version ?? SluiceVersion.first)",
+            ])
         events.hub.worker(record, state: "ready", at: .now)
         control.setNeeded()
         recordTypes(record.types)
@@ -113,6 +126,7 @@ final class WorkerRegistry {
     private func closeConnection(seat: Int) {
         if let connection = connections[seat] { stopWatching(connection) }
         connections[seat] = nil
+        programs[seat] = nil
         events.forgetTransfers(of: seat)
         sweeper.followLocks(now: .now)
     }

@@ -24,7 +24,7 @@ struct BenchEnvironment {
                 .string(Figures.bytes(Int64(sysconf(CInt(_SC_PHYS_PAGES))) * Int64(sysconf(CInt(_SC_PAGESIZE)))))),
             .init("kernel", .string(kernel)),
             .init("fileSystem", .string(Self.fileSystem(of: path))),
-            .init("sluice", .string(SluiceTool.version)),
+            .init("sluice", .string(SluiceVersion.current)),
             .init("sqlite", .string(libraries.sqlite)),
             .init("zeromq", .string(libraries.zeromq)),
             .init("swift", .string(libraries.swift)),

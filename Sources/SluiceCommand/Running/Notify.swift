@@ -1,9 +1,14 @@
 internal import Glibc
+internal import Host
 
 /// Notifies systemd of the state of a service of `Type=notify`: sd_notify(3), without its library.
 enum Notify {
     static func ready() { send("READY=1") }
     static func stopping() { send("STOPPING=1") }
+    /// The service ends its parts and starts them again; ``ready()`` follows.
+    static func reloading() {
+        send("RELOADING=1\nMONOTONIC_USEC=\(MonotonicTime.now.nanoseconds / 1000)")
+    }
 
     /// Read once, so that ``keep()`` can hide it from children.
     private static let path = getenv("NOTIFY_SOCKET").flatMap { ByteText.text($0) }
@@ -12,6 +17,11 @@ enum Notify {
     /// service.
     static func keep() {
         if path != nil { unsetenv("NOTIFY_SOCKET") }
+    }
+
+    /// Shows the socket again, to the program that replaces this one.
+    static func restore() {
+        if let path { setenv("NOTIFY_SOCKET", path, 1) }
     }
 
     private static func send(_ state: String) {

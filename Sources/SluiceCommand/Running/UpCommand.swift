@@ -19,6 +19,10 @@ struct UpCommand: AsyncParsableCommand {
             first and up to 5 s; one that dies 5 times in 10 s ends everything, with its reason. Add workers at any time \
             with “sluice worker”.
 
+            SIGHUP installs a new release without a stop of the service: “up” drains its workers one after the other, \
+            then the coordinator, and starts again from its path, with the same process id. Where its terminal was closed, \
+            SIGHUP drains and ends it.
+
             EXAMPLES
               sluice up
               sluice up --workers 4 --concurrency 32
@@ -71,14 +75,19 @@ struct UpCommand: AsyncParsableCommand {
         callbacks.onExit = { if $0.name == Self.coordinator { watchdog.reset() } }
         let supervisor = Supervisor(
             executable: Executable.path, children: children, options: options, callbacks: callbacks, logger: logger)
-        SignalHandling.count([SIGINT, SIGTERM, SIGHUP]) { count in
-            Diagnostics.say(
-                count == 1
-                    ? "draining: running commands get \(grace.duration.shortText), low quality is released; again to stop at once"
-                    : "stopping at once")
-            Notify.stopping()
+        let reload = Reload(logger: logger) {
             watchdog.stop()
-            supervisor.stop()
+            supervisor.stopInTurn()
+        }
+        SignalHandling.count([SIGINT, SIGTERM]) { count in
+            reload.cancel()
+            stop(supervisor, watchdog, isFirst: count == 1)
+        }
+        if !SignalHandling.isIgnored(SIGHUP) {
+            let terminal = ControllingTerminal()
+            SignalHandling.handle(SIGHUP) {
+                if terminal.hasHungUp { stop(supervisor, watchdog, isFirst: true) } else { reload.begin() }
+            }
         }
         watchdog.start(logger: logger) {
             welcome(directory)
@@ -92,6 +101,17 @@ struct UpCommand: AsyncParsableCommand {
         } catch let error as SupervisionError {
             throw ExitError(Self.code(of: error), "\(error)")
         }
+        if reload.isDue { throw ExitError(.internalError, Executable.replaceProcess()) }
+    }
+
+    private func stop(_ supervisor: Supervisor, _ watchdog: Watchdog, isFirst: Bool) {
+        Diagnostics.say(
+            isFirst
+                ? "draining: running commands get \(grace.duration.shortText), low quality is released; again to stop at once"
+                : "stopping at once")
+        Notify.stopping()
+        watchdog.stop()
+        supervisor.stop()
     }
 
     private static let coordinator = "coordinator"
@@ -137,7 +157,7 @@ struct UpCommand: AsyncParsableCommand {
                 return known
             }
             return .internalError
-        case .system: return .internalError
+        case .system, .doesNotRun: return .internalError
         }
     }
 }

@@ -86,13 +86,15 @@ extension DataDirectory {
         try touch(path)
         let connection = try Connection(shard: number, path: path, vfs: nil, isNew: true)
         try connection.use { () throws(StoreError) in
-            let sql = Schema.migrations.joined() + Schema.contents(shard: number, of: count, store: store, types: types)
+            let sql =
+                Schema.base + Schema.contents(shard: number, of: count, store: store, types: types)
+                + Schema.migrations.joined()
             try connection.execute(
                 """
                 BEGIN IMMEDIATE;
                 \(sql)
                 PRAGMA application_id = \(Schema.applicationID);
-                PRAGMA user_version = \(Schema.version);
+                PRAGMA user_version = \(Schema.minReader);
                 COMMIT;
                 """)
             // No other process has the file open, so no other checkpoint can race with this one.

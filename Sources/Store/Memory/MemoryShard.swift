@@ -29,14 +29,14 @@ struct MemoryShard {
 
     /// Inserts a draft, unless a command holds its unique key.
     mutating func insert(
-        _ draft: CommandDraft, fingerprint: [UInt8]?, id: CommandID, now: Timestamp
+        _ draft: CommandDraft, digest: [UInt8]?, id: CommandID, now: Timestamp
     ) -> Result<Submission, StoreError> {
         if let unique = draft.unique, let holder = holder(of: unique, at: now) {
-            guard holder.fingerprint == fingerprint else { return .failure(holder.conflict(over: unique.key)) }
+            guard holder.digest == digest else { return .failure(holder.conflict(over: unique.key)) }
             return .success(Submission(id: holder.id, isExisting: true))
         }
         turn += 1
-        var row = StoredCommand(draft, fingerprint: fingerprint, id: id, turn: turn, now: now)
+        var row = StoredCommand(draft, digest: digest, id: id, turn: turn, now: now)
         payloads[id] = draft.payload
         transact(&row) { $0.recordCreation(&$1) }
         return .success(Submission(id: id, isExisting: false, turn: turn))
@@ -47,7 +47,7 @@ struct MemoryShard {
     mutating func holder(of unique: UniqueKey, at now: Timestamp) -> UniqueKeyHolder? {
         guard let id = holders[unique], var row = rows[id] else { return nil }
         let holder = UniqueKeyHolder(
-            id: id, turn: row.command.turn, fingerprint: row.fingerprint, period: row.command.uniqueFor,
+            id: id, turn: row.command.turn, digest: row.digest, period: row.command.uniqueFor,
             submittedAt: row.command.createdAt)
         guard holder.hasLapsed(at: now) else { return holder }
         row.keyIsFree = true

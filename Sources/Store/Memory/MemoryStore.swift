@@ -41,9 +41,9 @@ package final class MemoryStore: CommandStore {
         _ drafts: [CommandDraft], allowUnknownTypes: Bool, now: Timestamp
     ) -> [Result<Submission, StoreError>] {
         var random = BufferedRandom()
-        let fingerprints = drafts.map(\.fingerprint)
+        let digests = drafts.map(\.digest)
         return withState { state in
-            zip(drafts, fingerprints).map { draft, fingerprint in
+            zip(drafts, digests).map { draft, digest in
                 if let problem = draft.problem { return .failure(problem) }
                 guard allowUnknownTypes || state.types.contains(draft.type) else {
                     return .failure(.unknownType(draft.type, known: state.types))
@@ -51,7 +51,7 @@ package final class MemoryStore: CommandStore {
                 let byte = draft.uniqueKey.map { UniqueKey.shardByte(of: $0) }
                 let id = CommandID(now: now, shardByte: byte, using: &random)
                 return state.shards[id.shard(of: shardCount)].insert(
-                    draft, fingerprint: fingerprint, id: id, now: now)
+                    draft, digest: digest, id: id, now: now)
             }
         }
     }
@@ -150,11 +150,13 @@ package final class MemoryStore: CommandStore {
                 guard leftover.isOfEnded, let draft = cleanup(leftover), draft.problem == nil else { continue }
                 shard.checkpoints[id] = nil
                 let own = CommandID(now: now, shardByte: UInt8(truncatingIfNeeded: id.low))
-                _ = try shard.insert(draft, fingerprint: draft.fingerprint, id: own, now: now).get()
+                _ = try shard.insert(draft, digest: draft.digest, id: own, now: now).get()
             }
             return due.count
         }
     }
+
+    package func migrate(shard: Int, epochs: Set<Int64>) -> ShardMigration { .notNeeded }
 
     package func checkpoint(shard: Int) -> Int64 { 0 }
     package func walSize(shard: Int) -> Int64 { 0 }

@@ -35,12 +35,7 @@ extension SQLiteStore {
         var sessions: [Session] = []
         for shard in shards {
             let found = try ifUsable { () throws(StoreError) in
-                try shard.use { connection throws(StoreError) in
-                    let statement = try connection.statement(.sessions)
-                    var found: [Session] = []
-                    while try statement.step() { found.append(Session(statement)) }
-                    return found
-                }
+                try shard.use { connection throws(StoreError) in try connection.sessions() }
             }
             for session in found ?? []
             where !sessions.contains(where: { $0.seat == session.seat && $0.epoch == session.epoch }) {
@@ -159,5 +154,14 @@ extension Shard {
             try delete.run()
             return (events, ready)
         }
+    }
+}
+
+extension Connection {
+    func sessions() throws(StoreError) -> [Session] {
+        let statement = try statement(.sessions)
+        var found: [Session] = []
+        while try statement.step() { found.append(Session(statement)) }
+        return found
     }
 }

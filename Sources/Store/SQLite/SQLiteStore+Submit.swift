@@ -14,12 +14,12 @@ extension SQLiteStore {
         var waiting: [Int] = []
         waiting.reserveCapacity(drafts.count)
         // Computed before a transaction begins, because other writers wait for its end.
-        var fingerprints = [[UInt8]?](repeating: nil, count: drafts.count)
+        var digests = [[UInt8]?](repeating: nil, count: drafts.count)
         for (index, draft) in drafts.enumerated() {
             if let problem = draft.problem {
                 results[index] = .failure(problem)
             } else {
-                fingerprints[index] = draft.fingerprint
+                digests[index] = draft.digest
                 waiting.append(index)
             }
         }
@@ -39,7 +39,7 @@ extension SQLiteStore {
             for index in waiting {
                 let id = newID(for: drafts[index], now: now, candidates: candidates, &random)
                 batches[id.shard(of: shardCount)].append(
-                    PendingInsert(index: index, id: id, fingerprint: fingerprints[index]))
+                    PendingInsert(index: index, id: id, digest: digests[index]))
             }
             waiting = []
             // A single draft moves to another shard at once. A batch waits briefly, unless its shard is known to be locked.
@@ -82,7 +82,7 @@ extension SQLiteStore {
         var index: Int
         var id: CommandID
         /// Nil without a unique key.
-        var fingerprint: [UInt8]?
+        var digest: [UInt8]?
     }
 
     private typealias Outcome = Result<[Result<Submission, StoreError>], StoreError>
@@ -204,16 +204,20 @@ extension Connection {
                 results.append(.failure(.unknownType(draft.type, known: knownTypes)))
                 continue
             }
+            if let problem = problem(of: draft) {
+                results.append(.failure(problem))
+                continue
+            }
             if draft.uniqueKey != nil {
                 // A draft before it in the batch may hold its key.
                 try insert(&rows)
-                if let found = try existing(draft, pending.fingerprint, at: now) {
+                if let found = try existing(draft, pending.digest, at: now) {
                     results.append(found)
                     continue
                 }
             }
             turn += 1
-            var row = StoredCommand(draft, fingerprint: pending.fingerprint, id: pending.id, turn: turn, now: now)
+            var row = StoredCommand(draft, digest: pending.digest, id: pending.id, turn: turn, now: now)
             row.recordCreation(&changes)
             rows.append((row, draft.payload))
             results.append(.success(Submission(id: pending.id, isExisting: false, turn: turn)))
@@ -221,6 +225,16 @@ extension Connection {
         }
         try insert(&rows)
         return results
+    }
+
+    /// Why a shard of an earlier version cannot keep a draft.
+    private func problem(of draft: CommandDraft) -> StoreError? {
+        guard version < 3, draft.uniqueKey != nil, draft.uniqueFor != .kept else { return nil }
+        return StoreError(
+            .overloaded,
+            "Shard \(shard) has version \(version), which keeps a unique key for as long as its command; a period needs "
+                + "version 3. The coordinator migrates the store when no worker of the release before runs; try again then.",
+            shard: shard)
     }
 
     /// Inserts the rows that have gathered, with as few statements as possible, and empties `rows`.
@@ -253,13 +267,16 @@ extension Connection {
             commands.bind(command.deadline, at: parameter + 8)
             commands.bind(row.openDeadline, at: parameter + 9)
             commands.bind(command.uniqueKey, at: parameter + 10)
-            commands.bind(row.fingerprint, at: parameter + 11)
+            commands.bind(row.digest.map { Self.digestMark + $0 }, at: parameter + 11)
             commands.bind(command.total, at: parameter + 12)
             commands.bind(row.newestSeq, at: parameter + 13)
             commands.bind(command.createdAt, at: parameter + 14)
             commands.bind(command.updatedAt, at: parameter + 15)
-            commands.bind(command.uniqueFor.stored, at: parameter + 16)
-            parameter += 17
+            parameter += 16
+            if version >= 3 {
+                commands.bind(command.uniqueFor.stored, at: parameter)
+                parameter += 1
+            }
             payloads.bind(command.turn, at: payloadParameter)
             payloads.bind(payload, at: payloadParameter + 1)
             payloadParameter += 2

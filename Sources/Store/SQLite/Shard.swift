@@ -64,12 +64,35 @@ final class Shard: Sendable {
             try connection.withLock { slot throws(StoreError) in
                 let connection = try opened(&slot)
                 defer { walBytes.store(connection.walBytes, ordering: .relaxed) }
-                return try connection.write(timeout: timeout, body)
+                do throws(StoreError) {
+                    return try connection.write(timeout: timeout, body)
+                } catch where connection.isOutdated {
+                    // The shard was migrated, and `body` was not called.
+                    slot = nil
+                    reader.withLock { $0 = nil }
+                    return try opened(&slot).write(timeout: timeout, body)
+                }
             }
         }
         wasLocked.store(false, ordering: .relaxed)
         if walBytes.load(ordering: .relaxed) > WALSize.checkpointThreshold { checkpointUnattended() }
         return value
+    }
+
+    /// Runs `body` on a connection of its own, whose version was not looked at: for a migration.
+    func withUncheckedConnection<Value>(
+        _ body: (Connection) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        try describingErrors { () throws(StoreError) in
+            let connection = try connect()
+            return try connection.use { () throws(StoreError) in try body(connection) }
+        }
+    }
+
+    /// Opens the connections again when they are next needed, because the shard was migrated.
+    func replaceConnections() {
+        connection.withLock { $0 = nil }
+        reader.withLock { $0 = nil }
     }
 
     /// Runs `body` on a connection of its own: for one long read, which no write waits for.

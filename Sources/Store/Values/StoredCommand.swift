@@ -7,7 +7,7 @@ struct StoredCommand: Equatable {
     /// The epoch of the worker that claimed the command last.
     var epoch: Int64?
     /// Equal for drafts that submit the same command; nil without a unique key.
-    var fingerprint: [UInt8]?
+    var digest: [UInt8]?
     /// The command gave its unique key up: when it ended, or to a later submit because its period had lapsed.
     var keyIsFree = false
     /// The deadline as long as it can still change something.
@@ -29,8 +29,8 @@ struct StoredCommand: Equatable {
     }
 
     /// Makes the row of a submitted draft.
-    /// - Parameter fingerprint: of the draft, computed before the transaction began.
-    init(_ draft: CommandDraft, fingerprint: [UInt8]?, id: CommandID, turn: Int64, now: Timestamp) {
+    /// - Parameter digest: of the draft, computed before the transaction began.
+    init(_ draft: CommandDraft, digest: [UInt8]?, id: CommandID, turn: Int64, now: Timestamp) {
         command = Command(id: id, type: draft.type, destination: draft.destination, createdAt: now)
         command.qos = draft.qos
         command.idempotent = draft.idempotent
@@ -42,7 +42,7 @@ struct StoredCommand: Equatable {
         command.turn = turn
         command.total = draft.total
         openDeadline = draft.deadline
-        self.fingerprint = fingerprint
+        self.digest = digest
     }
 
     static let deadlinePassed = "its deadline passed"

@@ -17,9 +17,9 @@ struct UniqueKey {
     }
 
     /// SHA-256 over the payload (or ``CommandDraft/identity``), the type and the destination. Drafts with
-    /// equal fingerprints submit the same command. It covers bytes, not JSON values, because two numbers
+    /// equal digests submit the same command. It covers bytes, not JSON values, because two numbers
     /// beyond 64 bits may parse to one value.
-    static func fingerprint(of draft: CommandDraft) -> [UInt8] {
+    static func digest(of draft: CommandDraft) -> [UInt8] {
         var hash = SHA256()
         hash.update(data: draft.identity ?? draft.payload)
         hash.update(data: [0])

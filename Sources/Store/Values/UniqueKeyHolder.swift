@@ -4,8 +4,8 @@ internal import Commands
 struct UniqueKeyHolder {
     var id: CommandID
     var turn: Int64
-    /// Nil: the command was submitted with an older schema, whose fingerprints had another form.
-    var fingerprint: [UInt8]?
+    /// Nil: the command was submitted by release 0.1.0.
+    var digest: [UInt8]?
     var period: UniquePeriod
     var submittedAt: Timestamp
 

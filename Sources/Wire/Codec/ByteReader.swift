@@ -56,10 +56,6 @@ package struct ByteReader {
         return count == 0xFFFF ? nil : try text(count: count, field)
     }
 
-    func end(after field: StaticString) throws(WireError) {
-        guard remaining == 0 else { throw WireError(.trailingBytes, field) }
-    }
-
     private mutating func text(count: Int, _ field: StaticString) throws(WireError) -> String {
         guard remaining >= count else { throw WireError(.truncated, field) }
         let slice = UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])

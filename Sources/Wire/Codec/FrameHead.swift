@@ -14,4 +14,19 @@ package struct FrameHead: Sendable, Equatable {
         self.epoch = epoch
         self.sequence = sequence
     }
+
+    /// Reads the fields behind version and type.
+    init(from reader: inout ByteReader) throws(WireError) {
+        seat = try reader.uint16("seat")
+        epoch = try reader.count64("epoch")
+        sequence = try reader.count64("sequence")
+    }
+
+    /// The sender of a frame whose body cannot be read. The head is the same in every version.
+    /// - Returns: nil where the head cannot be read either.
+    package static func ofUnreadable(_ bytes: UnsafeRawBufferPointer) -> FrameHead? {
+        var reader = ByteReader(bytes)
+        guard (try? reader.uint8("version")) != nil, (try? reader.uint8("type")) != nil else { return nil }
+        return try? FrameHead(from: &reader)
+    }
 }

@@ -7,6 +7,7 @@ package enum Message: Sendable, Equatable {
     case statuses(WorkerState, [StatusReport])
     case transfers(Transfers)
     case published(Published)
+    case program(Program)
     case offers(Offers)
     case control(ControlState)
     case hint(Hint)
@@ -19,6 +20,7 @@ package enum Message: Sendable, Equatable {
         case .statuses: 3
         case .transfers: 4
         case .published: 5
+        case .program: 6
         case .offers: 16
         case .control: 17
         case .hint: 32
@@ -44,6 +46,7 @@ extension Message {
             for report in reports.prefix(StatusReport.maxCount) { report.write(to: &writer) }
         case .transfers(let body): body.write(to: &writer)
         case .published(let body): body.write(to: &writer)
+        case .program(let body): body.write(to: &writer)
         case .offers(let body): body.write(to: &writer)
         case .control(let body): body.write(to: &writer)
         case .hint(let body): body.write(to: &writer)
@@ -58,20 +61,18 @@ extension Message {
         case .statuses(_, let reports): 128 + 96 * reports.count
         case .offers(let body): 64 + 48 * body.offers.count
         case .submitted(let body): 64 + 96 * body.commands.count
-        case .hello, .state, .transfers, .published, .control, .hint: 256
+        case .hello, .state, .transfers, .published, .program, .control, .hint: 256
         }
     }
 
-    /// Reads a frame, whatever the bytes are.
+    /// Reads a frame, whatever the bytes are. Fields behind those that this version knows are skipped.
     /// - Throws: ``WireError`` that names the field which could not be read.
     package static func decode(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> (FrameHead, Message) {
         var reader = ByteReader(bytes)
         let version = try reader.uint8("version")
         guard version == FrameHead.version else { throw WireError(.unknownVersion(version), "version") }
         let type = try reader.uint8("type")
-        let head = FrameHead(
-            seat: try reader.uint16("seat"), epoch: try reader.count64("epoch"),
-            sequence: try reader.count64("sequence"))
+        let head = try FrameHead(from: &reader)
         let message: Message
         switch type {
         case 1: message = .hello(try Hello(from: &reader))
@@ -86,13 +87,14 @@ extension Message {
             message = .statuses(state, reports)
         case 4: message = .transfers(try Transfers(from: &reader))
         case 5: message = .published(try Published(from: &reader))
+        case 6: message = .program(try Program(from: &reader))
         case 16: message = .offers(try Offers(from: &reader))
         case 17: message = .control(try ControlState(from: &reader))
         case 32: message = .hint(try Hint(from: &reader))
         case 33: message = .submitted(try Submitted(from: &reader))
         default: throw WireError(.unknownType(type), "type")
         }
-        try reader.end(after: "body")
+        // Bytes that follow are fields of a later version.
         return (head, message)
     }
 }

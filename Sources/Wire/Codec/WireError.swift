@@ -2,7 +2,6 @@
 package struct WireError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Problem: Sendable, Equatable {
         case truncated
-        case trailingBytes
         case unknownVersion(UInt8)
         case unknownType(UInt8)
         case badValue
@@ -21,7 +20,6 @@ package struct WireError: Error, Sendable, Equatable, CustomStringConvertible {
     package var description: String {
         switch problem {
         case .truncated: "the frame ends before “\(field)”"
-        case .trailingBytes: "the frame goes on after “\(field)”"
         case .unknownVersion(let version): "version \(version) of the protocol is not known here"
         case .unknownType(let type): "message type \(type) is not known here"
         case .badValue: "“\(field)” has a value that the protocol does not know"

@@ -173,6 +173,7 @@ actor WorkerLink {
             pid: session.pid, startTime: session.startTime, bootID: session.bootID,
             concurrency: configuration.concurrency, types: executor.registry.types, executing: executing)
         hello.grace = configuration.grace
+        send(.program(Program(store: StoreVersion.newest)))
         send(.hello(hello))
     }
 

@@ -40,7 +40,7 @@ import Testing
         try subject.store.list(CommandFilter(), after: nil, limit: 1000).filter { $0.type == "cleanup" }
     }
 
-    @Test(arguments: StoreKind.allCases)
+    @Test(arguments: StoreKind.current)
     func `a command that is cancelled while it waits leaves its checkpoint to one cleanup`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let ids = try (0..<5).map { _ in try waiting(subject) }
@@ -64,7 +64,7 @@ import Testing
         #expect(command.claim == 2 && checkpoint == nil)
     }
 
-    @Test(arguments: StoreKind.allCases)
+    @Test(arguments: StoreKind.current)
     func `a command without a checkpoint, and one that succeeds, leave nothing`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         for checkpoint in [nil, []] as [[UInt8]?] {
@@ -77,7 +77,7 @@ import Testing
         #expect(try cleanUp(subject).isEmpty)
     }
 
-    @Test(arguments: StoreKind.allCases)
+    @Test(arguments: StoreKind.current)
     func `the checkpoint of a dead letter is kept for a day, and a retry uses it`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let dead = try (0..<2).map { _ in
@@ -96,7 +96,7 @@ import Testing
         #expect(checkpoint == Self.state)
     }
 
-    @Test(arguments: StoreKind.allCases)
+    @Test(arguments: StoreKind.current)
     func `a checkpoint that needs no cleanup stays for a retry`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let id = try waiting(subject)
@@ -111,7 +111,7 @@ import Testing
         #expect(checkpoint == Self.state)
     }
 
-    @Test(arguments: StoreKind.allCases)
+    @Test(arguments: StoreKind.current)
     func `a command that a person settles as delivered leaves its checkpoint too`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         try subject.open()
@@ -124,7 +124,7 @@ import Testing
         #expect(try cleanUp(subject).map(\.command.id) == [id])
     }
 
-    @Test(arguments: StoreKind.allCases)
+    @Test(arguments: StoreKind.current)
     func `a command is pruned only after its remains are taken care of`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind, shardCount: 1)
         let (cancelled, dead) = (try waiting(subject), try waiting(subject))

@@ -3,9 +3,14 @@ import Store
 import TestSupport
 import Testing
 
-/// The two stores on which every conformance test runs.
+/// The stores on which every conformance test runs.
 enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case sqlite, memory
+    /// SQLite, with the tables of release 0.1.0.
+    case firstRelease
+
+    /// The stores that can do all that this release can.
+    static let current: [StoreKind] = [.sqlite, .memory]
 
     var testDescription: String { rawValue }
 }
@@ -23,10 +28,12 @@ final class StoreUnderTest: Sendable {
         case .memory:
             directory = nil
             store = MemoryStore(shardCount: shardCount)
-        case .sqlite:
+        case .sqlite, .firstRelease:
             let directory = try TemporaryDirectory("store")
             self.directory = directory
-            store = try SQLiteStore(directory: DataDirectory(path: "\(directory.path)/data"), shardCount: shardCount)
+            let data = DataDirectory(path: "\(directory.path)/data")
+            if kind == .firstRelease { try data.createAsFirstRelease(shards: shardCount) }
+            store = try SQLiteStore(directory: data, shardCount: shardCount)
         }
     }
 

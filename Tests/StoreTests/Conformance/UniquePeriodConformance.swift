@@ -19,7 +19,7 @@ import Testing
         try subject.store.submit([draft], allowUnknownTypes: false, now: now)[0].get()
     }
 
-    private static let cases = StoreKind.allCases.flatMap { kind in CommandStatus.allCases.map { (kind, $0) } }
+    private static let cases = StoreKind.current.flatMap { kind in CommandStatus.allCases.map { (kind, $0) } }
 
     @Test(arguments: cases)
     func `a key for “kept” is held in every status but cancelled and tooManyTimes`(
@@ -73,7 +73,7 @@ import Testing
         #expect(try subject.countsAreTrue())
     }
 
-    @Test(arguments: StoreKind.allCases)
+    @Test(arguments: StoreKind.current)
     func `a command whose key went to another one runs to its end and is retried without it`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let draft = Self.draft(.duration(.seconds(10)))
@@ -94,7 +94,7 @@ import Testing
         #expect(try subject.countsAreTrue())
     }
 
-    @Test(arguments: StoreKind.allCases)
+    @Test(arguments: StoreKind.current)
     func `a command in doubt whose key went to another one is resolved without a conflict`(_ kind: StoreKind) throws {
         for status in [CommandStatus.new, .success, .cancelled] {
             let subject = try StoreUnderTest(kind)
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreKind.allCases)
+    @Test(arguments: StoreKind.current)
     func `a retry takes the key back within its period, and conflicts where another command holds it`(
         _ kind: StoreKind
     ) throws {
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreKind.allCases)
+    @Test(arguments: StoreKind.current)
     func `a retry takes the key from a command whose period has lapsed`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let first = try Self.submit(Self.draft(.kept), subject).id
@@ -143,7 +143,7 @@ import Testing
         #expect(try subject.status(second) == .new)
     }
 
-    @Test(arguments: StoreKind.allCases)
+    @Test(arguments: StoreKind.current)
     func `the period of the command that holds the key counts, not that of the second submit`(_ kind: StoreKind) throws
     {
         let subject = try StoreUnderTest(kind)
@@ -152,7 +152,7 @@ import Testing
         #expect(try subject.store.command(first)?.uniqueFor == .kept)
     }
 
-    @Test(arguments: StoreKind.allCases)
+    @Test(arguments: StoreKind.current)
     func `a conflict says how long the key is held`(_ kind: StoreKind) throws {
         let ends: [(UniquePeriod, String)] = [
             (.kept, "it is held while the command is kept, until 7 days after its end."),
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreKind.allCases)
+    @Test(arguments: StoreKind.current)
     func `a key whose period has lapsed goes to the first of several drafts, whatever its payload`(
         _ kind: StoreKind
     ) throws {
@@ -183,7 +183,7 @@ import Testing
         #expect(results.map(\.isExisting) == [false, true])
     }
 
-    @Test(arguments: StoreKind.allCases)
+    @Test(arguments: StoreKind.current)
     func `a pruned command holds no key, however long its period is`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let draft = Self.draft(.duration(.seconds(30 * 86_400)))
@@ -195,7 +195,7 @@ import Testing
         #expect(try !Self.submit(draft, subject, now: now).isExisting)
     }
 
-    @Test(arguments: StoreKind.allCases)
+    @Test(arguments: StoreKind.current)
     func `a period below a millisecond is refused, and one without end never lapses`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         for duration in [Duration.zero, .seconds(-1), .microseconds(999)] {

@@ -109,19 +109,6 @@ import Testing
         #expect(try store.counts()[.new] == 40 && store.sessions().isEmpty)
     }
 
-    @Test func `a shard that a newer program migrates meanwhile is refused`() async throws {
-        let fixture = try TemporaryStore()
-        _ = try fixture.store(shards: 1)
-        let probe = try SQLiteProbe(fixture.data.shard(0))
-        try probe.run("PRAGMA user_version = 1; BEGIN IMMEDIATE; PRAGMA user_version = 99")
-        let store = try fixture.store(shards: 1)
-        async let opened: Void = onThread("opens") { () throws(StoreError) in try store.openAll() }
-        try await until("its waiting") { Self.isWaiting("opens") }
-        try probe.run("COMMIT")
-        try await opened
-        #expect(store.problems.map(\.code) == [.foreign])
-    }
-
     @Test func `an empty batch of writes tests whether a shard can be written to`() throws {
         let fixture = try TemporaryStore()
         let store = try fixture.store(shards: 1)

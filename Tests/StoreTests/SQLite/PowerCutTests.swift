@@ -5,38 +5,8 @@ import TestSupport
 import Testing
 
 /// A simulated power cut. The writes of a store are recorded with their syncs; then the disk is rebuilt as it may look
-/// after a cut at any point. Synced writes are there. Each later write of 512 bytes may be there or not, in any
-/// combination, because the cache of a disk has no order. No acknowledged command may be missing after the cut.
+/// after a cut at any point (``RecordedDisk``). No acknowledged command may be missing after the cut.
 @Suite struct PowerCutTests {
-    /// A file as the disk and its cache have it.
-    private struct File {
-        var durable: [UInt8] = []
-        /// Writes and truncations since the last sync.
-        var pending: [RecordingVFS.Record] = []
-
-        mutating func apply(_ record: RecordingVFS.Record, in random: inout SeededRandom, isCertain: Bool) {
-            switch record {
-            case .write(_, let offset, let bytes):
-                if durable.count < offset + bytes.count, isCertain || random.chance(0.5) {
-                    durable += [UInt8](repeating: 0, count: offset + bytes.count - durable.count)
-                }
-                for start in stride(from: 0, to: bytes.count, by: 512) where isCertain || random.chance(0.5) {
-                    for index in start..<min(start + 512, bytes.count) where offset + index < durable.count {
-                        durable[offset + index] = bytes[index]
-                    }
-                }
-            case .truncate(_, let size):
-                if isCertain || random.chance(0.5), durable.count > size { durable.removeLast(durable.count - size) }
-            case .sync, .mark: break
-            }
-        }
-
-        mutating func settle(in random: inout SeededRandom, isCertain: Bool) {
-            for record in pending { apply(record, in: &random, isCertain: isCertain) }
-            pending = []
-        }
-    }
-
     @Test(.enabled(if: runsSlowTests, "slow"))
     func `no acknowledged command is missing after a power cut at any point`() throws {
         var random = SeededRandom.announced("power cut")
@@ -44,11 +14,7 @@ import Testing
         defer { directory.remove() }
         let data = DataDirectory(path: "\(directory.path)/data")
         try data.create(shardCount: 2)
-        // No process has the files open yet.
-        let original = Dictionary(
-            uniqueKeysWithValues: (0..<2).flatMap { shard in
-                ["", "-wal"].map { (data.shard(shard) + $0, contents(of: data.shard(shard) + $0) ?? []) }
-            })
+        let before = try RecordedDisk(data)
 
         let vfs = RecordingVFS("power-cut")
         let promises = try Self.live(data, vfs, &random)
@@ -57,29 +23,14 @@ import Testing
 
         for _ in 0..<40 {
             let cut = random.number(in: 0..<records.count + 1)
-            var files = original.mapValues { File(durable: $0) }
-            var kept = 0
-            for record in records[..<cut] {
-                switch record {
-                case .write(let file, _, _), .truncate(let file, _): files[file, default: File()].pending.append(record)
-                case .sync(let file): files[file, default: File()].settle(in: &random, isCertain: true)
-                case .mark(let number): kept = number
-                }
-            }
-            for file in files.keys { files[file]?.settle(in: &random, isCertain: false) }
-
-            let after = DataDirectory(path: "\(directory.path)/after-\(cut)")
-            try after.prepare()
-            for (path, file) in files where path.hasSuffix(".sqlite") || !file.durable.isEmpty {
-                let copy = after.path + path.dropFirst(data.path.count)
-                try Data(file.durable).write(to: URL(fileURLWithPath: copy))
-                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: copy)
-            }
+            var disk = before
+            disk.replay(records[..<cut], in: &random)
+            let after = try disk.write(to: "\(directory.path)/after-\(cut)")
             let store = try SQLiteStore(directory: after, create: false)
             for shard in 0..<2 {
                 #expect(try store.integrityCheck(shard: shard).isEmpty, "cut at \(cut) of \(records.count)")
             }
-            for (id, status) in promises[..<kept] {
+            for (id, status) in promises[..<disk.mark] {
                 let timeline = try store.timeline(id).map(\.status)
                 #expect(timeline.contains(status), "\(id) was \(status) before the cut at \(cut), and is \(timeline)")
             }

@@ -95,69 +95,10 @@ import Testing
             let bytes = try probe.texts("SELECT DISTINCT hex(substr(id, 16)) FROM command")
             #expect(bytes.allSatisfy { (Int($0, radix: 16) ?? -1) % 8 == shard })
             #expect(try probe.text("SELECT value FROM meta WHERE key = 'shards'") == "8")
-            #expect(try probe.number("PRAGMA user_version") == 4)
+            #expect(try probe.number("PRAGMA user_version") == 2)
+            #expect(try probe.text("SELECT value FROM meta WHERE key = 'version'") == "3")
         }
     }
-
-    @Test func `a shard of version 1 is migrated`() throws {
-        let fixture = try TemporaryStore()
-        let id = try fixture.store().submitNoops(1)[0]
-        let path = fixture.data.shard(id.shard(of: try fixture.data.shards().count))
-        try SQLiteProbe(path).run(
-            """
-            DROP TABLE leftover; ALTER TABLE payload DROP COLUMN kept; ALTER TABLE command DROP COLUMN unique_for;
-            PRAGMA user_version = 1
-            """)
-        let store = try SQLiteStore(directory: fixture.data, create: false)
-        try store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: "boot"))
-        let shard = id.shard(of: store.shardCount)
-        func apply(_ write: ExecutionWrite) throws -> ExecutionOutcome {
-            try store.apply([write], shard: shard, seat: 1, epoch: 1, now: .now)[0]
-        }
-        guard case .claimed(_, _, nil, _) = try apply(.claim(id, sent: true)) else { throw Missed("the claim") }
-        #expect(try apply(.saveCheckpoint(id, claim: 1, state: [1])) == .done([], retries: 0))
-        #expect(try SQLiteProbe(path).number("PRAGMA user_version") == 4)
-    }
-
-    @Test func `a shard of version 3 gets the leftovers of its ended commands`() throws {
-        let fixture = try TemporaryStore()
-        let ids = try fixture.store().submitNoops(60)
-        let shards = try fixture.data.shards()
-        for (index, id) in ids.enumerated() {
-            // Cancelled, given up, waiting; every other one with a checkpoint.
-            let (status, kept) = ([5, 10, 0][index % 3], index % 2 == 0 ? "x'01'" : "NULL")
-            try SQLiteProbe(fixture.data.shard(id.shard(of: shards.count))).run(
-                """
-                UPDATE payload SET kept = \(kept)
-                    WHERE turn = (SELECT turn FROM command WHERE hex(id) = '\(Self.hex(id))');
-                UPDATE command SET status = \(status), updated_at = 1000 WHERE hex(id) = '\(Self.hex(id))'
-                """)
-        }
-        for shard in shards {
-            try SQLiteProbe(fixture.data.shard(shard)).run("DROP TABLE leftover; PRAGMA user_version = 3")
-        }
-        let opened = Timestamp.now
-        let store = try SQLiteStore(directory: fixture.data, create: false)
-        func cleanUp(_ milliseconds: Int64) throws -> Set<CommandID> {
-            var found: Set<CommandID> = []
-            for shard in shards {
-                _ = try store.cleanUp(shard: shard, now: Timestamp(milliseconds: milliseconds), limit: 100) {
-                    found.insert($0.command.id)
-                    return nil
-                }
-            }
-            return found
-        }
-        func expected(_ status: Int) -> Set<CommandID> {
-            Set(ids.indices.filter { $0 % 3 == status && $0 % 2 == 0 }.map { ids[$0] })
-        }
-        #expect(try cleanUp(1000) == expected(0))
-        // A dead letter has a day from the migration on.
-        #expect(try cleanUp(opened.milliseconds + 86_000_000).isEmpty)
-        #expect(try cleanUp(opened.milliseconds + 86_800_000) == expected(1))
-    }
-
-    private static func hex(_ id: CommandID) -> String { id.description.replacing("-", with: "").uppercased() }
 
     @Test func `a path of 200 bytes with special characters works`() throws {
         let temporary = try TemporaryDirectory("long")
@@ -242,7 +183,7 @@ import Testing
         _ = try fixture.store(shards: 1).submitNoops(5000)
         let probe = try SQLiteProbe(fixture.data.shard(0))
         for quality in [-1, Commands.QualityOfService.default.rawValue] {
-            let sql = Query.readyKeyAfter.sql.replacingOccurrences(of: "?1", with: "''")
+            let sql = Query.readyKeyAfter.sql(version: Schema.version).replacingOccurrences(of: "?1", with: "''")
                 .replacingOccurrences(of: "?2", with: "\(quality)")
             #expect(try probe.steps(sql) < 200)
         }

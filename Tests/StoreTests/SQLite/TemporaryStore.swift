@@ -14,6 +14,12 @@ final class TemporaryStore: Sendable {
 
     deinit { directory.remove() }
 
+    /// A store with the tables of release 0.1.0.
+    func firstRelease(shards: Int = 4) throws -> SQLiteStore {
+        try data.createAsFirstRelease(shards: shards)
+        return try store(shards: shards)
+    }
+
     func store(shards: Int = 4, walLimit: Int64? = nil) throws -> SQLiteStore {
         try SQLiteStore(directory: data, create: true, shardCount: shards, vfs: nil, walLimit: walLimit)
     }

@@ -2,8 +2,8 @@ internal import Commands
 internal import Synchronization
 
 extension Connection {
-    /// Checks that the file is shard `number` of this store, in a version that this program knows. Migrates
-    /// an older one.
+    /// Checks that the file is shard `number` of this store, in a version that this program can use. A shard of an
+    /// earlier version is used as it is; see ``SQLiteStore/migrate(shard:replacing:)``.
     func checkIdentity(number: Int, _ options: ShardOptions) throws(StoreError) {
         let (count, path) = (options.count, options.directory.shard(number))
         let application = try integer("PRAGMA application_id")
@@ -34,41 +34,37 @@ extension Connection {
                 .foreign, "\(path) belongs to another store than the other shards; put the right file in its place.",
                 shard: number)
         }
-        if version < Schema.version { try migrate(number, path) }
+        try use(version: version)
     }
 
-    /// The version of the file: from 1 to this program's.
+    /// The version of the tables.
+    /// - Throws: `.foreign` where this program cannot use them.
     private func knownVersion(_ number: Int, _ path: String) throws(StoreError) -> Int {
-        let version = try integer("PRAGMA user_version")
+        let minReader = try integer("PRAGMA user_version")
         // The version is written in one transaction with the application id.
-        guard version > 0 else { throw StoreError(.corrupt, "it says that its version is \(version)") }
-        guard version <= Schema.version else {
+        guard minReader > 0 else { throw StoreError(.corrupt, "it says that its version is \(minReader)") }
+        let version = try storedVersion()
+        guard minReader <= Schema.version else {
             throw StoreError(
                 .foreign,
-                "\(path) has version \(version), and this program knows \(Schema.version); use a newer Sluice.",
-                shard: number)
+                "\(path) has version \(version), which needs a program that knows version \(minReader), and this one knows "
+                    + "\(Schema.version); use a newer Sluice.", shard: number)
         }
-        return Int(version)
+        guard version >= Schema.oldest else {
+            throw StoreError(
+                .foreign,
+                "\(path) has version \(version), which is older than release 0.1.0, and this program reads versions from "
+                    + "\(Schema.oldest) on; use release 0.1.0 once.", shard: number)
+        }
+        return version
+    }
+
+    func storedVersion() throws(StoreError) -> Int {
+        Int(try integer("SELECT ifnull((SELECT value FROM meta WHERE key = 'version'), (SELECT * FROM pragma_user_version))"))
     }
 
     static func foreign(_ number: Int, _ path: String) -> StoreError {
         StoreError(.foreign, "\(path) is not a shard of a Sluice store; choose another data directory.", shard: number)
-    }
-
-    /// Brings the file to this program's version, in one transaction.
-    private func migrate(_ number: Int, _ path: String) throws(StoreError) {
-        try execute("BEGIN IMMEDIATE")
-        do throws(StoreError) {
-            // Another process may have migrated it meanwhile, and may be of a newer program.
-            for step in try knownVersion(number, path)..<Schema.version {
-                try execute(Schema.migrations[step])
-            }
-            try execute("PRAGMA user_version = \(Schema.version)")
-            try execute("COMMIT")
-        } catch {
-            rollback()
-            throw error
-        }
     }
 
     func integer(_ sql: String) throws(StoreError) -> Int64 {

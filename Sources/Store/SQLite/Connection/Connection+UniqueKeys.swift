@@ -3,12 +3,12 @@ internal import Commands
 extension Connection {
     /// The answer to a draft whose unique key is held; nil where the key is free.
     func existing(
-        _ draft: CommandDraft, _ fingerprint: [UInt8]?, at now: Timestamp
+        _ draft: CommandDraft, _ digest: [UInt8]?, at now: Timestamp
     ) throws(StoreError) -> Result<Submission, StoreError>? {
         guard let unique = draft.unique, let holder = try holder(of: unique, at: now) else { return nil }
         let isEqual: Bool
-        if let known = holder.fingerprint {
-            isEqual = known == fingerprint
+        if let known = holder.digest {
+            isEqual = known == digest
         } else {
             isEqual = try isStored(draft, as: holder)
         }
@@ -36,8 +36,8 @@ extension Connection {
         return nil
     }
 
-    /// Whether the holder has the payload and the destination of the draft. For a command that was submitted
-    /// with schema version 1 or 2, whose fingerprint had another form.
+    /// Whether the holder has the payload and the destination of the draft. For a command without a digest,
+    /// which release 0.1.0 submitted.
     private func isStored(_ draft: CommandDraft, as holder: UniqueKeyHolder) throws(StoreError) -> Bool {
         guard let row = try find(holder.id), row.command.destination == draft.destination else { return false }
         return try body(.payload, holder.id) == draft.payload

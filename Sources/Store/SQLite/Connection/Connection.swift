@@ -17,6 +17,10 @@ internal import Synchronization
 /// held.
 final class Connection: @unchecked Sendable {
     let shard: Int
+    /// The version of the shard when it was opened (``Schema``).
+    private(set) var version = Schema.version
+    /// Another process has migrated the shard since: this connection must be replaced.
+    private(set) var isOutdated = false
     private let queue: DatabaseQueue
     let database: OpaquePointer
     private var statements = [Statement?](repeating: nil, count: Query.allCases.count)
@@ -136,7 +140,7 @@ final class Connection: @unchecked Sendable {
 
     func statement(_ query: Query) throws(StoreError) -> Statement {
         if let statement = statements[query.rawValue] { return statement }
-        let statement = try Statement(query.sql, on: database)
+        let statement = try Statement(query.sql(version: version), on: database)
         statements[query.rawValue] = statement
         return statement
     }
@@ -144,7 +148,7 @@ final class Connection: @unchecked Sendable {
     /// The statement of a text that depends on a filter.
     func statement(sql: String) throws(StoreError) -> Statement {
         if let statement = others[sql] { return statement }
-        let statement = try Statement(sql, on: database)
+        let statement = try Statement(Query.adapt(sql, to: version), on: database)
         others[sql] = statement
         return statement
     }
@@ -153,7 +157,7 @@ final class Connection: @unchecked Sendable {
     func statement(_ insert: Query.Insert, rows: Int) throws(StoreError) -> Statement {
         let key = InsertKey(insert: insert, rows: rows)
         if let statement = inserts[key] { return statement }
-        let statement = try Statement(insert.sql(rows: rows), on: database)
+        let statement = try Statement(insert.sql(rows: rows, version: version), on: database)
         inserts[key] = statement
         return statement
     }
@@ -188,6 +192,7 @@ final class Connection: @unchecked Sendable {
                 let newest = try statement(.newestSeq)
                 changes.begin(after: try newest.step() ? newest.int64(0) : 0)
                 newest.reset()
+                if newest.takeWasPreparedAgain() { try requireVersion() }
                 let value = try body(self)
                 try writeChanges()
                 try statement(.commit).run()
@@ -198,6 +203,19 @@ final class Connection: @unchecked Sendable {
                 throw error
             }
         }
+    }
+
+    /// Uses the statements for a shard of this version from now on.
+    func use(version: Int) throws(StoreError) {
+        self.version = version
+        for substitute in Schema.substitutes where version < substitute.version { try execute(substitute.sql) }
+    }
+
+    /// - Throws: where the shard was migrated since this connection opened it; ``isOutdated`` is true then.
+    private func requireVersion() throws(StoreError) {
+        guard try storedVersion() != version else { return }
+        isOutdated = true
+        throw StoreError(.busy, "Shard \(shard) was migrated; try again.", shard: shard)
     }
 
     func rollback() {

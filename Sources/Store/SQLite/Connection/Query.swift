@@ -38,7 +38,17 @@ enum Query: Int, CaseIterable {
         WHERE not_before > 0 AND not_before > 1 AND type = ?1 AND destination = ?2 AND status IN (0, 3) AND claim > 0
         """
 
-    var sql: String {
+    /// The SQL for a shard of a version.
+    func sql(version: Int) -> String { Self.adapt(sql, to: version) }
+
+    /// Replaces the columns that a shard of this version lacks.
+    static func adapt(_ sql: String, to version: Int) -> String {
+        Schema.addedColumns.filter { $0.version > version }.reduce(sql) { sql, column in
+            sql.replacing("c.\(column.name)", with: "NULL").replacing(column.name, with: "NULL")
+        }
+    }
+
+    private var sql: String {
         switch self {
         case .begin: "BEGIN IMMEDIATE"
         case .commit: "COMMIT"
@@ -227,17 +237,20 @@ enum Query: Int, CaseIterable {
     enum Insert {
         case commands, payloads, transitions
 
-        func sql(rows: Int) -> String {
+        /// - Parameter version: of the shard. The columns that an earlier one lacks are the last parameters of a row.
+        func sql(rows: Int, version: Int) -> String {
             switch self {
             case .commands:
-                values(
+                let added = Schema.addedColumns.filter { $0.version <= version }
+                return values(
                     """
                     INSERT INTO command(turn, id, type, qos, destination, idempotent, retry_limit, not_before, deadline,
-                    open_deadline, unique_key, fingerprint, total, last, created_at, updated_at, unique_for, status)
-                    """, "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)", rows)
-            case .payloads: values("INSERT INTO payload(turn, body)", "(?, ?)", rows)
+                    open_deadline, unique_key, fingerprint, total, last, created_at, updated_at\
+                    \(added.map { ", " + $0.name }.joined()), status)
+                    """, "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?\(added.map { _ in ", ?" }.joined()), 0)", rows)
+            case .payloads: return values("INSERT INTO payload(turn, body)", "(?, ?)", rows)
             case .transitions:
-                values(
+                return values(
                     "INSERT INTO transition(seq, id, status, at, seat, claim, reason, previous)",
                     "(?, ?, ?, ?, ?, ?, ?, ?)", rows)
             }

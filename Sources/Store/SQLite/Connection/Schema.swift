@@ -1,16 +1,30 @@
 internal import Commands
 
 /// The tables of a shard, by version.
+///
+/// A shard states two numbers. The row `version` of `meta` is the version of its tables; a shard without the row has
+/// the version in `PRAGMA user_version`. `PRAGMA user_version` is the minimum version that a program must know to use
+/// the shard: a migration that only adds leaves it as it is, so that the release before can still use the store. It
+/// is not a row of `meta`, because release 0.1.0 reads it there.
 enum Schema {
     /// `PRAGMA application_id` of a shard: “Slce”.
     static let applicationID: Int32 = 0x536C_6365
-    /// `PRAGMA user_version` of the shards that this program writes. A newer file is refused.
-    static var version: Int { migrations.count }
+    /// The version of release 0.1.0, the oldest that this program can use.
+    static let oldest = 2
+    /// The version of the shards that this program makes, and the newest that it knows.
+    static var version: Int { oldest + migrations.count }
+    /// The lowest version that a program must know to use a shard of ``version``.
+    static let minReader = 2
+    /// Columns of `command` that a shard of an earlier version lacks. They read as NULL there.
+    static let addedColumns: [(version: Int, name: String)] = [(3, "unique_for")]
+    /// Temporary tables of a connection to a shard of an earlier version, in the place of tables that it lacks. Their
+    /// rows end with the connection.
+    static let substitutes: [(version: Int, sql: String)] = [
+        (3, "CREATE TEMP TABLE leftover(turn INTEGER PRIMARY KEY, due INTEGER NOT NULL) STRICT")
+    ]
 
-    /// The migration at index n brings a shard from version n to n + 1. A released migration is never
-    /// changed; add new ones. (The comments outside of the statements are not stored in the database.)
-    static let migrations: [String] = [
-        """
+    /// The tables of version ``oldest``.
+    static let base = """
         -- The identity of a shard: `store` is the id of the store, `shards` their number, `number` that of this shard.
         -- `seq` and `turn` are the greatest numbers of deleted rows, which are not given again. Every command that ended up
         -- to the transition `pruned` is deleted. `probes` counts the writes that only try to start the WAL over.
@@ -37,7 +51,7 @@ enum Schema {
             deadline INTEGER,
             open_deadline INTEGER, -- the deadline while it has something to do
             unique_key TEXT,
-            fingerprint BLOB, -- SHA-256 of canonical payload, type, destination
+            fingerprint BLOB, -- 1 and the digest of a draft (33 bytes); of release 0.1.0 another form (32)
             key_is_free INTEGER NOT NULL DEFAULT 0, -- cancelled and tooManyTimes give their unique key up
             ordering_key TEXT,
             offset INTEGER NOT NULL DEFAULT 0,
@@ -58,7 +72,8 @@ enum Schema {
         CREATE UNIQUE INDEX command_unique ON command(type, ifnull(ordering_key, ''), unique_key)
             WHERE unique_key IS NOT NULL AND key_is_free = 0;
 
-        CREATE TABLE payload(turn INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
+        -- `kept` is the checkpoint of an execution. It is in this table because a claim reads the row anyway.
+        CREATE TABLE payload(turn INTEGER PRIMARY KEY, body BLOB NOT NULL, kept BLOB) STRICT;
         CREATE TABLE result(turn INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
 
         -- The audit trail. `previous` is the seq of the same command's transition before, 0 for its first.
@@ -83,20 +98,18 @@ enum Schema {
         -- Only shard 0 has settings.
         CREATE TABLE setting(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
         CREATE TABLE type(name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
-        """,
         """
-        -- The checkpoint of an execution. It is in this table because a claim reads the row anyway.
-        ALTER TABLE payload ADD COLUMN kept BLOB;
-        """,
+
+    /// The migration at index n brings a shard from version ``oldest`` + n to the next. A released migration is never
+    /// changed; add new ones. (The comments outside of the statements are not stored in the database.)
+    static let migrations: [String] = [
         """
+        INSERT INTO meta VALUES ('version', 3);
         -- How long a command holds its unique key: NULL as long as the command is kept, 0 until it has ended, else for
         -- this many milliseconds from its submit on. Since this version `key_is_free` is also 1 where the key went to a
         -- later submit, or where a command that held it until its end has ended.
         ALTER TABLE command ADD COLUMN unique_for INTEGER;
-        -- A fingerprint covers the bytes of the payload now, instead of its sorted JSON. NULL: compare the payload itself.
-        UPDATE command SET fingerprint = NULL WHERE unique_key IS NOT NULL;
-        """,
-        """
+
         -- The commands that ended without success, or by a person's word, and have a checkpoint. The remains that it names
         -- may be removed from `due` on.
         CREATE TABLE leftover(turn INTEGER PRIMARY KEY, due INTEGER NOT NULL) STRICT;

@@ -52,6 +52,9 @@ final class Statement {
     /// Ends a statement of which not all rows were read.
     func reset() { sqlite3_reset(handle) }
 
+    /// Whether SQLite has prepared the statement again since the last call, because the schema has changed.
+    func takeWasPreparedAgain() -> Bool { sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 1) > 0 }
+
     // MARK: Parameters, from 1
 
     func bind(_ value: Int64, at index: Int32) { sqlite3_bind_int64(handle, index, value) }

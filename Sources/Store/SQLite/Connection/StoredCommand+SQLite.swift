@@ -19,7 +19,7 @@ extension StoredCommand {
         command.deadline = row.optionalTime(14)
         openDeadline = row.optionalTime(15)
         command.uniqueKey = row.optionalText(16)
-        fingerprint = row.optionalBytes(17)
+        digest = row.digest(17)
         keyIsFree = row.bool(18)
         command.orderingKey = row.optionalText(19)
         command.offset = row.int64(20)
@@ -38,8 +38,20 @@ extension UniqueKeyHolder {
     /// Reads id, turn, fingerprint, unique_for, created_at.
     init(_ row: Statement) throws(StoreError) {
         self.init(
-            id: try row.id(0), turn: row.int64(1), fingerprint: row.optionalBytes(2),
+            id: try row.id(0), turn: row.int64(1), digest: row.digest(2),
             period: UniquePeriod(stored: row.optionalInt64(3)), submittedAt: row.time(4))
+    }
+}
+
+extension Connection {
+    /// The first byte of a stored digest. The fingerprint of release 0.1.0 is SHA-256 of the sorted JSON, without it.
+    static let digestMark: [UInt8] = [1]
+}
+
+extension Statement {
+    /// The digest in the column `fingerprint`; nil where there is none, or one in the form of release 0.1.0.
+    fileprivate func digest(_ column: Int32) -> [UInt8]? {
+        optionalBytes(column).flatMap { $0.count == 33 && $0.first == 1 ? Array($0.dropFirst()) : nil }
     }
 }
 
